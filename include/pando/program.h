@@ -1,0 +1,128 @@
+// From a graph to a program that runs on a virtual IPU.
+#pragma once
+#include <pando/graph.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+
+namespace pando {
+
+struct DeviceOptions {
+  // Worker threads, a core each; 0 takes all cores. More than there are cores share them.
+  int tiles = 0;
+  // "portable", "neon", "avx2" or "avx512"; empty takes the best that this machine has, or what the environment
+  // variable PANDO_INSTRUCTION_SET says.
+  std::string instruction_set = {};
+};
+
+// A virtual IPU: its tiles wait for programs while it lives. Copies are the same device.
+class PANDO_API Device {
+ public:
+  // Throws Error for an instruction set that is unknown or that this machine lacks.
+  explicit Device(const DeviceOptions& options = {});
+  int tiles() const;
+  std::string instruction_set() const;
+
+ private:
+  friend class Program;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// The instruction sets that Device takes on this machine, the slowest first.
+PANDO_API std::vector<std::string> available_instruction_sets();
+
+// The state of a model on a device: programs that are given the same Variables share them by name. Copies are the same
+// state. A variable that was never set is zero.
+class PANDO_API Variables {
+ public:
+  Variables();
+  // Throws Error if a program that uses the variable wants another type or shape.
+  void set(const std::string& name, const Array& value);
+  // A copy. Throws Error with the nearest name if there is no such variable.
+  Array get(const std::string& name) const;
+  std::vector<std::string> names() const;
+
+ private:
+  friend class Program;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// What compiling did, pass by pass.
+struct PassInfo {
+  std::string name;
+  double microseconds = 0;
+  // The graph, or after the last pass the plan, as text; made only when called, during on_pass.
+  std::function<std::string()> text;
+};
+
+struct ProgramOptions {
+  // Names as in compile_passes().
+  std::vector<std::string> disabled_passes = {};
+  // Stop with an Error that names the op when a value becomes NaN or infinite. Slow.
+  bool check_numerics = false;
+  std::function<void(const PassInfo&)> on_pass = {};
+};
+
+// The passes in the order in which they run.
+PANDO_API std::vector<std::string> compile_passes();
+
+// Writes the feeds of step number `step`, one pointer for each of Program::feeds(). Returns false when there are no
+// more; what it throws reaches the caller of Program::run.
+using FillFeeds = std::function<bool(std::int64_t step, std::span<std::byte* const> feeds)>;
+
+class Feed;
+
+// A name and a type that a program takes or gives.
+struct PortInfo {
+  std::string name;
+  Type type;
+};
+
+// A compiled graph on a device. Not to be used by two threads at once.
+class PANDO_API Program {
+ public:
+  // Compiles. Throws Error if the graph does not verify, a variable does not fit, or memory cannot be had.
+  Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options = {});
+  ~Program();
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+
+  std::vector<PortInfo> feeds() const;
+  // Runs up to `steps` steps in one execution, fewer if the feed ends; returns how many it ran.
+  std::int64_t run(std::int64_t steps, Feed& feed);
+  // For a graph without inputs.
+  std::int64_t run(std::int64_t steps);
+  // One step on these feeds; returns all outputs by name. Throws Error unless names, types and shapes fit.
+  std::map<std::string, Array> step(const std::map<std::string, Array>& feeds = {});
+
+  // The value of the last step of the last run, or with every_step those of all its steps along a new first axis.
+  Array output(const std::string& name) const;
+  std::size_t arena_bytes() const;
+  // The text form of the plan.
+  std::string plan_text() const;
+
+ private:
+  friend class Feed;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Batches for a program, filled ahead by a thread of its own for as long as it lives.
+class PANDO_API Feed {
+ public:
+  // `slots` batches are held at most.
+  Feed(const Program& program, FillFeeds fill, int slots = 8);
+  ~Feed();
+  Feed(Feed&&) noexcept;
+
+ private:
+  friend class Program;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pando

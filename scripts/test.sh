@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Build Pando and run its tests:
+#
+#   scripts/test.sh          everything: checks, all tests, the installed package, no optional dependency, sanitizers
+#   scripts/test.sh quick    the checks and the quick tests on the release build
+#
+# Installs the missing Debian packages (as root or with sudo). Exit status 0 only if everything passed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+mode=${1:-all}
+case "$mode" in
+    all | quick) ;;
+    *) echo "usage: scripts/test.sh [quick]" >&2; exit 2 ;;
+esac
+
+jobs=$(nproc)
+title() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
+
+# build PRESET [CMAKE_OPTION...]: a compiler cache, where there is one, makes the next clean clone quick.
+build() {
+    local preset=$1
+    shift
+    local launcher=()
+    ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    cmake --preset "$preset" "${launcher[@]}" "$@" >/dev/null
+    cmake --build --preset "$preset" -j "$jobs"
+}
+
+scripts/install.sh g++ clang cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format binutils \
+    pkg-config
+scripts/install.sh --optional libdnnl-dev zlib1g-dev ccache
+
+title "Checks"
+python3 tools/check_includes.py
+git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
+echo "format: as .clang-format says"
+
+title "Release build"
+build release -DPANDO_BUILD_TESTS=ON -DPANDO_BUILD_BENCHMARKS=ON
+tools/check_symbols.sh build/release
+
+if [ "$mode" = quick ]; then
+    title "Quick tests"
+    ctest --preset release -L quick -j "$jobs"
+    exit
+fi
+title "Tests"
+ctest --preset release -j "$jobs"
+
+title "Installed package"
+scripts/test_package.sh build/release
+
+title "Without any optional dependency, by clang: op tests on the portable kernels"
+build minimal -DCMAKE_CXX_COMPILER=clang++
+PANDO_INSTRUCTION_SET=portable ctest --preset minimal -R '^(op|compiler)$'
+
+title "Address and undefined behaviour sanitizers"
+build asan
+ctest --preset asan -j "$jobs"
+
+title "Thread sanitizer"
+build tsan
+ctest --preset tsan -j "$jobs"
+
+title "Everything passed"

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Install Pando from a build folder into a temporary prefix and use it as a stranger would:
+#
+#   scripts/test_package.sh BUILD_FOLDER
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+cmake --install "$1" --prefix "$prefix" >/dev/null
+
+cmake -S tests/package -B "$prefix/test" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$prefix/test" >/dev/null
+"$prefix/test/use_shared"
+"$prefix/test/use_static"
+
+pc=$(find "$prefix" -name pando.pc -printf '%h')
+flags=$(PKG_CONFIG_PATH=$pc pkg-config --define-variable=prefix="$prefix" --cflags --libs pando)
+# shellcheck disable=SC2086  # the flags are several words
+g++ -std=c++20 tests/package/use_pando.cpp $flags -o "$prefix/with_pkg_config"
+library=$(find "$prefix" -name 'libpando.so' -printf '%h')
+LD_LIBRARY_PATH=$library "$prefix/with_pkg_config"
+
+soname=$(objdump -p "$library/libpando.so" | awk '$1 == "SONAME" {print $2}')
+[[ $soname =~ ^libpando\.so\.[0-9]+\.[0-9]+$ ]] || { echo "the SONAME is '$soname'"; exit 1; }
+foreign=$(nm -DC --defined-only "$library/libpando.so" | awk '$2 == "T"' | grep -v ' pando::' || true)
+[ -z "$foreign" ] || { echo "exported besides pando::"; echo "$foreign"; exit 1; }
+lines=$(echo '#include <pando/pando.h>' | g++ -std=c++20 -I"$prefix/include" -x c++ -E -P - | wc -l)
+[ "$lines" -lt 60000 ] || { echo "pando.h is $lines lines preprocessed"; exit 1; }
+echo "package: $soname, pando.h is $lines lines preprocessed"

@@ -1,0 +1,82 @@
+#include <pando/gradients.h>
+#include <pando/ops.h>
+
+#include <fmt/format.h>
+
+#include "graph/op_definition.h"
+
+namespace pando {
+
+namespace {
+
+using PerValue = std::vector<std::vector<Value>>;
+
+// Which nodes lie behind one of `values`: only they can carry a gradient to it.
+std::vector<bool> find_dependents(const Graph& graph, const std::vector<Value>& values) {
+  std::vector<bool> depends(graph.nodes().size(), false);
+  for (const Value& value : values) depends[static_cast<std::size_t>(value.id().node)] = true;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i)
+    for (ValueId input : graph.nodes()[i].inputs)
+      if (depends[static_cast<std::size_t>(input.node)]) depends[i] = true;
+  return depends;
+}
+
+void accumulate(PerValue& gradients, ValueId id, Value gradient) {
+  Value& total = gradients[static_cast<std::size_t>(id.node)][static_cast<std::size_t>(id.output)];
+  total = total ? ops::add(total, gradient) : gradient;
+}
+
+void propagate(Graph& graph, std::size_t index, const std::vector<bool>& depends, PerValue& gradients) {
+  GradientCall call{graph, graph.nodes()[index], {}, {}, gradients[index], {}};
+  bool any_needed = false;
+  for (ValueId input : call.node.inputs) {
+    call.inputs.push_back(graph.value(input));
+    call.needed.push_back(depends[static_cast<std::size_t>(input.node)] && is_floating(graph.type(input).dtype));
+    any_needed = any_needed || call.needed.back();
+  }
+  if (!any_needed) return;
+  if (call.node.op->gradient == nullptr)
+    throw Error(fmt::format("gradients: {}{}{} has no gradient; take the gradient with respect to values behind it",
+                            call.node.op->name, call.node.name.empty() ? "" : " ", call.node.name));
+  for (std::size_t i = 0; i < call.node.outputs.size(); ++i)
+    call.outputs.push_back(graph.value({static_cast<std::int32_t>(index), static_cast<std::int32_t>(i)}));
+
+  const Graph::Scope scope(graph, call.node.name.empty() ? "gradient" : call.node.name + "/gradient");
+  const std::vector<Value> results = call.node.op->gradient(call);
+  for (std::size_t i = 0; i < call.needed.size(); ++i) {
+    if (!call.needed[i] || i >= results.size() || !results[i]) continue;
+    if (results[i].type() != call.inputs[i].type())
+      throw InternalError(fmt::format("the gradient of {} has the type {} for an input {}", call.node.op->name,
+                                      to_string(results[i].type()), to_string(call.inputs[i].type())));
+    accumulate(gradients, call.node.inputs[i], results[i]);
+  }
+}
+
+}  // namespace
+
+std::vector<Value> gradients(Value loss, const std::vector<Value>& values) {
+  if (!is_floating(loss.dtype()) || loss.shape().rank() != 0)
+    throw Error(fmt::format("gradients: the loss is {} but must be a float scalar; reduce it with a mean or a sum",
+                            to_string(loss.type())));
+  Graph& graph = loss.graph();
+  const std::vector<bool> depends = find_dependents(graph, values);
+
+  PerValue found;
+  for (const Node& node : graph.nodes()) found.emplace_back(node.outputs.size());
+  accumulate(found, loss.id(), ops::scalar(loss, 1.0));
+  for (std::size_t i = static_cast<std::size_t>(loss.id().node) + 1; i-- > 0;) {
+    bool reached = false;
+    for (const Value& gradient : found[i]) reached = reached || gradient;
+    if (reached && depends[i]) propagate(graph, i, depends, found);
+  }
+
+  std::vector<Value> results;
+  for (const Value& value : values) {
+    const Value gradient =
+        found[static_cast<std::size_t>(value.id().node)][static_cast<std::size_t>(value.id().output)];
+    results.push_back(gradient ? gradient : ops::broadcast(ops::scalar(value, 0), value.shape()));
+  }
+  return results;
+}
+
+}  // namespace pando

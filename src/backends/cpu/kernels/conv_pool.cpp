@@ -1,0 +1,97 @@
+// conv2d_max_pool: the rows of the convolution that a few pooled rows need are made in scratch memory, pooled there and
+// forgotten; they never reach main memory.
+#include "backends/cpu/kernels/correlation.h"
+#include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/pool_rows.h"
+#include "backends/cpu/kernels/row_blocks.h"
+
+namespace pando::cpu {
+
+namespace {
+
+template <class T>
+class Conv2dMaxPool final : public Kernel {
+ public:
+  Conv2dMaxPool(const KernelCall& call, const Window& window, const Window& pool_window, const Routines& routines)
+      : x_(call.inputs[0]),
+        filter_(call.inputs[1]),
+        positions_(call.outputs.back()),
+        wide_(positions_.type.dtype == DType::int32),
+        convolved_(convolved_shape(call, window)),
+        pooled_(positions_.type.shape),
+        pool_(pool_routines<T>(routines)),
+        rows_(pool_window, convolved_, pooled_),
+        epilogue_(call, 2, {x_.type.dtype, pooled_}, routines),
+        blocks_(pooled_[0], pooled_[1], pool_window.strides[0] * convolved_.stride(1) * element_bytes),
+        most_rows_(std::min((blocks_.block_rows() - 1) * pool_window.strides[0] + pool_window.kernel[0],
+                            convolved_[1])),
+        correlation_(convolution_sizes(call, window), most_rows_, routines, layout_),
+        epilogue_scratch_(layout_.add(epilogue_.scratch_bytes())),
+        convolved_scratch_(layout_.add_elements<T>(most_rows_ * convolved_.stride(1))),
+        raw_scratch_(epilogue_.raw_in_output() ? 0
+                                               : layout_.add_elements<T>(blocks_.block_rows() * pooled_.stride(1))) {}
+
+  std::size_t scratch_bytes() const override { return layout_.bytes(); }
+
+  void run(const Tile& tile) const override {
+    const Range blocks = share(tile, blocks_.count());
+    if (blocks.begin == blocks.end) return;
+    std::byte* const epilogue_scratch = tile.scratch + epilogue_scratch_;
+    correlation_.begin(pointer<const T>(tile, filter_), tile.scratch);
+    epilogue_.begin(tile, epilogue_scratch);
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+      const std::int64_t image = blocks_.image(block);
+      const Range rows = blocks_.rows(block);
+      const std::int64_t first = image * pooled_.stride(0) + rows.begin * pooled_.stride(1);
+      T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
+      make_rows(tile, image, rows, first, raw);
+      epilogue_.finish(tile, epilogue_scratch, first, (rows.end - rows.begin) * pooled_.stride(1), raw);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t element_bytes = sizeof(T);
+
+  void make_rows(const Tile& tile, std::int64_t image, Range rows, std::int64_t first, T* raw) const {
+    const Range needed = {rows_.image_rows(rows.begin).begin, rows_.image_rows(rows.end - 1).end};
+    T* const convolved = at<T>(tile.scratch, convolved_scratch_);
+    correlation_.run(pointer<const T>(tile, x_) + image * x_.type.shape.stride(0), needed.begin, needed.end, convolved,
+                     tile.scratch);
+    const auto position_bytes = static_cast<std::int64_t>(size_of(positions_.type.dtype));
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const std::int64_t done = (row - rows.begin) * pooled_.stride(1);
+      std::byte* const positions = positions_.buffer >= 0
+                                       ? pointer<std::byte>(tile, positions_) + (first + done) * position_bytes
+                                       : nullptr;
+      max_pool_row(pool_, wide_, rows_[row],
+                   convolved + (rows_.image_rows(row).begin - needed.begin) * convolved_.stride(1), raw + done,
+                   positions);
+    }
+  }
+
+  Operand x_, filter_, positions_;
+  bool wide_;
+  Shape convolved_, pooled_;
+  const PoolRoutinesOf<T>& pool_;
+  PoolRows rows_;
+  Epilogue epilogue_;
+  RowBlocks blocks_;
+  // Rows of the convolution that a block of pooled rows needs.
+  std::int64_t most_rows_;
+  ScratchLayout layout_;
+  Correlation<T> correlation_;
+  std::size_t epilogue_scratch_, convolved_scratch_, raw_scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> factories::conv2d_max_pool(const KernelCall& call, const Routines& routines) {
+  const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
+  const Window pool = pool_window(call.attributes, "pool_");
+  if (call.inputs[0].type.dtype == DType::float64) {
+    return std::make_unique<Conv2dMaxPool<double>>(call, window, pool, routines);
+  }
+  return std::make_unique<Conv2dMaxPool<float>>(call, window, pool, routines);
+}
+
+}  // namespace pando::cpu

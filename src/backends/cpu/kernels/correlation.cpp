@@ -1,0 +1,234 @@
+#include "backends/cpu/kernels/correlation.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pando::cpu {
+
+namespace {
+
+// Rows of the filter that are used together: a panel of them stays in the first-level cache.
+constexpr std::int64_t most_depth = 512;
+
+}  // namespace
+
+CorrelationAxis CorrelationAxis::of_convolution(const Window& window, std::size_t axis, std::int64_t input,
+                                                std::int64_t output) {
+  CorrelationAxis result = {.source = input, .result = output, .step = window.strides[axis], .taps = {{}}};
+  for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
+    result.taps[0].push_back({k, k * window.dilations[axis] - window.before(axis)});
+  }
+  return result;
+}
+
+CorrelationAxis CorrelationAxis::of_input_gradient(const Window& window, std::size_t axis, std::int64_t input,
+                                                   std::int64_t output) {
+  CorrelationAxis result = {.source = output, .result = input, .phases = window.strides[axis], .taps = {}};
+  for (std::int64_t phase = 0; phase < std::min(result.phases, input); ++phase) {
+    std::vector<Tap>& taps = result.taps.emplace_back();
+    for (std::int64_t k = window.kernel[axis] - 1; k >= 0; --k) {
+      const std::int64_t place = phase + window.before(axis) - k * window.dilations[axis];
+      if (place % window.strides[axis] == 0) taps.push_back({k, place / window.strides[axis]});
+    }
+  }
+  return result;
+}
+
+std::int64_t CorrelationAxis::lead() const {
+  std::int64_t lead = 0;
+  for (const auto& phase : taps) {
+    for (const Tap& tap : phase) lead = std::max(lead, -tap.offset);
+  }
+  return lead;
+}
+
+std::int64_t CorrelationAxis::reach() const {
+  std::int64_t last = 0;
+  for (const auto& phase : taps) {
+    for (const Tap& tap : phase) last = std::max(last, tap.offset);
+  }
+  return lead() + last + 1;
+}
+
+std::int64_t CorrelationAxis::padded() const {
+  std::int64_t last = source - 1;
+  for (std::size_t phase = 0; phase < taps.size(); ++phase) {
+    for (const Tap& tap : taps[phase]) {
+      last = std::max(last, (steps(static_cast<std::int64_t>(phase)) - 1) * step + tap.offset);
+    }
+  }
+  return lead() + last + 1;
+}
+
+template <class T>
+void PaddedImage::copy_rows(const T* image, std::int64_t first, std::int64_t count, T* to) const {
+  const std::int64_t before = lead_columns * channels, inside = width * channels;
+  const std::int64_t after = row_elements() - before - inside;
+  for (std::int64_t row = first - lead_rows; row < first - lead_rows + count; ++row, to += row_elements()) {
+    if (row < 0 || row >= height) {
+      std::fill_n(to, row_elements(), T(0));
+    } else {
+      std::fill_n(to, before, T(0));
+      std::copy_n(image + row * inside, inside, to + before);
+      std::fill_n(to + before + inside, after, T(0));
+    }
+  }
+}
+
+template void PaddedImage::copy_rows(const float*, std::int64_t, std::int64_t, float*) const;
+template void PaddedImage::copy_rows(const double*, std::int64_t, std::int64_t, double*) const;
+
+Shape convolved_shape(const KernelCall& call, const Window& window) {
+  const Shape &x = call.inputs[0].type.shape, &filter = call.inputs[1].type.shape;
+  return {x[0], window.output_size(0, x[1]), window.output_size(1, x[2]), filter[3]};
+}
+
+CorrelationSizes convolution_sizes(const KernelCall& call, const Window& window) {
+  const Shape x = call.inputs[0].type.shape, y = convolved_shape(call, window);
+  return {.rows = CorrelationAxis::of_convolution(window, 0, x[1], y[1]),
+          .columns = CorrelationAxis::of_convolution(window, 1, x[2], y[2]),
+          .source_channels = x[3],
+          .result_channels = y[3],
+          .groups = call.attributes.integer("groups"),
+          .kernel_width = window.kernel[1],
+          .transposed = false};
+}
+
+template <class T>
+Correlation<T>::Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, const Routines& routines,
+                            ScratchLayout& layout)
+    : sizes_(sizes),
+      matrix_(matrix_routines<T>(routines)),
+      image_{.height = sizes.rows.source,
+             .width = sizes.columns.source,
+             .channels = sizes.source_channels,
+             .lead_rows = sizes.rows.lead(),
+             .lead_columns = sizes.columns.lead(),
+             .padded_height = sizes.rows.padded(),
+             .padded_width = sizes.columns.padded()},
+      reach_(sizes.rows.reach()),
+      by_channel_(sizes.groups > 1 && sizes.source_channels == sizes.groups && sizes.result_channels == sizes.groups),
+      groups_(by_channel_ ? 1 : sizes.groups),
+      depth_(by_channel_ ? 1 : sizes.source_channels / sizes.groups),
+      columns_(sizes.result_channels / groups_),
+      panel_(by_channel_ ? columns_ : panel_width(matrix_, columns_)) {
+  for (std::int64_t row = 0; row < static_cast<std::int64_t>(sizes_.rows.taps.size()); ++row) {
+    for (std::int64_t column = 0; column < static_cast<std::int64_t>(sizes_.columns.taps.size()); ++column) {
+      add_phase(row, column, most_steps);
+    }
+  }
+  panel_step_ = static_cast<std::int64_t>(taps_.size()) * depth_ * panel_;
+  group_step_ = by_channel_ || columns_ == 0 ? panel_step_ : divide_up(columns_, panel_) * panel_step_;
+  filter_scratch_ = layout.add_elements<T>(groups_ * group_step_);
+  image_scratch_ = image_.is_padded() ? layout.add_elements<T>(source_rows(0, most_steps) * image_.row_elements()) : 0;
+}
+
+template <class T>
+void Correlation<T>::add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps) {
+  const auto& row_taps = sizes_.rows.taps[static_cast<std::size_t>(row)];
+  const auto& column_taps = sizes_.columns.taps[static_cast<std::size_t>(column)];
+  Phase phase = {.row = row, .column = column, .columns = sizes_.columns.steps(column)};
+  phase.filter_row = static_cast<std::int64_t>(taps_.size()) * depth_;
+
+  // Taps side by side read one run of the source if they are next to each other in it.
+  const auto tap_count = static_cast<std::int64_t>(column_taps.size());
+  const bool adjacent = tap_count > 0 && column_taps.back().offset - column_taps.front().offset == tap_count - 1;
+  const bool joins = adjacent && groups_ == 1 && !by_channel_ && tap_count * depth_ <= most_depth;
+  phase.depth = joins ? tap_count * depth_ : depth_;
+  for (const auto& row_tap : row_taps) {
+    for (const auto& column_tap : column_taps) {
+      taps_.push_back(row_tap.index * sizes_.kernel_width + column_tap.index);
+      if (joins && &column_tap != &column_taps.front()) continue;
+      phase.segments.push_back(((row_tap.offset + image_.lead_rows) * image_.padded_width + column_tap.offset +
+                                image_.lead_columns) *
+                               image_.channels);
+    }
+  }
+  for (std::int64_t step = 0; step < most_steps; ++step) {
+    for (std::int64_t i = 0; i < phase.columns; ++i) {
+      phase.source_pixels.push_back((step * sizes_.rows.step * image_.padded_width + i * sizes_.columns.step) *
+                                    image_.channels);
+      phase.result_pixels.push_back((step * sizes_.rows.phases * sizes_.columns.result + i * sizes_.columns.phases) *
+                                    sizes_.result_channels);
+    }
+  }
+  phases_.push_back(std::move(phase));
+}
+
+template <class T>
+std::int64_t Correlation<T>::source_rows(std::int64_t first, std::int64_t last) const {
+  return std::min((last - first - 1) * sizes_.rows.step + reach_,
+                  image_.padded_height - first * sizes_.rows.step);
+}
+
+template <class T>
+void Correlation<T>::begin(const T* filter, std::byte* scratch) const {
+  const std::int64_t filters = sizes_.transposed ? sizes_.source_channels : sizes_.result_channels;
+  const std::int64_t channels = by_channel_ ? 1 : sizes_.transposed ? columns_ : depth_;
+  const std::int64_t group_filters = sizes_.transposed && !by_channel_ ? depth_ : columns_;
+  const auto pack = sizes_.transposed && !by_channel_ ? matrix_.pack_transposed : matrix_.pack;
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    T* to = at<T>(scratch, filter_scratch_) + group * group_step_;
+    for (const std::int64_t tap : taps_) {
+      pack({.from = filter + tap * channels * filters + group * group_filters,
+            .step = filters,
+            .depth = depth_,
+            .columns = columns_,
+            .panel = panel_,
+            .to = to,
+            .panel_step = panel_step_});
+      to += depth_ * panel_;
+    }
+  }
+}
+
+template <class T>
+void Correlation<T>::run(const T* image, std::int64_t first, std::int64_t last, T* result, std::byte* scratch) const {
+  const std::int64_t first_row = first * sizes_.rows.step;
+  const T* source = image + first_row * image_.row_elements();
+  if (image_.is_padded()) {
+    T* const rows = at<T>(scratch, image_scratch_);
+    image_.copy_rows(image, first_row, source_rows(first, last), rows);
+    source = rows;
+  }
+  for (const Phase& phase : phases_) {
+    const std::int64_t steps = std::min(last, sizes_.rows.steps(phase.row)) - first;
+    if (steps > 0) run_phase(phase, source, steps, result, scratch);
+  }
+}
+
+template <class T>
+void Correlation<T>::run_phase(const Phase& phase, const T* source, std::int64_t steps, T* result,
+                               std::byte* scratch) const {
+  const auto segments = static_cast<std::int64_t>(phase.segments.size());
+  const std::int64_t at_once = std::max<std::int64_t>(most_depth / std::max<std::int64_t>(phase.depth, 1), 1);
+  T* const c = result + (phase.row * sizes_.columns.result + phase.column) * sizes_.result_channels;
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    const T* const b = at<T>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * panel_;
+    std::int64_t segment = 0;
+    do {  // once even without taps: the result is zero then
+      const Product<T> product = {.a = source + group * depth_,
+                                  .a_rows = phase.source_pixels.data(),
+                                  .segments = phase.segments.data() + segment,
+                                  .segment_count = std::min(at_once, segments - segment),
+                                  .depth = phase.depth,
+                                  .a_step = 1,
+                                  .b = b + segment * phase.depth * panel_,
+                                  .b_step = panel_,
+                                  .b_panel = panel_step_,
+                                  .panel = panel_,
+                                  .c = c + group * columns_,
+                                  .c_rows = phase.result_pixels.data(),
+                                  .rows = steps * phase.columns,
+                                  .columns = columns_,
+                                  .accumulate = segment > 0};
+      (by_channel_ ? matrix_.multiply_columns : matrix_.multiply)(product);
+      segment += at_once;
+    } while (segment < segments);
+  }
+}
+
+template class Correlation<float>;
+template class Correlation<double>;
+
+}  // namespace pando::cpu

@@ -1,0 +1,99 @@
+// Correlation: rows of images made from rows of other images through a filter. conv2d is one, and so is the gradient of
+// its input: each element of it belongs to one of stride x stride phases, and a phase is a correlation of stride 1 with
+// those taps of the filter that meet it.
+#pragma once
+#include "backends/cpu/kernels/product.h"
+#include "ops/window.h"
+
+namespace pando::cpu {
+
+// How one axis of the result is made: element t * phases + p is a sum over taps[p] of source[t * step + offset].
+struct CorrelationAxis {
+  struct Tap {
+    std::int64_t index;
+    std::int64_t offset;
+  };
+  std::int64_t source = 0, result = 0;
+  std::int64_t step = 1, phases = 1;
+  // By phase, in the order of the offsets.
+  std::vector<std::vector<Tap>> taps = {};
+
+  static CorrelationAxis of_convolution(const Window& window, std::size_t axis, std::int64_t input, std::int64_t output);
+  static CorrelationAxis of_input_gradient(const Window& window, std::size_t axis, std::int64_t input,
+                                           std::int64_t output);
+  std::int64_t steps(std::int64_t phase) const { return divide_up(result - phase, phases); }
+  // Zeros before the source, and its size with the zeros on both sides that the taps reach.
+  std::int64_t lead() const;
+  std::int64_t padded() const;
+  // Elements of the padded source that one step reads, from its first on.
+  std::int64_t reach() const;
+};
+
+// Images with zeros around them, of which a few rows at a time are made in scratch memory.
+struct PaddedImage {
+  std::int64_t height, width, channels;
+  std::int64_t lead_rows, lead_columns;
+  std::int64_t padded_height, padded_width;
+
+  bool is_padded() const { return padded_height != height || padded_width != width; }
+  std::int64_t row_elements() const { return padded_width * channels; }
+  // Rows [first, first + count) of the padded image.
+  template <class T>
+  void copy_rows(const T* image, std::int64_t first, std::int64_t count, T* to) const;
+};
+
+// `transposed`: the filter's last axis is that of the source rather than of the result.
+struct CorrelationSizes {
+  CorrelationAxis rows, columns;
+  std::int64_t source_channels, result_channels, groups;
+  std::int64_t kernel_width;
+  bool transposed;
+};
+
+// The convolution of the call's first two inputs, x and the filter.
+CorrelationSizes convolution_sizes(const KernelCall& call, const Window& window);
+Shape convolved_shape(const KernelCall& call, const Window& window);
+
+template <class T>
+class Correlation {
+ public:
+  // Computes at most `most_steps` steps of the row axis at a time. Its scratch memory is taken from `layout`.
+  Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, const Routines& routines, ScratchLayout& layout);
+
+  // Once on each tile before run(): lays the filter out in scratch memory.
+  void begin(const T* filter, std::byte* scratch) const;
+  // Steps [first, last) of the row axis from `image`; `result` is where the first of their rows goes.
+  void run(const T* image, std::int64_t first, std::int64_t last, T* result, std::byte* scratch) const;
+
+ private:
+  struct Phase {
+    // Rows and columns of the result before the phase's first, and how many columns it has.
+    std::int64_t row = 0, column = 0, columns = 0;
+    // Its first row in the packed filter, and the rows that belong to a segment.
+    std::int64_t filter_row = 0, depth = 0;
+    std::vector<std::int64_t> segments = {}, source_pixels = {}, result_pixels = {};
+  };
+  void add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps);
+  // Rows of the padded image that these steps read.
+  std::int64_t source_rows(std::int64_t first, std::int64_t last) const;
+  void run_phase(const Phase& phase, const T* source, std::int64_t steps, T* result, std::byte* scratch) const;
+
+  CorrelationSizes sizes_;
+  const MatrixRoutinesOf<T>& matrix_;
+  PaddedImage image_;
+  // Rows of the padded image that one step reads.
+  std::int64_t reach_;
+  // A convolution of each channel by itself runs over all channels at once, as one group.
+  bool by_channel_;
+  std::int64_t groups_, depth_, columns_, panel_;
+  std::vector<Phase> phases_;
+  // The taps (row * kernel_width + column) in the order of the packed filter.
+  std::vector<std::int64_t> taps_;
+  std::int64_t panel_step_, group_step_;
+  std::size_t filter_scratch_, image_scratch_;
+};
+
+extern template class Correlation<float>;
+extern template class Correlation<double>;
+
+}  // namespace pando::cpu

@@ -1,0 +1,82 @@
+// Softmax and the losses made of it, row by row.
+#include "backends/cpu/kernels.h"
+
+namespace pando::cpu {
+
+namespace {
+
+struct Rows {
+  std::int64_t count, columns;
+};
+
+Rows rows_of(const Shape& shape) {
+  const int last = shape.rank() - 1;
+  return {shape.part(0, last).elements(), shape[last]};
+}
+
+template <class T>
+T* pointer_or_null(const Tile& tile, const Operand& operand) {
+  return operand.buffer < 0 ? nullptr : pointer<T>(tile, operand);
+}
+
+// Calls `make` with the routines of the dtype.
+template <class Make>
+std::unique_ptr<Kernel> for_dtype(const KernelCall& call, const Routines& routines, Make make) {
+  if (call.inputs[0].type.dtype == DType::float64) return make(routines.normalise.float64);
+  return make(routines.normalise.float32);
+}
+
+template <class T>
+std::unique_ptr<Kernel> rowwise(const KernelCall& call, decltype(NormaliseRoutinesOf<T>::softmax) routine) {
+  const Operand x = call.inputs[0], y = call.outputs[0];
+  const Rows rows = rows_of(x.type.shape);
+  return make_kernel([=](const Tile& tile) {
+    const Range range = share(tile, rows.count);
+    if (y.buffer >= 0) routine(pointer<T>(tile, y), pointer<const T>(tile, x), rows.columns, range.begin, range.end);
+  });
+}
+
+// Target is int32 for labels.
+template <class T, class Target, class Routine>
+std::unique_ptr<Kernel> cross_entropy(const KernelCall& call, Routine routine) {
+  const Operand logits = call.inputs[0], targets = call.inputs[1], loss = call.outputs[0], delta = call.outputs[1];
+  const Rows rows = rows_of(logits.type.shape);
+  return make_kernel([=](const Tile& tile) {
+    const Range range = share(tile, rows.count);
+    if (loss.buffer < 0 && delta.buffer < 0) return;
+    routine(pointer_or_null<T>(tile, loss), pointer_or_null<T>(tile, delta), pointer<const T>(tile, logits),
+            pointer<const Target>(tile, targets), rows.columns, range.begin, range.end);
+  });
+}
+
+}  // namespace
+
+namespace factories {
+
+std::unique_ptr<Kernel> softmax(const KernelCall& call, const Routines& routines) {
+  return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
+    return rowwise<T>(call, of.softmax);
+  });
+}
+
+std::unique_ptr<Kernel> log_softmax(const KernelCall& call, const Routines& routines) {
+  return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
+    return rowwise<T>(call, of.log_softmax);
+  });
+}
+
+std::unique_ptr<Kernel> softmax_cross_entropy(const KernelCall& call, const Routines& routines) {
+  return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
+    return cross_entropy<T, T>(call, of.cross_entropy);
+  });
+}
+
+std::unique_ptr<Kernel> sparse_softmax_cross_entropy(const KernelCall& call, const Routines& routines) {
+  return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
+    return cross_entropy<T, std::int32_t>(call, of.sparse_cross_entropy);
+  });
+}
+
+}  // namespace factories
+
+}  // namespace pando::cpu

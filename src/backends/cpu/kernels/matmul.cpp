@@ -1,0 +1,254 @@
+// matmul: blocks of rows times panels of columns, in runs of the inner dimension that stay in the first-level cache.
+#include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/product.h"
+
+namespace pando::cpu {
+
+namespace {
+
+// Rows whose part of a is packed together and whose results the epilogue then finds in the cache.
+constexpr std::int64_t most_group_rows = 128;
+// The inner dimension is cut into equal runs no longer than this. With a row or two nothing is used twice, and short
+// runs read b in the order of its memory.
+constexpr std::int64_t most_depth = 384, most_depth_of_few_rows = 16;
+// Panels of b are packed together until their rows have this size, so that whole cache lines are read.
+constexpr std::int64_t packed_row_bytes = 256;
+
+// The sizes of the product, and where each matrix of the batch starts.
+struct MatmulSizes {
+  bool transpose_a, transpose_b;
+  std::int64_t rows, inner, columns;
+  std::vector<std::int64_t> a_starts, b_starts;
+
+  explicit MatmulSizes(const KernelCall& call);
+  Shape raw_shape;
+};
+
+// The elements at which the matrices of an operand with the batch axes `own` start, for all of `batch`.
+std::vector<std::int64_t> batch_starts(const Shape& own, const Shape& batch, std::int64_t matrix) {
+  std::vector<std::int64_t> starts;
+  for (std::int64_t i = 0, count = batch.elements(); i < count; ++i) {
+    std::int64_t start = 0, left = i, stride = matrix;
+    for (int axis = batch.rank() - 1, from = own.rank() - 1; axis >= 0 && from >= 0; --axis, --from) {
+      if (own[from] != 1) start += left % batch[axis] * stride;
+      left /= batch[axis];
+      stride *= own[from];
+    }
+    starts.push_back(start);
+  }
+  return starts;
+}
+
+MatmulSizes::MatmulSizes(const KernelCall& call)
+    : transpose_a(call.attributes.flag("transpose_a")), transpose_b(call.attributes.flag("transpose_b")) {
+  const Shape &a = call.inputs[0].type.shape, &b = call.inputs[1].type.shape;
+  rows = a[a.rank() - (transpose_a ? 1 : 2)];
+  inner = a[a.rank() - (transpose_a ? 2 : 1)];
+  columns = b[b.rank() - (transpose_b ? 2 : 1)];
+  const Shape a_batch = a.part(0, a.rank() - 2), b_batch = b.part(0, b.rank() - 2);
+  const Shape batch = broadcast_shapes(a_batch, b_batch);
+  raw_shape = batch;
+  raw_shape.append(rows);
+  raw_shape.append(columns);
+  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a) {
+    // All matrices of a meet the same b: they are one tall matrix.
+    rows *= batch.elements();
+    a_starts = b_starts = {0};
+  } else {
+    a_starts = batch_starts(a_batch, batch, rows * inner);
+    b_starts = batch_starts(b_batch, batch, inner * columns);
+  }
+}
+
+template <class T>
+class Matmul final : public Kernel {
+ public:
+  Matmul(const KernelCall& call, const Routines& routines)
+      : sizes_(call),
+        matrix_(matrix_routines<T>(routines)),
+        a_(call.inputs[0]),
+        b_(call.inputs[1]),
+        epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
+        panel_(panel_width(matrix_, sizes_.columns)),
+        panels_at_once_(divide_up(packed_row_bytes, panel_ * static_cast<std::int64_t>(sizeof(T)))),
+        depth_(choose_depth()),
+        group_rows_(epilogue_.raw_in_output() ? most_group_rows : matrix_.block_rows),
+        grid_(work()) {
+    choose_packing();
+    lay_out_rows();
+    lay_out_scratch();
+  }
+
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+
+  void run(const Tile& tile) const override {
+    const Part part = grid_.part(tile);
+    const Range rows = {part.blocks.begin * matrix_.block_rows,
+                        std::min(part.blocks.end * matrix_.block_rows, sizes_.rows)};
+    const Range columns = {part.panels.begin * panel_, std::min(part.panels.end * panel_, sizes_.columns)};
+    if (columns.begin >= columns.end) return;
+    epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
+    for (std::int64_t batch = part.batches.begin; batch < part.batches.end; ++batch) {
+      for (std::int64_t row = rows.begin; row < rows.end; row += group_rows_) {
+        run_group(tile, batch, {row, std::min(row + group_rows_, rows.end)}, columns);
+      }
+    }
+  }
+
+ private:
+  Work work() const {
+    const auto depth = static_cast<double>(sizes_.inner);
+    const auto height = static_cast<double>(matrix_.block_rows), width = static_cast<double>(panel_);
+    // In elements loaded; a multiply-add of a vector takes half as long as loading it from the second-level cache.
+    return {.batches = static_cast<std::int64_t>(sizes_.a_starts.size()),
+            .blocks = divide_up(sizes_.rows, matrix_.block_rows),
+            .panels = divide_up(sizes_.columns, panel_),
+            .block_cost = height * width * depth / 4,
+            .load_rows = height * depth,
+            .load_panel = width * depth};
+  }
+
+  std::int64_t choose_depth() const {
+    const std::int64_t most = sizes_.rows <= matrix_.block_rows / 2 ? most_depth_of_few_rows : most_depth;
+    return divide_up(sizes_.inner, std::max<std::int64_t>(divide_up(sizes_.inner, most), 1));
+  }
+
+  void choose_packing() {
+    const std::int64_t b_row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
+    // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy.
+    pack_b_ = sizes_.transpose_b || (sizes_.rows >= 6 * matrix_.block_rows && b_row_bytes >= 1024);
+    const std::int64_t a_step_bytes =
+        (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
+    pack_a_ = sizes_.columns >= 12 * panel_ && a_step_bytes >= 512;
+  }
+
+  void lay_out_rows() {
+    const std::int64_t height = matrix_.block_rows;
+    const std::int64_t step = sizes_.transpose_a ? 1 : sizes_.inner;
+    for (std::int64_t i = 0; i < group_rows_; ++i) {
+      a_rows_.push_back(pack_a_ ? i / height * depth_ * height + i % height : i * step);
+      c_rows_.push_back(i * sizes_.columns);
+    }
+  }
+
+  void lay_out_scratch() {
+    ScratchLayout layout;
+    epilogue_scratch_ = layout.add(epilogue_.scratch_bytes());
+    if (!epilogue_.raw_in_output()) raw_scratch_ = layout.add_elements<T>(group_rows_ * sizes_.columns);
+    if (pack_a_) a_scratch_ = layout.add_elements<T>((group_rows_ + matrix_.block_rows) * depth_);
+    b_scratch_ = layout.add_elements<T>(panels_at_once_ * panel_ * depth_);
+    scratch_bytes_ = layout.bytes();
+  }
+
+  void run_group(const Tile& tile, std::int64_t batch, Range rows, Range columns) const {
+    const std::int64_t first = (batch * sizes_.rows + rows.begin) * sizes_.columns;
+    T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
+    std::int64_t inner = 0;
+    do {  // once even if there is nothing to sum: the result is zero then
+      multiply_group(tile, batch, rows, columns, {inner, std::min(inner + depth_, sizes_.inner)}, raw);
+      inner += depth_;
+    } while (inner < sizes_.inner);
+    finish_group(tile, first, rows.end - rows.begin, columns, raw);
+  }
+
+  void multiply_group(const Tile& tile, std::int64_t batch, Range rows, Range columns, Range inner, T* raw) const {
+    static constexpr std::int64_t only_segment = 0;
+    Product<T> product = {.a_rows = a_rows_.data(),
+                          .segments = &only_segment,
+                          .segment_count = 1,
+                          .depth = inner.end - inner.begin,
+                          .panel = panel_,
+                          .c_rows = c_rows_.data(),
+                          .rows = rows.end - rows.begin,
+                          .accumulate = inner.begin > 0};
+    place_a(tile, batch, rows, inner, product);
+    // Columns that do not fill a vector are packed in any case: the next row or nothing follows them.
+    const std::int64_t direct =
+        pack_b_ ? columns.begin : std::max(columns.begin, columns.end - columns.end % matrix_.lanes);
+    if (direct > columns.begin) {
+      product.b = pointer<const T>(tile, b_) + b_start(batch) + inner.begin * sizes_.columns + columns.begin;
+      product.b_step = sizes_.columns;
+      product.b_panel = panel_;
+      product.c = raw + columns.begin;
+      product.columns = direct - columns.begin;
+      matrix_.multiply(product);
+    }
+    for (std::int64_t column = direct; column < columns.end; column += panels_at_once_ * panel_) {
+      product.columns = std::min(panels_at_once_ * panel_, columns.end - column);
+      place_panels(tile, batch, inner, column, product);
+      product.c = raw + column;
+      matrix_.multiply(product);
+    }
+  }
+
+  void place_a(const Tile& tile, std::int64_t batch, Range rows, Range inner, Product<T>& product) const {
+    const T* const a = pointer<const T>(tile, a_) + sizes_.a_starts[static_cast<std::size_t>(batch)];
+    const std::int64_t step = sizes_.transpose_a ? sizes_.rows : sizes_.inner;
+    const T* const from =
+        sizes_.transpose_a ? a + inner.begin * step + rows.begin : a + rows.begin * step + inner.begin;
+    product.a = from;
+    product.a_step = sizes_.transpose_a ? step : 1;
+    if (!pack_a_) return;
+    const std::int64_t height = matrix_.block_rows;
+    T* const to = at<T>(tile.scratch, a_scratch_);
+    // A block of rows of a is laid out like a panel of columns of its transpose.
+    (sizes_.transpose_a ? matrix_.pack : matrix_.pack_transposed)({.from = from,
+                                                                   .step = step,
+                                                                   .depth = product.depth,
+                                                                   .columns = product.rows,
+                                                                   .panel = height,
+                                                                   .to = to,
+                                                                   .panel_step = depth_ * height});
+    product.a = to;
+    product.a_step = height;
+  }
+
+  void place_panels(const Tile& tile, std::int64_t batch, Range inner, std::int64_t column,
+                    Product<T>& product) const {
+    const T* const b = pointer<const T>(tile, b_) + b_start(batch);
+    const std::int64_t step = sizes_.transpose_b ? sizes_.inner : sizes_.columns;
+    T* const to = at<T>(tile.scratch, b_scratch_);
+    (sizes_.transpose_b ? matrix_.pack_transposed : matrix_.pack)(
+        {.from = sizes_.transpose_b ? b + column * step + inner.begin : b + inner.begin * step + column,
+         .step = step,
+         .depth = product.depth,
+         .columns = product.columns,
+         .panel = panel_,
+         .to = to,
+         .panel_step = panel_ * depth_});
+    product.b = to;
+    product.b_step = panel_;
+    product.b_panel = panel_ * depth_;
+  }
+
+  void finish_group(const Tile& tile, std::int64_t first, std::int64_t rows, Range columns, const T* raw) const {
+    std::byte* const scratch = tile.scratch + epilogue_scratch_;
+    const std::int64_t width = columns.end - columns.begin;
+    if (width == sizes_.columns) return epilogue_.finish(tile, scratch, first, rows * width, raw);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t offset = row * sizes_.columns + columns.begin;
+      epilogue_.finish(tile, scratch, first + offset, width, raw + offset);
+    }
+  }
+
+  std::int64_t b_start(std::int64_t batch) const { return sizes_.b_starts[static_cast<std::size_t>(batch)]; }
+
+  MatmulSizes sizes_;
+  const MatrixRoutinesOf<T>& matrix_;
+  Operand a_, b_;
+  Epilogue epilogue_;
+  std::int64_t panel_, panels_at_once_, depth_, group_rows_;
+  TileGrid grid_;
+  bool pack_a_ = false, pack_b_ = false;
+  std::vector<std::int64_t> a_rows_, c_rows_;
+  std::size_t epilogue_scratch_ = 0, raw_scratch_ = 0, a_scratch_ = 0, b_scratch_ = 0, scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> factories::matmul(const KernelCall& call, const Routines& routines) {
+  if (call.inputs[0].type.dtype == DType::float64) return std::make_unique<Matmul<double>>(call, routines);
+  return std::make_unique<Matmul<float>>(call, routines);
+}
+
+}  // namespace pando::cpu

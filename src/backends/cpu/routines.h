@@ -1,0 +1,29 @@
+// Routines: the inner loops of the CPU kernels, compiled once per instruction set from routines/*.cpp and reached
+// through tables of function pointers. They take plain pointers and sizes and know nothing of graphs or plans. Their
+// sources include no standard library templates: those would be merged by the linker across instruction sets.
+#pragma once
+#include "backends/cpu/instruction_set.h"
+#include "backends/cpu/routines/elementwise.h"
+#include "backends/cpu/routines/matrix.h"
+#include "backends/cpu/routines/normalise.h"
+#include "backends/cpu/routines/pool.h"
+#include "backends/cpu/routines/random.h"
+#include "backends/cpu/routines/reduce.h"
+#include "backends/cpu/routines/update.h"
+
+namespace pando::cpu {
+
+struct Routines {
+  InstructionSet instruction_set;
+  ElementwiseRoutines elementwise;
+  MatrixRoutines matrix;
+  PoolRoutines pool;
+  ReduceRoutines reduce;
+  NormaliseRoutines normalise;
+  RandomRoutines random;
+  UpdateRoutines update;
+};
+
+const Routines& routines_for(InstructionSet set);
+
+}  // namespace pando::cpu

@@ -1,0 +1,327 @@
+#include "backends/cpu/routines/matrix.h"
+
+#include "backends/cpu/routines/vector.h"
+
+#if defined(__clang__)
+#define PANDO_UNROLL _Pragma("unroll")
+#else
+#define PANDO_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace pando::cpu {
+namespace {
+
+using std::int64_t;
+
+// As many accumulators as leave registers for a row of b and an element of a.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int block_rows = 8;
+#elif defined(__AVX2__)
+constexpr int block_rows = 6;
+#else
+constexpr int block_rows = 4;
+#endif
+#if defined(__AVX512F__)
+constexpr int panel_vectors = 3;
+#else
+constexpr int panel_vectors = 2;
+#endif
+
+// sum += a * b. On aarch64 compilers spend a vector instruction on the broadcast that the multiplication has built in.
+inline void multiply_add(Vector<float>& sum, float a, Vector<float> b) {
+#if defined(__aarch64__)
+  asm("fmla %0.4s, %1.4s, %2.s[0]" : "+w"(sum) : "w"(b), "w"(a));
+#else
+  sum += splat(a) * b;
+#endif
+}
+
+inline void multiply_add(Vector<double>& sum, double a, Vector<double> b) {
+#if defined(__aarch64__)
+  asm("fmla %0.2d, %1.2d, %2.d[0]" : "+w"(sum) : "w"(b), "w"(a));
+#else
+  sum += splat(a) * b;
+#endif
+}
+
+template <class T, int rows, int vectors, bool accumulate>
+inline void write_whole(T* c, const int64_t* c_rows, const Vector<T> (&sum)[rows][vectors]) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  PANDO_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    T* const to = c + c_rows[r];
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      store(to + v * lanes, accumulate ? load(to + v * lanes) + sum[r][v] : sum[r][v]);
+    }
+  }
+}
+
+template <class T, int rows, int vectors>
+inline void write_block(const Product<T>& product, int64_t first_row, int64_t first_column,
+                        const Vector<T> (&sum)[rows][vectors]) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  T* const c = product.c + first_column;
+  const int64_t* const c_rows = product.c_rows + first_row;
+  const int64_t columns = product.columns - first_column;
+  if (columns >= vectors * lanes) {
+    return product.accumulate ? write_whole<T, rows, vectors, true>(c, c_rows, sum)
+                              : write_whole<T, rows, vectors, false>(c, c_rows, sum);
+  }
+  PANDO_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    T row[vectors * lanes];
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) store(row + v * lanes, sum[r][v]);
+    T* const to = c + c_rows[r];
+    for (int64_t j = 0; j < columns; ++j) to[j] = product.accumulate ? to[j] + row[j] : row[j];
+  }
+}
+
+template <class T, int rows, int vectors>
+inline void multiply_block(const Product<T>& product, int64_t first_row, int64_t first_column, const T* b) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  Vector<T> sum[rows][vectors] = {};
+  int64_t row[rows];
+  for (int r = 0; r < rows; ++r) row[r] = product.a_rows[first_row + r];
+  if (product.accumulate) {
+    for (int r = 0; r < rows; ++r) __builtin_prefetch(product.c + product.c_rows[first_row + r] + first_column, 1);
+  }
+  for (int64_t s = 0; s < product.segment_count; ++s) {
+    const T* a = product.a + product.segments[s];
+    for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, b += product.b_step) {
+      Vector<T> right[vectors];
+      PANDO_UNROLL
+      for (int v = 0; v < vectors; ++v) right[v] = load(b + v * lanes);
+      PANDO_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        const T left = a[row[r]];
+        PANDO_UNROLL
+        for (int v = 0; v < vectors; ++v) multiply_add(sum[r][v], left, right[v]);
+      }
+    }
+  }
+  write_block<T, rows, vectors>(product, first_row, first_column, sum);
+}
+
+// `count` blocks below each other, times one panel.
+template <class T, int rows, int vectors>
+void multiply_blocks(const Product<T>& product, int64_t first_row, int64_t count, int64_t first_column, const T* b) {
+  for (int64_t i = 0; i < count; ++i) {
+    multiply_block<T, rows, vectors>(product, first_row + i * rows, first_column, b);
+  }
+}
+
+template <class T>
+struct Blocks {
+  void (*of[block_rows + 1][panel_vectors + 1])(const Product<T>&, int64_t, int64_t, int64_t, const T*) = {};
+
+  constexpr Blocks() { enter<block_rows, panel_vectors>(); }
+
+  template <int rows, int vectors>
+  constexpr void enter() {
+    of[rows][vectors] = multiply_blocks<T, rows, vectors>;
+    if constexpr (vectors > 1) {
+      enter<rows, vectors - 1>();
+    } else if constexpr (rows > 1) {
+      enter<rows - 1, panel_vectors>();
+    }
+  }
+};
+
+template <class T>
+constexpr Blocks<T> blocks;
+
+template <class T>
+void multiply(const Product<T>& product) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  if (product.rows <= 0) return;
+  // Blocks of nearly equal height: a last block of a row or two would wait for its own additions.
+  const int64_t count = (product.rows + block_rows - 1) / block_rows;
+  const int64_t height = product.rows / count;
+  const int64_t higher = product.rows - height * count;
+  const T* b = product.b;
+  for (int64_t column = 0; column < product.columns; column += product.panel, b += product.b_panel) {
+    const int64_t left = product.columns - column;
+    const int64_t width = left < product.panel ? left : product.panel;
+    const int64_t vectors = (width + lanes - 1) / lanes;
+    if (higher > 0) blocks<T>.of[height + 1][vectors](product, 0, higher, column, b);
+    blocks<T>.of[height][vectors](product, higher * (height + 1), count - higher, column, b);
+  }
+}
+
+template <class V, class T>
+inline V load_as(const T* from) {
+  V value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// One vector of columns (V a vector) or one column (V = T).
+template <class V, int rows, class T>
+void multiply_columns_block(const Product<T>& product, int64_t first_row, int64_t column) {
+  V sum[rows] = {};
+  int64_t row[rows];
+  for (int r = 0; r < rows; ++r) row[r] = product.a_rows[first_row + r] + column;
+  const T* b = product.b + column;
+  for (int64_t s = 0; s < product.segment_count; ++s) {
+    const T* a = product.a + product.segments[s];
+    for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, b += product.b_step) {
+      const V right = load_as<V>(b);
+      PANDO_UNROLL
+      for (int r = 0; r < rows; ++r) sum[r] += load_as<V>(a + row[r]) * right;
+    }
+  }
+  PANDO_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    T* const c = product.c + product.c_rows[first_row + r] + column;
+    const V result = product.accumulate ? sum[r] + load_as<V>(c) : sum[r];
+    __builtin_memcpy(c, &result, sizeof result);
+  }
+}
+
+// All columns of a block before the next: their elements share cache lines.
+template <int rows, class T>
+void multiply_columns_rows(const Product<T>& product, int64_t first_row) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  int64_t column = 0;
+  for (; column + lanes <= product.columns; column += lanes) {
+    multiply_columns_block<Vector<T>, rows>(product, first_row, column);
+  }
+  for (; column < product.columns; ++column) multiply_columns_block<T, rows>(product, first_row, column);
+}
+
+template <class T>
+void multiply_columns(const Product<T>& product) {
+  int64_t row = 0;
+  for (; row + block_rows <= product.rows; row += block_rows) multiply_columns_rows<block_rows>(product, row);
+  for (; row < product.rows; ++row) multiply_columns_rows<1>(product, row);
+}
+
+// `count` elements, then zeros up to `panel`.
+template <class T>
+inline void copy_row(const T* from, int64_t count, T* to, int64_t panel) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  int64_t j = 0;
+  for (; j + lanes <= count; j += lanes) store(to + j, load(from + j));
+  for (; j < count; ++j) to[j] = from[j];
+  for (; j < panel; ++j) to[j] = T(0);
+}
+
+template <class T>
+void pack(const Packing<T>& packing) {
+  for (int64_t k = 0; k < packing.depth; ++k) {
+    const T* const from = packing.from + k * packing.step;
+    T* to = packing.to + k * packing.panel;
+    for (int64_t column = 0; column < packing.columns; column += packing.panel, to += packing.panel_step) {
+      const int64_t left = packing.columns - column;
+      const int64_t width = left < packing.panel ? left : packing.panel;
+      copy_row(from + column, width, to, packing.panel);
+    }
+  }
+}
+
+template <int n, int... i>
+struct Indices : Indices<n - 1, n - 1, i...> {};
+template <int... i>
+struct Indices<0, i...> {};
+
+// a0 b0 a1 b1 ... of the lower or the upper halves.
+template <class V, int... i>
+inline V interleave_lower(V a, V b, Indices<0, i...>) {
+  return __builtin_shufflevector(a, b, (i / 2 + i % 2 * int{sizeof...(i)})...);
+}
+
+template <class V, int... i>
+inline V interleave_upper(V a, V b, Indices<0, i...>) {
+  return __builtin_shufflevector(a, b, (int{sizeof...(i)} / 2 + i / 2 + i % 2 * int{sizeof...(i)})...);
+}
+
+// Each round interleaves row i with the row half the square below it; as many rounds as a row number has bits.
+template <class T, int rounds>
+inline void transpose_square(Vector<T> (&rows)[VectorOf<T>::lanes]) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  if constexpr (rounds > 1) {
+    Vector<T> next[lanes];
+    PANDO_UNROLL
+    for (int i = 0; i < lanes / 2; ++i) {
+      next[2 * i] = interleave_lower(rows[i], rows[i + lanes / 2], Indices<lanes>{});
+      next[2 * i + 1] = interleave_upper(rows[i], rows[i + lanes / 2], Indices<lanes>{});
+    }
+    PANDO_UNROLL
+    for (int i = 0; i < lanes; ++i) rows[i] = next[i];
+    transpose_square<T, rounds / 2>(rows);
+  }
+}
+
+// to[k * panel + j] = from[j * step + k] for j < lanes, k < depth.
+template <class T>
+void pack_vector_of_columns(const T* from, int64_t step, int64_t depth, T* to, int64_t panel) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  int64_t k = 0;
+  for (; k + lanes <= depth; k += lanes) {
+    Vector<T> rows[lanes];
+    PANDO_UNROLL
+    for (int j = 0; j < lanes; ++j) rows[j] = load(from + j * step + k);
+    transpose_square<T, lanes>(rows);
+    PANDO_UNROLL
+    for (int j = 0; j < lanes; ++j) store(to + (k + j) * panel, rows[j]);
+  }
+  for (; k < depth; ++k) {
+    for (int j = 0; j < lanes; ++j) to[k * panel + j] = from[j * step + k];
+  }
+}
+
+template <class T>
+void pack_transposed(const Packing<T>& packing) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  T* panel_to = packing.to;
+  for (int64_t column = 0; column < packing.columns; column += packing.panel, panel_to += packing.panel_step) {
+    const int64_t left = packing.columns - column;
+    const int64_t width = left < packing.panel ? left : packing.panel;
+    const T* const from = packing.from + column * packing.step;
+    int64_t j = 0;
+    for (; j + lanes <= width; j += lanes) {
+      pack_vector_of_columns(from + j * packing.step, packing.step, packing.depth, panel_to + j, packing.panel);
+    }
+    for (; j < packing.panel; ++j) {
+      for (int64_t k = 0; k < packing.depth; ++k) {
+        panel_to[k * packing.panel + j] = j < width ? from[j * packing.step + k] : T(0);
+      }
+    }
+  }
+}
+
+template <class T>
+void gather(const Product<T>& product, T* to) {
+  for (int64_t s = 0; s < product.segment_count; ++s) {
+    const T* a = product.a + product.segments[s];
+    for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, to += product.rows) {
+      for (int64_t r = 0; r < product.rows; ++r) to[r] = a[product.a_rows[r]];
+    }
+  }
+}
+
+template <class T>
+void fill_table(MatrixRoutinesOf<T>& table) {
+  table.block_rows = block_rows;
+  table.panel_vectors = panel_vectors;
+  table.lanes = VectorOf<T>::lanes;
+  table.multiply = multiply<T>;
+  table.multiply_columns = multiply_columns<T>;
+  table.pack = pack<T>;
+  table.pack_transposed = pack_transposed<T>;
+  table.gather = gather<T>;
+}
+
+}  // namespace
+
+PANDO_KERNEL_BEGIN
+
+void fill(MatrixRoutines& table) {
+  fill_table(table.float32);
+  fill_table(table.float64);
+}
+
+PANDO_KERNEL_END
+}  // namespace pando::cpu

@@ -1,0 +1,115 @@
+#include "backends/cpu/routines/reduce.h"
+
+#include <type_traits>
+
+#include "backends/cpu/routines/lanes.h"
+
+namespace pando::cpu::inline PANDO_INSTRUCTION_SET {
+
+namespace {
+
+// Integers are added as unsigned ones, which wrap.
+template <class T>
+struct Sum {
+  using Held = Total<T>;
+
+  static void clear(void* totals, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) static_cast<Held*>(totals)[i] = Held(0);
+  }
+
+  static void rows(void* totals, const void* x, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const T* row = static_cast<const T*>(x) + r * stride;
+      static_cast<Held*>(totals)[r] +=
+          sum_of<T>(columns, [row](std::int64_t i, std::int64_t n) { return load_lanes(row + i, n); });
+    }
+  }
+
+  static void columns(void* totals_memory, const void* x, std::int64_t rows, std::int64_t columns,
+                      std::int64_t stride) {
+    auto* totals = static_cast<Held*>(totals_memory);
+    std::int64_t c = 0;
+    for (; c + lane_count <= columns; c += lane_count) {
+      const T* column = static_cast<const T*>(x) + c;
+      add_terms<T>(totals + c, 0, rows, Held(1), [=](std::int64_t r) { return load_lanes(column + r * stride); });
+    }
+    if (c == columns) return;
+    const T* column = static_cast<const T*>(x) + c;
+    const std::int64_t rest = columns - c;
+    Held last[lane_count] = {};
+    add_terms<T>(last, 0, rows, Held(1), [=](std::int64_t r) { return load_lanes(column + r * stride, rest); });
+    for (std::int64_t i = 0; i < rest; ++i) totals[c + i] += last[i];
+  }
+
+  static void store(void* out, const void* totals, std::int64_t count, [[maybe_unused]] double divisor) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Held total = static_cast<const Held*>(totals)[i];
+      // The mean of no numbers is NaN; integers have no mean.
+      if constexpr (std::is_same_v<Held, double>) static_cast<T*>(out)[i] = static_cast<T>(total / divisor);
+      else static_cast<T*>(out)[i] = total;
+    }
+  }
+};
+
+template <class T>
+struct Max {
+  static constexpr T least = std::is_same_v<T, std::int32_t> ? T(-0x7fffffff - 1) : T(-__builtin_inf());
+
+  static void clear(void* totals, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(totals)[i] = least;
+  }
+
+  static void rows(void* totals, const void* x, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      T& total = static_cast<T*>(totals)[r];
+      total = larger_of(total, largest_of(static_cast<const T*>(x) + r * stride, columns, least));
+    }
+  }
+
+  static void columns(void* totals_memory, const void* x, std::int64_t rows, std::int64_t columns,
+                      std::int64_t stride) {
+    auto* totals = static_cast<T*>(totals_memory);
+    for (std::int64_t c = 0; c < columns; c += lane_count) {
+      const std::int64_t count = columns - c;
+      const T* column = static_cast<const T*>(x) + c;
+      Lanes<T> best = load_lanes(totals + c, count);
+      for (std::int64_t r = 0; r < rows; ++r) best = larger(best, load_lanes(column + r * stride, count));
+      store_lanes(totals + c, best, count);
+    }
+  }
+
+  static void store(void* out, const void* totals, std::int64_t count, double) {
+    for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(out)[i] = static_cast<const T*>(totals)[i];
+  }
+};
+
+template <class T>
+void argmax(std::int32_t* out, const void* x, std::int64_t count, std::int64_t distance, std::int64_t size,
+            std::int64_t stride) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T* from = static_cast<const T*>(x) + i * distance;
+    T best = from[0];
+    std::int64_t place = 0;
+    // Once NaN is found nothing is larger.
+    for (std::int64_t k = 1; k < size && best == best; ++k) {
+      const T value = from[k * stride];
+      if (!(value > best) && value == value) continue;
+      best = value;
+      place = k;
+    }
+    out[i] = static_cast<std::int32_t>(place);
+  }
+}
+
+template <class Of>
+constexpr ReduceRoutine routine = {Of::clear, Of::rows, Of::columns, Of::store};
+
+}  // namespace
+
+void fill(ReduceRoutines& table) {
+  table.sum = {routine<Sum<float>>, routine<Sum<double>>, routine<Sum<std::uint32_t>>};
+  table.max = {routine<Max<float>>, routine<Max<double>>, routine<Max<std::int32_t>>};
+  table.argmax = {argmax<float>, argmax<double>, argmax<std::int32_t>};
+}
+
+}  // namespace pando::cpu::inline PANDO_INSTRUCTION_SET

@@ -1,0 +1,122 @@
+#include <pando/array.h>
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+
+#include "base/bfloat16.h"
+#include "base/text.h"
+
+namespace pando {
+
+namespace {
+
+constexpr std::align_val_t alignment{64};
+
+std::shared_ptr<std::byte[]> allocate(std::size_t bytes, const Shape& shape, DType dtype) {
+  void* memory = ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow);
+  if (memory == nullptr)
+    throw Error(fmt::format("cannot allocate {} for an array {}{}; free memory or use smaller arrays",
+                            bytes_text(bytes), name(dtype), to_string(shape)));
+  std::memset(memory, 0, bytes);
+  return {static_cast<std::byte*>(memory), [](std::byte* data) { ::operator delete(data, alignment); }};
+}
+
+// Calls `visit` with a null pointer of the element type.
+template <class Visit>
+void with_type(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::float32: return visit(static_cast<float*>(nullptr));
+    case DType::float64: return visit(static_cast<double*>(nullptr));
+    case DType::bfloat16: return visit(static_cast<BFloat16*>(nullptr));
+    case DType::int32: return visit(static_cast<std::int32_t*>(nullptr));
+    case DType::int64: return visit(static_cast<std::int64_t*>(nullptr));
+    case DType::uint8: return visit(static_cast<std::uint8_t*>(nullptr));
+    case DType::boolean: return visit(static_cast<bool*>(nullptr));
+  }
+}
+
+template <class From>
+auto widen(From value) {
+  if constexpr (std::is_same_v<From, BFloat16>) return to_float(value);
+  else return value;
+}
+
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, BFloat16>) return to_bfloat16(static_cast<float>(widen(value)));
+  else return static_cast<To>(widen(value));
+}
+
+}  // namespace
+
+Array::Array(DType dtype, Shape shape) : shape_(shape), elements_(shape.elements()), dtype_(dtype) {
+  std::int64_t bytes;
+  if (__builtin_mul_overflow(elements_, static_cast<std::int64_t>(size_of(dtype)), &bytes))
+    throw Error(fmt::format("the shape {} of {} has more bytes than fit 64 bits", to_string(shape), name(dtype)));
+  data_ = allocate(static_cast<std::size_t>(bytes), shape, dtype);
+}
+
+void Array::check_type(DType wanted) const {
+  const bool bytes_of_bool = wanted == DType::uint8 && dtype_ == DType::boolean;
+  if (wanted != dtype_ && !bytes_of_bool)
+    throw Error(fmt::format("the array holds {}, not {}; cast it with astype", name(dtype_), name(wanted)));
+}
+
+double Array::item_as_double() const {
+  if (elements_ != 1)
+    throw Error(fmt::format("item() needs an array of one element; this one has the shape {}", to_string(shape_)));
+  return *astype(DType::float64).data<double>();
+}
+
+Array Array::clone() const {
+  Array copy(dtype_, shape_);
+  std::memcpy(copy.mutable_raw(), raw(), bytes());
+  return copy;
+}
+
+Array Array::astype(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  Array result(dtype, shape_);
+  with_type(dtype_, [&](auto* from) {
+    with_type(dtype, [&](auto* to) {
+      const auto* in = reinterpret_cast<decltype(from)>(data_.get());
+      auto* out = reinterpret_cast<decltype(to)>(result.mutable_raw());
+      for (std::int64_t i = 0; i < elements_; ++i) out[i] = convert<std::remove_pointer_t<decltype(to)>>(in[i]);
+    });
+  });
+  return result;
+}
+
+Array Array::reshape(Shape shape) const {
+  int unknown = -1;
+  std::int64_t known = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == -1 && unknown < 0) unknown = axis;
+    else known *= shape[axis];
+  }
+  if (unknown >= 0 && known > 0 && elements_ % known == 0) shape[unknown] = elements_ / known;
+  if (unknown >= 0 && shape[unknown] < 0 ? true : shape.elements() != elements_)
+    throw Error(
+        fmt::format("cannot reshape an array {} of {} elements to {}", to_string(shape_), elements_, to_string(shape)));
+  Array result = *this;
+  result.shape_ = shape;
+  return result;
+}
+
+Array Array::slice(std::int64_t first, std::int64_t last) const {
+  if (shape_.rank() == 0) throw Error("slice needs an array of at least one axis; this one is a scalar");
+  if (first < 0 || last < first || last > shape_[0])
+    throw Error(
+        fmt::format("slice [{}, {}) is outside the {} rows of an array {}", first, last, shape_[0], to_string(shape_)));
+  const std::int64_t row = shape_.stride(0);
+  Array result = *this;
+  result.shape_[0] = last - first;
+  result.elements_ = (last - first) * row;
+  const std::size_t offset = static_cast<std::size_t>(first * row) * size_of(dtype_);
+  result.data_ = std::shared_ptr<std::byte[]>(data_, data_.get() + offset);
+  return result;
+}
+
+}  // namespace pando

@@ -1,0 +1,18 @@
+// For headers of functions that kernels share. PANDO_HOST_DEVICE marks those that CUDA compiles too. What stands
+// between PANDO_KERNEL_BEGIN and PANDO_KERNEL_END gets symbols of its own for each instruction set it is compiled for:
+// without that the linker would keep one copy of an inline function, perhaps one that this machine cannot run.
+#pragma once
+
+#if defined(__CUDACC__)
+#define PANDO_HOST_DEVICE __host__ __device__
+#else
+#define PANDO_HOST_DEVICE
+#endif
+
+#if defined(PANDO_INSTRUCTION_SET)
+#define PANDO_KERNEL_BEGIN inline namespace PANDO_INSTRUCTION_SET {
+#define PANDO_KERNEL_END }
+#else
+#define PANDO_KERNEL_BEGIN
+#define PANDO_KERNEL_END
+#endif

@@ -1,0 +1,30 @@
+// compile: from a graph to a Plan, by a list of passes.
+#pragma once
+#include "compiler/pass.h"
+#include "plan/plan.h"
+
+namespace pando {
+
+// What on_pass is told after each pass.
+struct PassReport {
+  std::string_view name;
+  double microseconds = 0;
+  // The text form of the graph, or of the plan after the last pass; made only when called.
+  std::function<std::string()> text;
+};
+
+struct CompileOptions {
+  std::vector<std::string> disabled_passes = {};
+  bool check_numerics = false;
+  Evaluate evaluate = {};
+  std::function<void(const PassReport&)> on_pass = {};
+};
+
+// Verifies the graph before and after each pass. Throws Error for a graph that does not verify and for a disabled pass
+// that does not exist.
+Plan compile(const Graph& graph, const CompileOptions& options = {});
+
+// The names that disabled_passes takes, in the order in which the passes run.
+std::vector<std::string> pass_names();
+
+}  // namespace pando

@@ -1,0 +1,111 @@
+#include "compiler/parse_plan.h"
+
+#include <fmt/format.h>
+
+#include "ops/parse.h"
+
+namespace pando {
+
+namespace {
+
+class PlanParser {
+ public:
+  Plan run(std::string_view text) {
+    for_each_line(text, [this](LineReader& line) { parse_line(line); });
+    return std::move(plan_);
+  }
+
+ private:
+  void parse_line(LineReader& line) {
+    if (line.take("plan")) parse_header(line);
+    else if (line.take("feed")) plan_.feeds.push_back(parse_port(line));
+    else if (line.take("variable")) plan_.variables.push_back(parse_port(line));
+    else if (line.take("output")) plan_.outputs.push_back(parse_port(line));
+    else if (line.take("constant")) parse_constant(line);
+    else if (line.take("superstep")) plan_.supersteps.emplace_back();
+    else if (line.peek('b')) parse_buffer(line);
+    else parse_call(line);
+  }
+
+  void parse_header(LineReader& line) {
+    line.expect("arena");
+    plan_.arena_bytes = line.number<std::size_t>();
+    line.expect("feed");
+    plan_.feed_bytes = line.number<std::size_t>();
+    plan_.check_numerics = line.take("check_numerics");
+  }
+
+  void parse_buffer(LineReader& line) {
+    line.expect(fmt::format("b{}", plan_.buffers.size()));
+    line.expect("=");
+    Buffer buffer;
+    if (line.take("arena")) buffer.offset = line.number<std::size_t>();
+    else if (line.take("feed"))
+      buffer = {.kind = Buffer::Kind::feed, .offset = line.number<std::size_t>(), .index = feeds_++};
+    else if (line.take("variable")) buffer = {.kind = Buffer::Kind::variable, .index = line.number<std::int32_t>()};
+    else if (line.take("constant")) buffer = {.kind = Buffer::Kind::constant, .index = line.number<std::int32_t>()};
+    else line.fail("a buffer is arena, feed, variable or constant");
+    line.expect(",");
+    buffer.bytes = line.number<std::size_t>();
+    line.expect("bytes");
+    plan_.buffers.push_back(buffer);
+  }
+
+  void parse_constant(LineReader& line) {
+    const Array values = parse_array(line);
+    const Type type = parse_type(line);
+    plan_.constants.push_back(values.astype(type.dtype).reshape(type.shape));
+  }
+
+  std::int32_t parse_buffer_number(LineReader& line) {
+    if (line.take("none")) return -1;
+    line.expect("b");
+    const auto number = line.number<std::int32_t>();
+    if (number < 0 || static_cast<std::size_t>(number) >= plan_.buffers.size())
+      line.fail(fmt::format("there is no buffer b{}", number));
+    return number;
+  }
+
+  Port parse_port(LineReader& line) {
+    Port port;
+    port.name = line.quoted();
+    line.expect("=");
+    port.buffer = parse_buffer_number(line);
+    port.type = parse_type(line);
+    port.every_step = line.take("every_step");
+    return port;
+  }
+
+  std::vector<Operand> parse_operands(LineReader& line) {
+    std::vector<Operand> operands;
+    line.list("(", ")", [&] {
+      const std::int32_t buffer = parse_buffer_number(line);
+      operands.push_back({buffer, parse_type(line)});
+    });
+    return operands;
+  }
+
+  void parse_call(LineReader& line) {
+    if (plan_.supersteps.empty()) line.fail("a kernel stands before the first superstep");
+    KernelCall call;
+    call.outputs = parse_operands(line);
+    line.expect("=");
+    call.op = &parse_op(line);
+    call.inputs = parse_operands(line);
+    call.attributes = parse_attributes(line, *call.op);
+    for (const auto& definition : call.op->attributes)
+      if (call.attributes.find(definition.name) == nullptr)
+        call.attributes.set(std::string(definition.name), definition.default_value);
+    call.name = line.comment();
+    plan_.supersteps.back().push_back(std::move(call));
+  }
+
+  Plan plan_;
+  std::int32_t feeds_ = 0;
+};
+
+}  // namespace
+
+Plan parse_plan(std::string_view text) { return PlanParser().run(text); }
+
+}  // namespace pando

@@ -1,0 +1,12 @@
+// parse_plan: reads the text form of a Plan back.
+#pragma once
+#include <string_view>
+
+#include "plan/plan.h"
+
+namespace pando {
+
+// What to_string(Plan) prints, except constants of more than 16 elements. Throws Error naming the line.
+Plan parse_plan(std::string_view text);
+
+}  // namespace pando

@@ -1,0 +1,78 @@
+#include "compiler/pass.h"
+#include "graph/op_definition.h"
+#include "graph/rewrite.h"
+#include "ops/op_list.h"
+
+namespace pando {
+
+namespace {
+
+bool is_scalar(const Graph& graph, ValueId id, double value) {
+  const Node& node = graph.node(id);
+  if (!is_role(node, Role::constant) || node.outputs[0].shape.elements() != 1) return false;
+  const double held = node.attributes.array("value").item<double>();
+  return held == value;
+}
+
+// The input that the node hands on unchanged, if there is one.
+const ValueId* find_identity(const Graph& graph, const Node& node) {
+  const auto same_type = [&](std::size_t i) { return graph.type(node.inputs[i]) == node.outputs[0]; };
+  const auto keeps = [&](std::size_t kept, std::size_t other, double neutral) {
+    return same_type(kept) && is_scalar(graph, node.inputs[other], neutral) ? &node.inputs[kept] : nullptr;
+  };
+  const ValueId* found = nullptr;
+  switch (node.op->id) {
+    case Op::multiply: found = keeps(0, 1, 1); return found != nullptr ? found : keeps(1, 0, 1);
+    case Op::add: found = keeps(0, 1, 0); return found != nullptr ? found : keeps(1, 0, 0);
+    case Op::subtract: return keeps(0, 1, 0);
+    case Op::divide: return keeps(0, 1, 1);
+    case Op::reshape:
+    case Op::broadcast:
+    case Op::cast:
+    case Op::slice:
+    case Op::pad: return same_type(0) ? &node.inputs[0] : nullptr;
+    case Op::concat: return node.inputs.size() == 1 ? &node.inputs[0] : nullptr;
+    default: return nullptr;
+  }
+}
+
+// An elementwise op broadcasts by itself: its operand may be taken from before a broadcast that the other operands make
+// superfluous.
+void absorb_broadcasts(const Graph& graph, Node& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Node& producer = graph.node(node.inputs[i]);
+    if (producer.op->id != Op::broadcast) continue;
+    Shape rest = graph.type(producer.inputs[0]).shape;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (k != i) rest = broadcast_shapes(rest, graph.type(node.inputs[k]).shape);
+    if (rest == node.outputs[0].shape) node.inputs[i] = producer.inputs[0];
+  }
+}
+
+void absorb_reshape(const Graph& graph, Node& node) {
+  const Node& producer = graph.node(node.inputs[0]);
+  if (producer.op->id == Op::reshape) node.inputs[0] = producer.inputs[0];
+}
+
+}  // namespace
+
+Graph simplify(const Graph& graph, const PassContext&) {
+  Rewriter rewriter(graph);
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    Node node = graph.nodes()[i];
+    for (ValueId& input : node.inputs) input = rewriter[input];
+    if (node.op->id == Op::reshape) absorb_reshape(rewriter.to(), node);
+    if (node.op->elementwise) absorb_broadcasts(rewriter.to(), node);
+    if (const ValueId* same = find_identity(rewriter.to(), node)) {
+      rewriter.replace({index, 0}, *same);
+      continue;
+    }
+    const auto outputs = static_cast<std::int32_t>(node.outputs.size());
+    const std::int32_t added = GraphEditor::append(rewriter.to(), std::move(node));
+    for (std::int32_t k = 0; k < outputs; ++k) rewriter.replace({index, k}, {added, k});
+  }
+  return rewriter.finish();
+}
+
+}  // namespace pando

@@ -1,0 +1,164 @@
+// The one file that wires the parts together: a graph in, a program that runs on its device out.
+#include <pando/program.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/cpu_backend.h"
+#include "base/text.h"
+#include "compiler/compile.h"
+
+namespace pando {
+
+struct Device::State {
+  cpu::CpuBackend backend;
+};
+
+struct Variables::State {
+  VariableStore store;
+};
+
+struct Program::State {
+  std::shared_ptr<Device::State> device;
+  std::shared_ptr<Variables::State> variables;
+  Plan plan;
+  std::unique_ptr<Executable> executable;
+  // Filled by each run: the outputs that are kept for every step.
+  std::map<std::string, Array> every_step;
+};
+
+struct Feed::State {
+  FeedRing ring;
+};
+
+Device::Device(const DeviceOptions& options)
+    : state_(new State{cpu::CpuBackend(options.tiles, options.instruction_set)}) {}
+int Device::tiles() const { return state_->backend.tiles(); }
+std::string Device::instruction_set() const { return std::string(cpu::name(state_->backend.instruction_set())); }
+
+std::vector<std::string> available_instruction_sets() {
+  std::vector<std::string> names;
+  for (cpu::InstructionSet set : cpu::available_instruction_sets()) names.emplace_back(cpu::name(set));
+  return names;
+}
+
+Variables::Variables() : state_(std::make_shared<State>()) {}
+void Variables::set(const std::string& name, const Array& value) { state_->store.set(name, value); }
+Array Variables::get(const std::string& name) const { return state_->store.get(name); }
+std::vector<std::string> Variables::names() const { return state_->store.names(); }
+
+std::vector<std::string> compile_passes() { return pass_names(); }
+
+Program::Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options)
+    : state_(new State{device.state_, variables.state_, {}, nullptr, {}}) {
+  Backend& backend = device.state_->backend;
+  CompileOptions compile_options{
+      .disabled_passes = options.disabled_passes,
+      .check_numerics = options.check_numerics,
+      .evaluate = [&](const Node& node, const std::vector<Array>& inputs) { return backend.evaluate(node, inputs); }};
+  if (options.on_pass)
+    compile_options.on_pass = [&](const PassReport& report) {
+      options.on_pass({std::string(report.name), report.microseconds, report.text});
+    };
+  state_->plan = compile(graph, compile_options);
+  state_->executable = backend.load(state_->plan, variables.state_->store);
+}
+
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+
+std::vector<PortInfo> Program::feeds() const {
+  std::vector<PortInfo> feeds;
+  for (const Port& feed : state_->plan.feeds) feeds.push_back({feed.name, feed.type});
+  return feeds;
+}
+
+namespace {
+
+// Runs with room for the outputs of every step, and cuts that to the steps that were run.
+std::int64_t run_executable(Executable& executable, const Plan& plan, std::int64_t steps, Feeds* feeds,
+                            std::map<std::string, Array>& every_step) {
+  if (steps < 0) throw Error(fmt::format("run: the number of steps is {} but must not be negative", steps));
+  std::vector<std::byte*> memory;
+  for (const Port& output : plan.outputs) {
+    if (!output.every_step) continue;
+    Shape shape = {steps};
+    for (std::int64_t size : output.type.shape) shape.append(size);
+    memory.push_back((every_step[output.name] = Array(output.type.dtype, shape)).mutable_raw());
+  }
+  const std::int64_t done = executable.run(steps, feeds, memory);
+  if (done < steps)
+    for (auto& [name, array] : every_step) array = array.slice(0, done);
+  return done;
+}
+
+void copy_feed(const Port& port, const std::map<std::string, Array>& feeds, const Plan& plan, std::byte* slot) {
+  const auto found = feeds.find(port.name);
+  if (found == feeds.end()) throw Error(fmt::format("step: there is no feed for the input '{}'", port.name));
+  const Type given{found->second.dtype(), found->second.shape()};
+  if (given != port.type)
+    throw Error(fmt::format("step: the input '{}' is {} but the feed is {}; cast or reshape it", port.name,
+                            to_string(port.type), to_string(given)));
+  std::memcpy(slot + plan.buffers[static_cast<std::size_t>(port.buffer)].offset, found->second.raw(),
+              found->second.bytes());
+}
+
+}  // namespace
+
+std::int64_t Program::run(std::int64_t steps, Feed& feed) {
+  FeedRing& ring = feed.state_->ring;
+  const std::int64_t done = run_executable(*state_->executable, state_->plan, steps, &ring, state_->every_step);
+  if (done < steps) ring.rethrow();
+  return done;
+}
+
+std::int64_t Program::run(std::int64_t steps) {
+  if (!state_->plan.feeds.empty())
+    throw Error(fmt::format("run: the graph has {} inputs, the first is '{}'; give a Feed", state_->plan.feeds.size(),
+                            state_->plan.feeds.front().name));
+  return run_executable(*state_->executable, state_->plan, steps, nullptr, state_->every_step);
+}
+
+std::map<std::string, Array> Program::step(const std::map<std::string, Array>& feeds) {
+  const Plan& plan = state_->plan;
+  for (const auto& [name, value] : feeds) {
+    std::vector<std::string> known;
+    for (const Port& port : plan.feeds) known.push_back(port.name);
+    if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(unknown_name("input", name, known));
+  }
+  SingleFeed single(plan);
+  for (const Port& port : plan.feeds) copy_feed(port, feeds, plan, single.slot());
+  run_executable(*state_->executable, plan, 1, &single, state_->every_step);
+  std::map<std::string, Array> outputs;
+  for (const Port& port : plan.outputs) outputs[port.name] = output(port.name);
+  return outputs;
+}
+
+Array Program::output(const std::string& name) const {
+  const std::vector<Port>& outputs = state_->plan.outputs;
+  if (const auto kept = state_->every_step.find(name); kept != state_->every_step.end()) return kept->second;
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    known.push_back(outputs[i].name);
+    if (outputs[i].name != name) continue;
+    Array value(outputs[i].type.dtype, outputs[i].type.shape);
+    state_->executable->read_output(i, value.mutable_raw());
+    return value;
+  }
+  throw Error(unknown_name("output", name, known));
+}
+
+std::size_t Program::arena_bytes() const { return state_->plan.arena_bytes; }
+std::string Program::plan_text() const { return to_string(state_->plan); }
+
+Feed::Feed(const Program& program, FillFeeds fill, int slots) {
+  if (slots < 1) throw Error(fmt::format("Feed: the number of slots is {} but must be at least 1", slots));
+  state_.reset(new State{FeedRing(program.state_->plan, std::move(fill), slots)});
+}
+Feed::~Feed() = default;
+Feed::Feed(Feed&&) noexcept = default;
+
+}  // namespace pando

@@ -1,0 +1,74 @@
+// What there is to know about an op, as plain data. ops/ops.def lists all of them.
+#pragma once
+#include <pando/graph.h>
+
+#include <functional>
+#include <string_view>
+
+namespace pando {
+
+enum class Op : std::uint16_t;
+
+// One use of an op while its types are inferred.
+struct OpCall {
+  const OpDefinition& op;
+  std::span<const Type> inputs;
+  const Attributes& attributes;
+  std::string_view name;
+
+  const Shape& shape(std::size_t input) const { return inputs[input].shape; }
+  DType dtype(std::size_t input) const { return inputs[input].dtype; }
+  // Throws Error: the op, the node's name, then `text`, which gives shapes or values and the remedy.
+  [[noreturn]] void fail(const std::string& text) const;
+};
+
+// One use of an op while its gradient is built. Values that nobody needs are not asked for: a gradient function
+// returns an empty Value for every input with needed[i] false.
+struct GradientCall {
+  Graph& graph;
+  Node node;
+  std::vector<Value> inputs;
+  std::vector<Value> outputs;
+  // Empty where an output has no influence on the loss.
+  std::vector<Value> gradients;
+  std::vector<bool> needed;
+};
+
+struct AttributeDefinition {
+  std::string_view name;
+  Attribute default_value;
+};
+
+// What a node stands for besides computing.
+enum class Role : std::uint8_t { compute, input, variable, constant };
+
+struct OpDefinition {
+  Op id;
+  std::string_view name;
+  std::string_view doc;
+  std::vector<AttributeDefinition> attributes = {};
+  int min_inputs = 1;
+  // Equal to min_inputs unless given; -1 for any number.
+  int max_inputs = min_inputs;
+  // The types of the outputs; throws through OpCall::fail.
+  std::vector<Type> (*infer)(const OpCall& call) = nullptr;
+  // The gradients of the inputs, written in graph ops; null if there is none (integer or discontinuous results).
+  std::vector<Value> (*gradient)(const GradientCall& call) = nullptr;
+  Role role = Role::compute;
+  // Output element i depends on the broadcast input elements i only; `parameters` names its numeric attributes.
+  bool elementwise = false;
+  std::vector<std::string_view> parameters = {};
+  // The input that an output may be written over, or -1; the kernel reads each element before it writes it. An
+  // elementwise op may write over any input of the type of its output.
+  int (*in_place)(const Node& node, int output) = nullptr;
+  // A multi-tensor update of parameters, laid out as ops/update.h says.
+  bool is_update = false;
+  // The output is the first input's memory under another shape.
+  bool is_view = false;
+  // f(max(a, b)) = max(f(a), f(b)): pooling may move before it.
+  bool monotone = false;
+};
+
+inline bool is_role(const Node& node, Role role) { return node.op->role == role; }
+
+}  // namespace pando

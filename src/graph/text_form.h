@@ -1,0 +1,12 @@
+// The parts of the text form that graphs and plans share.
+#pragma once
+#include "graph/op_definition.h"
+
+namespace pando {
+
+// " {alpha = 0.2, axes = [0, 1]}": the attributes that differ from the op's defaults; empty if there are none.
+std::string attributes_text(const OpDefinition& op, const Attributes& attributes);
+// "<1, 2>"; constants of more than 16 elements are shown by their size and cannot be read back.
+std::string array_text(const Array& array);
+
+}  // namespace pando

@@ -1,0 +1,11 @@
+// verify: every promise a Graph makes, checked.
+#pragma once
+#include <pando/graph.h>
+
+namespace pando {
+
+// Throws Error naming the node if a node is used before it is made (a cycle), an id names nothing, a type differs from
+// what the op infers, an assignment does not fit, or two variables or two inputs share a name.
+void verify(const Graph& graph);
+
+}  // namespace pando

@@ -1,0 +1,481 @@
+// Ops that compute each element from the broadcast elements of their inputs. What they compute is in scalar.h.
+#include <pando/ops.h>
+
+#include <fmt/format.h>
+
+#include "graph/elementwise_program.h"
+#include "ops/build.h"
+#include "ops/checks.h"
+
+namespace pando {
+
+namespace {
+
+Shape broadcast_inputs(const OpCall& call) {
+  Shape shape = call.shape(0);
+  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
+    try {
+      shape = broadcast_shapes(shape, call.shape(i));
+    } catch (const Error& error) {
+      call.fail(fmt::format("{}; reshape or broadcast one of them", error.what()));
+    }
+  }
+  return shape;
+}
+
+std::vector<Type> infer_floating(const OpCall& call) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) require_floating(call, i);
+  require_same_dtype(call);
+  return {{call.dtype(0), broadcast_inputs(call)}};
+}
+
+std::vector<Type> infer_numeric(const OpCall& call) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    require_dtype(call, i, {DType::float32, DType::float64, DType::int32});
+  require_same_dtype(call);
+  return {{call.dtype(0), broadcast_inputs(call)}};
+}
+
+std::vector<Type> infer_clip(const OpCall& call) {
+  const double min = call.attributes.number("min"), max = call.attributes.number("max");
+  if (!(min <= max)) call.fail(fmt::format("'min' is {} and 'max' {}; min must not be above max", min, max));
+  return infer_numeric(call);
+}
+
+std::vector<Type> infer_huber_error(const OpCall& call) {
+  number_attribute(call, "delta", 0);
+  return infer_floating(call);
+}
+
+std::vector<Type> infer_binary_cross_entropy(const OpCall& call) {
+  const double epsilon = call.attributes.number("epsilon");
+  if (!(epsilon >= 0 && epsilon < 0.5))
+    call.fail(fmt::format("'epsilon' is {} but must be at least 0 and below 0.5", epsilon));
+  return infer_floating(call);
+}
+
+std::vector<Type> infer_comparison(const OpCall& call) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    require_dtype(call, i, {DType::float32, DType::float64, DType::int32, DType::boolean});
+  require_same_dtype(call);
+  return {{DType::boolean, broadcast_inputs(call)}};
+}
+
+std::vector<Type> infer_logical(const OpCall& call) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) require_dtype(call, i, {DType::boolean});
+  return {{DType::boolean, broadcast_inputs(call)}};
+}
+
+std::vector<Type> infer_select(const OpCall& call) {
+  require_dtype(call, 0, {DType::boolean});
+  for (std::size_t i : {1, 2}) require_dtype(call, i, {DType::float32, DType::float64, DType::int32});
+  if (call.dtype(1) != call.dtype(2))
+    call.fail(
+        fmt::format("inputs are {} and {}; cast one of them", to_string(call.inputs[1]), to_string(call.inputs[2])));
+  return {{call.dtype(1), broadcast_inputs(call)}};
+}
+
+std::vector<Type> infer_cast(const OpCall& call) { return {{call.attributes.dtype("dtype"), call.shape(0)}}; }
+
+std::vector<Type> infer_fused(const OpCall& call) {
+  const auto& program = call.attributes.program("program");
+  if (!program || program->operands.size() != call.inputs.size()) call.fail("the program does not match the inputs");
+  std::vector<Type> types;
+  for (std::int32_t result : program->results) types.push_back({program->dtype(result), broadcast_inputs(call)});
+  return types;
+}
+
+using Gradients = std::vector<Value>;
+using ops::scalar;
+using ops::select;
+
+// A unary op's gradient: the gradient of the result times a factor made of x and y.
+#define PANDO_UNARY_GRADIENT(expression)                                                                            \
+  [](const GradientCall& call) -> Gradients {                                                                       \
+    [[maybe_unused]] const Value g = call.gradients[0], x = call.inputs[0], y = call.outputs[0];                    \
+    [[maybe_unused]] const auto parameter = [&](std::string_view key) { return call.node.attributes.number(key); }; \
+    return {(expression)};                                                                                          \
+  }
+
+// A binary op's gradients, each built only if needed and summed over what was broadcast.
+#define PANDO_BINARY_GRADIENT(expression_a, expression_b)                                                            \
+  [](const GradientCall& call) -> Gradients {                                                                        \
+    [[maybe_unused]] const Value g = call.gradients[0], a = call.inputs[0], b = call.inputs[1], y = call.outputs[0]; \
+    [[maybe_unused]] const auto parameter = [&](std::string_view key) { return call.node.attributes.number(key); };  \
+    return {call.needed[0] ? ops::sum_to((expression_a), a.shape()) : Value(),                                       \
+            call.needed[1] ? ops::sum_to((expression_b), b.shape()) : Value()};                                      \
+  }
+
+Value where(Value condition, Value chosen) { return select(condition, chosen, scalar(chosen, 0)); }
+
+// exp(-x^2) * 2 / sqrt(pi), the derivative of erf.
+Value erf_derivative(Value x) { return ops::exp(-ops::square(x)) * 1.1283791670955126; }
+
+Value gelu_derivative(Value x) {
+  return (ops::erf(x * 0.70710678118654752) + 1.0) * 0.5 + x * ops::exp(ops::square(x) * -0.5) * 0.3989422804014327;
+}
+
+Value gelu_tanh_derivative(Value x) {
+  const Value t = ops::tanh((x + ops::square(x) * x * 0.044715) * 0.79788456080286536);
+  const Value inner = (ops::square(x) * (3 * 0.044715) + 1.0) * 0.79788456080286536;
+  return (t + 1.0) * 0.5 + x * 0.5 * (1.0 - ops::square(t)) * inner;
+}
+
+Value silu_derivative(Value x) {
+  const Value s = ops::sigmoid(x);
+  return s * (x * (1.0 - s) + 1.0);
+}
+
+// Inside the clipped range the derivative of the cross-entropy in p; outside it is flat.
+Value binary_cross_entropy_derivative(Value p, Value target, double epsilon) {
+  const Value inside =
+      ops::logical_and(ops::greater_equal(p, scalar(p, epsilon)), ops::less_equal(p, scalar(p, 1 - epsilon)));
+  const Value clipped = ops::clip(p, epsilon, 1 - epsilon);
+  return where(inside, (clipped - target) / (clipped * (1.0 - clipped)));
+}
+
+Gradients select_gradient(const GradientCall& call) {
+  const Value g = call.gradients[0], condition = call.inputs[0], zero = scalar(g, 0);
+  return {Value(), call.needed[1] ? ops::sum_to(select(condition, g, zero), call.inputs[1].shape()) : Value(),
+          call.needed[2] ? ops::sum_to(select(condition, zero, g), call.inputs[2].shape()) : Value()};
+}
+
+Gradients cast_gradient(const GradientCall& call) {
+  if (!is_floating(call.inputs[0].dtype()) || !is_floating(call.outputs[0].dtype())) return {Value()};
+  return {ops::cast(call.gradients[0], call.inputs[0].dtype())};
+}
+
+}  // namespace
+
+namespace definitions {
+
+const OpDefinition negate = {.id = Op::negate,
+                             .name = "negate",
+                             .doc = "-x",
+                             .infer = infer_numeric,
+                             .gradient = PANDO_UNARY_GRADIENT(-g),
+                             .elementwise = true};
+const OpDefinition abs = {.id = Op::abs,
+                          .name = "abs",
+                          .doc = "|x|",
+                          .infer = infer_numeric,
+                          .gradient = PANDO_UNARY_GRADIENT(g * ops::sign(x)),
+                          .elementwise = true};
+const OpDefinition sign = {
+    .id = Op::sign, .name = "sign", .doc = "-1, 0 or 1", .infer = infer_numeric, .elementwise = true, .monotone = true};
+const OpDefinition square = {.id = Op::square,
+                             .name = "square",
+                             .doc = "x * x",
+                             .infer = infer_numeric,
+                             .gradient = PANDO_UNARY_GRADIENT(g * x * 2.0),
+                             .elementwise = true};
+const OpDefinition clip = {
+    .id = Op::clip,
+    .name = "clip",
+    .doc = "x limited to [min, max]",
+    .attributes = {{"min", 0.0}, {"max", 0.0}},
+    .infer = infer_clip,
+    .gradient = PANDO_UNARY_GRADIENT(where(ops::logical_and(ops::greater_equal(x, scalar(x, parameter("min"))),
+                                                            ops::less_equal(x, scalar(x, parameter("max")))),
+                                           g)),
+    .elementwise = true,
+    .parameters = {"min", "max"},
+    .monotone = true};
+const OpDefinition sqrt = {.id = Op::sqrt,
+                           .name = "sqrt",
+                           .doc = "square root",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g * 0.5 / y),
+                           .elementwise = true};
+const OpDefinition rsqrt = {.id = Op::rsqrt,
+                            .name = "rsqrt",
+                            .doc = "1 / sqrt(x)",
+                            .infer = infer_floating,
+                            .gradient = PANDO_UNARY_GRADIENT(g * -0.5 * y / x),
+                            .elementwise = true};
+const OpDefinition exp = {.id = Op::exp,
+                          .name = "exp",
+                          .doc = "e to the power of x",
+                          .infer = infer_floating,
+                          .gradient = PANDO_UNARY_GRADIENT(g * y),
+                          .elementwise = true};
+const OpDefinition log = {.id = Op::log,
+                          .name = "log",
+                          .doc = "natural logarithm",
+                          .infer = infer_floating,
+                          .gradient = PANDO_UNARY_GRADIENT(g / x),
+                          .elementwise = true};
+const OpDefinition sin = {.id = Op::sin,
+                          .name = "sin",
+                          .doc = "sine",
+                          .infer = infer_floating,
+                          .gradient = PANDO_UNARY_GRADIENT(g * ops::cos(x)),
+                          .elementwise = true};
+const OpDefinition cos = {.id = Op::cos,
+                          .name = "cos",
+                          .doc = "cosine",
+                          .infer = infer_floating,
+                          .gradient = PANDO_UNARY_GRADIENT(-g * ops::sin(x)),
+                          .elementwise = true};
+const OpDefinition floor = {.id = Op::floor,
+                            .name = "floor",
+                            .doc = "the largest integer not above x",
+                            .infer = infer_floating,
+                            .elementwise = true,
+                            .monotone = true};
+const OpDefinition erf = {.id = Op::erf,
+                          .name = "erf",
+                          .doc = "the error function",
+                          .infer = infer_floating,
+                          .gradient = PANDO_UNARY_GRADIENT(g * erf_derivative(x)),
+                          .elementwise = true};
+const OpDefinition tanh = {.id = Op::tanh,
+                           .name = "tanh",
+                           .doc = "hyperbolic tangent",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g * (1.0 - ops::square(y))),
+                           .elementwise = true};
+const OpDefinition sigmoid = {.id = Op::sigmoid,
+                              .name = "sigmoid",
+                              .doc = "1 / (1 + exp(-x))",
+                              .infer = infer_floating,
+                              .gradient = PANDO_UNARY_GRADIENT(g * y * (1.0 - y)),
+                              .elementwise = true};
+const OpDefinition relu = {.id = Op::relu,
+                           .name = "relu",
+                           .doc = "max(x, 0)",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(ops::relu_gradient(g, y)),
+                           .elementwise = true,
+                           .monotone = true};
+const OpDefinition leaky_relu = {
+    .id = Op::leaky_relu,
+    .name = "leaky_relu",
+    .doc = "x, or alpha * x where x < 0",
+    .attributes = {{"alpha", 0.01}},
+    .infer = infer_floating,
+    .gradient = PANDO_UNARY_GRADIENT(ops::select(ops::less(x, scalar(x, 0)), g* parameter("alpha"), g)),
+    .elementwise = true,
+    .parameters = {"alpha"}};
+const OpDefinition elu = {
+    .id = Op::elu,
+    .name = "elu",
+    .doc = "x, or alpha * (exp(x) - 1) where x < 0",
+    .attributes = {{"alpha", 1.0}},
+    .infer = infer_floating,
+    .gradient = PANDO_UNARY_GRADIENT(ops::select(ops::less(x, scalar(x, 0)), g*(y + parameter("alpha")), g)),
+    .elementwise = true,
+    .parameters = {"alpha"}};
+const OpDefinition gelu = {.id = Op::gelu,
+                           .name = "gelu",
+                           .doc = "x * (1 + erf(x / sqrt(2))) / 2",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g * gelu_derivative(x)),
+                           .elementwise = true};
+const OpDefinition gelu_tanh = {.id = Op::gelu_tanh,
+                                .name = "gelu_tanh",
+                                .doc = "gelu with erf approximated by tanh",
+                                .infer = infer_floating,
+                                .gradient = PANDO_UNARY_GRADIENT(g * gelu_tanh_derivative(x)),
+                                .elementwise = true};
+const OpDefinition silu = {.id = Op::silu,
+                           .name = "silu",
+                           .doc = "x * sigmoid(x)",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g * silu_derivative(x)),
+                           .elementwise = true};
+const OpDefinition softplus = {.id = Op::softplus,
+                               .name = "softplus",
+                               .doc = "log(1 + exp(x))",
+                               .infer = infer_floating,
+                               .gradient = PANDO_UNARY_GRADIENT(g * ops::sigmoid(x)),
+                               .elementwise = true};
+
+const OpDefinition add = {.id = Op::add,
+                          .name = "add",
+                          .doc = "a + b",
+                          .min_inputs = 2,
+                          .infer = infer_numeric,
+                          .gradient = PANDO_BINARY_GRADIENT(g, g),
+                          .elementwise = true};
+const OpDefinition subtract = {.id = Op::subtract,
+                               .name = "subtract",
+                               .doc = "a - b",
+                               .min_inputs = 2,
+                               .infer = infer_numeric,
+                               .gradient = PANDO_BINARY_GRADIENT(g, -g),
+                               .elementwise = true};
+const OpDefinition multiply = {.id = Op::multiply,
+                               .name = "multiply",
+                               .doc = "a * b",
+                               .min_inputs = 2,
+                               .infer = infer_numeric,
+                               .gradient = PANDO_BINARY_GRADIENT(g * b, g* a),
+                               .elementwise = true};
+const OpDefinition maximum = {
+    .id = Op::maximum,
+    .name = "maximum",
+    .doc = "the larger of a and b; the gradient of equal ones goes to a",
+    .min_inputs = 2,
+    .infer = infer_numeric,
+    .gradient = PANDO_BINARY_GRADIENT(where(ops::greater_equal(a, b), g), where(ops::less(a, b), g)),
+    .elementwise = true};
+const OpDefinition minimum = {
+    .id = Op::minimum,
+    .name = "minimum",
+    .doc = "the smaller of a and b; the gradient of equal ones goes to a",
+    .min_inputs = 2,
+    .infer = infer_numeric,
+    .gradient = PANDO_BINARY_GRADIENT(where(ops::less_equal(a, b), g), where(ops::greater(a, b), g)),
+    .elementwise = true};
+const OpDefinition divide = {.id = Op::divide,
+                             .name = "divide",
+                             .doc = "a / b",
+                             .min_inputs = 2,
+                             .infer = infer_floating,
+                             .gradient = PANDO_BINARY_GRADIENT(g / b, -g* y / b),
+                             .elementwise = true};
+const OpDefinition power = {.id = Op::power,
+                            .name = "power",
+                            .doc = "a to the power of b",
+                            .min_inputs = 2,
+                            .infer = infer_floating,
+                            .gradient = PANDO_BINARY_GRADIENT(g * b * ops::power(a, b - 1.0), g* y* ops::log(a)),
+                            .elementwise = true};
+const OpDefinition relu_gradient = {.id = Op::relu_gradient,
+                                    .name = "relu_gradient",
+                                    .doc = "g where y > 0, else 0",
+                                    .min_inputs = 2,
+                                    .infer = infer_floating,
+                                    .gradient = PANDO_BINARY_GRADIENT(ops::relu_gradient(g, b), scalar(b, 0) * b),
+                                    .elementwise = true};
+const OpDefinition squared_error = {.id = Op::squared_error,
+                                    .name = "squared_error",
+                                    .doc = "(a - b)^2",
+                                    .min_inputs = 2,
+                                    .infer = infer_floating,
+                                    .gradient = PANDO_BINARY_GRADIENT(g * (a - b) * 2.0, g*(b - a) * 2.0),
+                                    .elementwise = true};
+const OpDefinition absolute_error = {.id = Op::absolute_error,
+                                     .name = "absolute_error",
+                                     .doc = "|a - b|",
+                                     .min_inputs = 2,
+                                     .infer = infer_floating,
+                                     .gradient = PANDO_BINARY_GRADIENT(g * ops::sign(a - b), g* ops::sign(b - a)),
+                                     .elementwise = true};
+const OpDefinition huber_error = {
+    .id = Op::huber_error,
+    .name = "huber_error",
+    .doc = "(a - b)^2 / 2, linear where |a - b| > delta",
+    .attributes = {{"delta", 1.0}},
+    .min_inputs = 2,
+    .infer = infer_huber_error,
+    .gradient = PANDO_BINARY_GRADIENT(g * ops::clip(a - b, -parameter("delta"), parameter("delta")),
+                                      g* ops::clip(b - a, -parameter("delta"), parameter("delta"))),
+    .elementwise = true,
+    .parameters = {"delta"}};
+const OpDefinition binary_cross_entropy = {
+    .id = Op::binary_cross_entropy,
+    .name = "binary_cross_entropy",
+    .doc = "-(b log a + (1 - b) log(1 - a)) of a probability a, limited to [epsilon, 1 - epsilon], and a target b",
+    .attributes = {{"epsilon", 1e-7}},
+    .min_inputs = 2,
+    .infer = infer_binary_cross_entropy,
+    .gradient = PANDO_BINARY_GRADIENT(g * binary_cross_entropy_derivative(a, b, parameter("epsilon")),
+                                      g*(ops::log(1.0 - ops::clip(a, parameter("epsilon"), 1 - parameter("epsilon"))) -
+                                         ops::log(ops::clip(a, parameter("epsilon"), 1 - parameter("epsilon"))))),
+    .elementwise = true,
+    .parameters = {"epsilon"}};
+const OpDefinition sigmoid_cross_entropy = {.id = Op::sigmoid_cross_entropy,
+                                            .name = "sigmoid_cross_entropy",
+                                            .doc = "binary_cross_entropy of sigmoid(a) and b, without overflow",
+                                            .min_inputs = 2,
+                                            .infer = infer_floating,
+                                            .gradient = PANDO_BINARY_GRADIENT(g * (ops::sigmoid(a) - b), -g* a),
+                                            .elementwise = true};
+
+#define PANDO_COMPARISON_DEFINITION(op, text) \
+  const OpDefinition op = {                   \
+      .id = Op::op, .name = #op, .doc = text, .min_inputs = 2, .infer = infer_comparison, .elementwise = true};
+PANDO_COMPARISON_DEFINITION(equal, "whether a = b")
+PANDO_COMPARISON_DEFINITION(not_equal, "whether a and b differ")
+PANDO_COMPARISON_DEFINITION(less, "whether a < b")
+PANDO_COMPARISON_DEFINITION(less_equal, "whether a <= b")
+PANDO_COMPARISON_DEFINITION(greater, "whether a > b")
+PANDO_COMPARISON_DEFINITION(greater_equal, "whether a >= b")
+#undef PANDO_COMPARISON_DEFINITION
+
+const OpDefinition logical_and = {.id = Op::logical_and,
+                                  .name = "logical_and",
+                                  .doc = "a and b",
+                                  .min_inputs = 2,
+                                  .infer = infer_logical,
+                                  .elementwise = true};
+const OpDefinition logical_or = {.id = Op::logical_or,
+                                 .name = "logical_or",
+                                 .doc = "a or b",
+                                 .min_inputs = 2,
+                                 .infer = infer_logical,
+                                 .elementwise = true};
+const OpDefinition logical_not = {
+    .id = Op::logical_not, .name = "logical_not", .doc = "not a", .infer = infer_logical, .elementwise = true};
+const OpDefinition select = {.id = Op::select,
+                             .name = "select",
+                             .doc = "a where the condition holds, else b",
+                             .min_inputs = 3,
+                             .infer = infer_select,
+                             .gradient = select_gradient,
+                             .elementwise = true};
+const OpDefinition cast = {.id = Op::cast,
+                           .name = "cast",
+                           .doc = "x as another dtype",
+                           .attributes = {{"dtype", DType::float32}},
+                           .infer = infer_cast,
+                           .gradient = cast_gradient,
+                           .elementwise = true};
+const OpDefinition fused = {.id = Op::fused,
+                            .name = "fused",
+                            .doc = "a chain of elementwise ops, made by the compiler",
+                            .attributes = {{"program", std::shared_ptr<const ElementwiseProgram>()}},
+                            .min_inputs = 1,
+                            .max_inputs = -1,
+                            .infer = infer_fused,
+                            .elementwise = true};
+
+}  // namespace definitions
+
+namespace ops {
+
+Value clip(Value x, double min, double max) { return build(definitions::clip, {x}, {{"min", min}, {"max", max}}); }
+Value leaky_relu(Value x, double alpha) { return build(definitions::leaky_relu, {x}, {{"alpha", alpha}}); }
+Value elu(Value x, double alpha) { return build(definitions::elu, {x}, {{"alpha", alpha}}); }
+Value huber_error(Value a, Value b, double delta) {
+  return build(definitions::huber_error, {a, b}, {{"delta", delta}});
+}
+Value binary_cross_entropy(Value probability, Value target, double epsilon) {
+  return build(definitions::binary_cross_entropy, {probability, target}, {{"epsilon", epsilon}});
+}
+Value cast(Value x, DType dtype) { return x.dtype() == dtype ? x : build(definitions::cast, {x}, {{"dtype", dtype}}); }
+Value select(Value condition, Value a, Value b) { return build(definitions::select, {condition, a, b}); }
+
+#define PANDO_BUILD_1(op) \
+  Value op(Value x) { return build(definitions::op, {x}); }
+#define PANDO_BUILD_2(op) \
+  Value op(Value a, Value b) { return build(definitions::op, {a, b}); }
+PANDO_BUILD_1(negate)
+PANDO_BUILD_1(abs) PANDO_BUILD_1(sign) PANDO_BUILD_1(square) PANDO_BUILD_1(sqrt) PANDO_BUILD_1(rsqrt) PANDO_BUILD_1(exp)
+    PANDO_BUILD_1(log) PANDO_BUILD_1(sin) PANDO_BUILD_1(cos) PANDO_BUILD_1(floor) PANDO_BUILD_1(erf) PANDO_BUILD_1(tanh)
+        PANDO_BUILD_1(sigmoid) PANDO_BUILD_1(relu) PANDO_BUILD_1(gelu) PANDO_BUILD_1(gelu_tanh) PANDO_BUILD_1(silu)
+            PANDO_BUILD_1(softplus) PANDO_BUILD_1(logical_not) PANDO_BUILD_2(add) PANDO_BUILD_2(subtract)
+                PANDO_BUILD_2(multiply) PANDO_BUILD_2(divide) PANDO_BUILD_2(power) PANDO_BUILD_2(maximum)
+                    PANDO_BUILD_2(minimum) PANDO_BUILD_2(relu_gradient) PANDO_BUILD_2(squared_error)
+                        PANDO_BUILD_2(absolute_error) PANDO_BUILD_2(sigmoid_cross_entropy) PANDO_BUILD_2(equal)
+                            PANDO_BUILD_2(not_equal) PANDO_BUILD_2(less) PANDO_BUILD_2(less_equal)
+                                PANDO_BUILD_2(greater) PANDO_BUILD_2(greater_equal) PANDO_BUILD_2(logical_and)
+                                    PANDO_BUILD_2(logical_or)
+#undef PANDO_BUILD_1
+#undef PANDO_BUILD_2
+
+}  // namespace ops
+
+}  // namespace pando

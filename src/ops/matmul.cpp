@@ -1,0 +1,93 @@
+// Products of matrices, with batches of them broadcast.
+#include <pando/ops.h>
+
+#include <fmt/format.h>
+
+#include "ops/build.h"
+#include "ops/checks.h"
+
+namespace pando {
+
+namespace {
+
+std::vector<Type> infer_matmul(const OpCall& call) {
+  for (std::size_t i : {0, 1}) {
+    require_floating(call, i);
+    require_rank_at_least(call, i, 2, "the last two a matrix");
+  }
+  require_equal_dtypes(call, 0, 1);
+  const Shape &a = call.shape(0), &b = call.shape(1);
+  const bool transpose_a = call.attributes.flag("transpose_a"), transpose_b = call.attributes.flag("transpose_b");
+  const std::int64_t rows = a[a.rank() - (transpose_a ? 1 : 2)], inner_a = a[a.rank() - (transpose_a ? 2 : 1)];
+  const std::int64_t inner_b = b[b.rank() - (transpose_b ? 1 : 2)], columns = b[b.rank() - (transpose_b ? 2 : 1)];
+  if (inner_a != inner_b)
+    call.fail(fmt::format("a is {}{} and b is {}{}: a has {} columns but b {} rows; reshape or transpose one of them",
+                          to_string(a), transpose_a ? " transposed" : "", to_string(b),
+                          transpose_b ? " transposed" : "", inner_a, inner_b));
+  Shape shape;
+  try {
+    shape = broadcast_shapes(a.part(0, a.rank() - 2), b.part(0, b.rank() - 2));
+  } catch (const Error&) {
+    call.fail(
+        fmt::format("the batch axes of {} and {} do not broadcast; reshape one of them", to_string(a), to_string(b)));
+  }
+  shape.append(rows);
+  shape.append(columns);
+  return epilogue_types(call, {call.dtype(0), shape}, 2);
+}
+
+// [..., m, n] as one tall matrix.
+Value stacked(Value x) {
+  const Shape shape = x.shape();
+  return ops::reshape(x, {shape.part(0, shape.rank() - 1).elements(), shape[shape.rank() - 1]});
+}
+
+Value gradient_of_a(Value g, Value a, Value b, bool transpose_a, bool transpose_b) {
+  const Value product = transpose_a ? ops::matmul(b, g, {.transpose_a = transpose_b, .transpose_b = true})
+                                    : ops::matmul(g, b, {.transpose_b = !transpose_b});
+  return ops::sum_to(product, a.shape());
+}
+
+Value gradient_of_b(Value g, Value a, Value b, bool transpose_a, bool transpose_b) {
+  // One product over all rows of the batch, rather than a product a batch and their sum.
+  const bool one_matrix = b.shape().rank() == 2 && a.shape().rank() > 2 && !transpose_a;
+  const Value rows_a = one_matrix ? stacked(a) : a, rows_g = one_matrix ? stacked(g) : g;
+  const Value product = transpose_b ? ops::matmul(rows_g, rows_a, {.transpose_a = true, .transpose_b = transpose_a})
+                                    : ops::matmul(rows_a, rows_g, {.transpose_a = !transpose_a});
+  return ops::sum_to(product, b.shape());
+}
+
+std::vector<Value> matmul_gradient(const GradientCall& call) {
+  require_no_epilogue(call);
+  const Value g = call.gradients[0], a = call.inputs[0], b = call.inputs[1];
+  const bool transpose_a = call.node.attributes.flag("transpose_a");
+  const bool transpose_b = call.node.attributes.flag("transpose_b");
+  return {call.needed[0] ? gradient_of_a(g, a, b, transpose_a, transpose_b) : Value(),
+          call.needed[1] ? gradient_of_b(g, a, b, transpose_a, transpose_b) : Value()};
+}
+
+}  // namespace
+
+namespace definitions {
+
+const OpDefinition matmul = {.id = Op::matmul,
+                             .name = "matmul",
+                             .doc = "the products of the matrices in the last two axes of a and b",
+                             .attributes = {{"transpose_a", false}, {"transpose_b", false}, epilogue_attribute},
+                             .min_inputs = 2,
+                             .max_inputs = -1,
+                             .infer = infer_matmul,
+                             .gradient = matmul_gradient};
+
+}  // namespace definitions
+
+namespace ops {
+
+Value matmul(Value a, Value b, const MatmulOptions& options) {
+  return build(definitions::matmul, {a, b},
+               {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
+}
+
+}  // namespace ops
+
+}  // namespace pando

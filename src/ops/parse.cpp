@@ -1,0 +1,203 @@
+#include "ops/parse.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+
+#include "graph/elementwise_program.h"
+#include "ops/op_list.h"
+
+namespace pando {
+
+namespace {
+
+Integers parse_integers(LineReader& line) {
+  Integers values;
+  line.list("[", "]", [&] { values.push_back(line.number<std::int64_t>()); });
+  return values;
+}
+
+// The number of a value of an elementwise program: t0, t1, ...
+std::int32_t parse_program_value(LineReader& line, std::size_t defined) {
+  line.expect("t");
+  const auto value = line.number<std::int32_t>();
+  if (value < 0 || static_cast<std::size_t>(value) >= defined) line.fail(fmt::format("t{} is not defined yet", value));
+  return value;
+}
+
+ElementwiseProgram::Instruction parse_instruction(LineReader& line, std::size_t defined) {
+  ElementwiseProgram::Instruction instruction;
+  line.expect("=");
+  instruction.op = &parse_op(line);
+  std::size_t arguments = 0, parameters = 0;
+  line.list("(", ")", [&] {
+    if (line.peek('t') && arguments < instruction.arguments.size())
+      instruction.arguments[arguments++] = parse_program_value(line, defined);
+    else if (parameters < instruction.parameters.size()) instruction.parameters[parameters++] = line.number<double>();
+    else line.fail("an instruction has too many arguments");
+  });
+  if (!instruction.op->elementwise || static_cast<int>(arguments) != instruction.op->min_inputs ||
+      parameters != instruction.op->parameters.size())
+    line.fail(fmt::format("{} does not fit into an elementwise program so", instruction.op->name));
+  instruction.result = parse_dtype(line.word());
+  return instruction;
+}
+
+std::shared_ptr<const ElementwiseProgram> parse_program(LineReader& line) {
+  auto program = std::make_shared<ElementwiseProgram>();
+  line.expect("(");
+  if (line.take(")")) return nullptr;
+  do program->operands.push_back(parse_dtype(line.word()));
+  while (line.take(","));
+  line.expect(":");
+  std::size_t defined = program->operands.size();
+  while (!line.take("->")) {
+    line.expect(fmt::format("t{}", defined));
+    program->instructions.push_back(parse_instruction(line, defined++));
+    line.expect(";");
+  }
+  do program->results.push_back(parse_program_value(line, defined));
+  while (line.take(","));
+  line.expect(")");
+  return program;
+}
+
+Attribute parse_attribute(LineReader& line, const OpDefinition& op, const std::string& key) {
+  const AttributeDefinition* definition = nullptr;
+  for (const auto& candidate : op.attributes)
+    if (candidate.name == key) definition = &candidate;
+  if (definition == nullptr) line.fail(fmt::format("{} has no attribute '{}'", op.name, key));
+  const Attribute& like = definition->default_value;
+  if (std::holds_alternative<bool>(like)) return line.take("true") || (line.expect("false"), false);
+  if (std::holds_alternative<std::int64_t>(like)) return line.number<std::int64_t>();
+  if (std::holds_alternative<double>(like)) return line.number<double>();
+  if (std::holds_alternative<std::string>(like)) return line.quoted();
+  if (std::holds_alternative<DType>(like)) return parse_dtype(line.word());
+  if (std::holds_alternative<Integers>(like)) return parse_integers(line);
+  if (std::holds_alternative<Array>(like)) return parse_array(line);
+  return parse_program(line);
+}
+
+class GraphParser {
+ public:
+  Graph run(std::string_view text) {
+    for_each_line(text, [this](LineReader& line) { parse_line(line); });
+    return std::move(graph_);
+  }
+
+ private:
+  void parse_line(LineReader& line) {
+    if (line.take("output ")) {
+      const std::string name = line.word();
+      line.expect("=");
+      const Value value = parse_value(line);
+      graph_.add_output(name, value, line.take("every_step"));
+    } else if (line.take("assign ")) {
+      const Value variable = parse_value(line);
+      line.expect("=");
+      graph_.assign(variable, parse_value(line));
+    } else {
+      parse_node(line);
+    }
+  }
+
+  Value parse_value(LineReader& line) {
+    line.expect("%");
+    const auto number = line.number<std::int64_t>();
+    const auto found = values_.find(number);
+    if (found == values_.end())
+      line.fail(fmt::format(
+          "%{} is used before it is defined: a graph has no cycles; feed a value back through a variable", number));
+    const auto output = line.take("#") ? line.number<std::int64_t>() : 0;
+    if (output < 0 || output >= static_cast<std::int64_t>(found->second.size()))
+      line.fail(fmt::format("%{} has no output {}", number, output));
+    return found->second[static_cast<std::size_t>(output)];
+  }
+
+  void parse_node(LineReader& line) {
+    line.expect("%");
+    const auto number = line.number<std::int64_t>();
+    line.expect("=");
+    const OpDefinition& op = parse_op(line);
+    std::vector<Value> inputs;
+    line.list("(", ")", [&] { inputs.push_back(parse_value(line)); });
+    Attributes attributes = parse_attributes(line, op);
+    std::vector<Type> types;
+    if (line.take(":")) {
+      do types.push_back(parse_type(line));
+      while (line.take(","));
+    }
+    if (op.role == Role::constant) set_constant_type(line, attributes, types);
+    add_node(line, number, op, inputs, std::move(attributes), types);
+  }
+
+  void add_node(LineReader& line, std::int64_t number, const OpDefinition& op, const std::vector<Value>& inputs,
+                Attributes attributes, const std::vector<Type>& types) {
+    const std::string name = line.comment();
+    std::optional<Graph::Scope> scope;
+    if (!name.empty()) scope.emplace(graph_, name);
+    const std::vector<Value> outputs = graph_.add(op, inputs, std::move(attributes));
+    for (std::size_t i = 0; i < types.size(); ++i)
+      if (i >= outputs.size() || outputs[i].type() != types[i])
+        line.fail(fmt::format("%{} is typed {} but its inputs make it {}", number, to_string(types[i]),
+                              i < outputs.size() ? to_string(outputs[i].type()) : "nothing"));
+    if (!values_.emplace(number, outputs).second) line.fail(fmt::format("%{} is defined twice", number));
+  }
+
+  // A constant's text gives its values; its dtype and shape stand behind the colon.
+  void set_constant_type(LineReader& line, Attributes& attributes, const std::vector<Type>& types) {
+    if (types.size() != 1 || attributes.find("value") == nullptr) line.fail("a constant needs a value and a type");
+    attributes.set("value", attributes.array("value").astype(types[0].dtype).reshape(types[0].shape));
+  }
+
+  Graph graph_;
+  std::map<std::int64_t, std::vector<Value>> values_;
+};
+
+}  // namespace
+
+void for_each_line(std::string_view text, const std::function<void(LineReader&)>& parse) {
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    LineReader line(text.substr(0, end), number);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.at_end()) continue;
+    try {
+      parse(line);
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).starts_with("line ")) throw;
+      line.fail(error.what());
+    }
+    if (!line.at_end()) line.fail("there is more behind the end of the line");
+  }
+}
+
+const OpDefinition& parse_op(LineReader& line) { return find_op(line.word()); }
+
+Type parse_type(LineReader& line) {
+  const DType dtype = parse_dtype(line.word());
+  return {dtype, Shape(parse_integers(line))};
+}
+
+Attributes parse_attributes(LineReader& line, const OpDefinition& op) {
+  Attributes attributes;
+  if (!line.take("{")) return attributes;
+  do {
+    const std::string key = line.word();
+    line.expect("=");
+    attributes.set(key, parse_attribute(line, op, key));
+  } while (line.take(","));
+  line.expect("}");
+  return attributes;
+}
+
+Array parse_array(LineReader& line) {
+  std::vector<double> values;
+  line.list("<", ">", [&] { values.push_back(line.number<double>()); });
+  return Array::of(values, {static_cast<std::int64_t>(values.size())});
+}
+
+Graph parse_graph(std::string_view text) { return GraphParser().run(text); }
+
+}  // namespace pando

@@ -1,0 +1,279 @@
+// What each elementwise op computes for one element: the functors that the CPU and the CUDA backend share. A functor is
+// built once from the op's parameters and has no branches that keep a compiler from vectorising it in float.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "base/host_device.h"
+
+namespace pando::scalar {
+PANDO_KERNEL_BEGIN
+
+// A call left in a loop would keep it from being vectorised.
+#define PANDO_INLINE PANDO_HOST_DEVICE __attribute__((always_inline)) inline
+
+namespace math {
+
+// float: polynomials that vectorise, within 2 units in the last place or so; double: the C library, for the tests.
+PANDO_INLINE float from_bits(std::int32_t bits) {
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+PANDO_INLINE std::int32_t to_bits(float value) {
+  std::int32_t bits;
+  __builtin_memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+// x = n log(2) + r with |r| <= log(2) / 2; exp(r) - 1 is `minus_one`.
+struct ReducedExp {
+  std::int32_t n;
+  float minus_one;
+};
+PANDO_INLINE ReducedExp reduce_exp(float x) {
+  // Adding and taking away 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits.
+  const float shifted = x * 1.44269504f + 12582912.0f;
+  const float n = shifted - 12582912.0f;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return {to_bits(shifted) - 0x4B400000, p * r * r + r};
+}
+// 2^n for a normal result.
+PANDO_INLINE float power_of_two(std::int32_t n) { return from_bits((n + 127) << 23); }
+
+// 0 where the result would be subnormal: computing with those is slow on many machines.
+PANDO_INLINE double exp(double x) { return __builtin_exp(x); }
+PANDO_INLINE float exp(float x) {
+  const ReducedExp e = reduce_exp(x < -87.3f ? -87.3f : (x > 88.73f ? 88.73f : x));
+  // In two steps, because 2^128 is no float but the result may be one.
+  const std::int32_t half = e.n >> 1;
+  const float result = (e.minus_one + 1.0f) * power_of_two(half) * power_of_two(e.n - half);
+  const float positive = x < -87.3f ? 0.0f : result;
+  return x != x ? x : positive;
+}
+
+// exp(x) - 1 for x <= 0 (all that elu needs) without cancellation near 0.
+PANDO_INLINE double expm1(double x) { return __builtin_expm1(x); }
+PANDO_INLINE float expm1(float x) {
+  const ReducedExp e = reduce_exp(x < -87.3f ? -87.3f : x);
+  const float scale = power_of_two(e.n);
+  const float result = (scale - 1.0f) + scale * e.minus_one;
+  return x != x ? x : result;
+}
+
+PANDO_INLINE double log(double x) { return __builtin_log(x); }
+PANDO_INLINE float log(float x) {
+  // Subnormals are scaled up first so that their exponent field means something.
+  const bool tiny = x < 1.17549435e-38f;
+  const std::int32_t bits = to_bits(tiny ? x * 8388608.0f : x);
+  const std::int32_t shifted = bits - 0x3F3504F3;  // mantissa in [sqrt(1/2), sqrt(2))
+  const std::int32_t exponent = shifted >> 23;
+  const float m = from_bits(bits - (exponent << 23)) - 1.0f;
+  const float e = static_cast<float>(exponent) - (tiny ? 23.0f : 0.0f);
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const float m2 = m * m;
+  const float result = (m * m2 * p - e * 2.12194440e-4f) - 0.5f * m2 + m + e * 0.693359375f;
+  const float positive = x == __builtin_inff() ? x : result;
+  const float at_zero = x == 0.0f ? -__builtin_inff() : positive;
+  return x < 0.0f || x != x ? __builtin_nanf("") : at_zero;
+}
+
+// log(1 + x) for x >= 0 (all that softplus needs), by the correction for the rounding of 1 + x.
+PANDO_INLINE double log1p(double x) { return __builtin_log1p(x); }
+PANDO_INLINE float log1p(float x) {
+  const float u = 1.0f + x;
+  const float d = u - 1.0f;
+  const float scaled = log(u) * (x / (d == 0.0f ? 1.0f : d));
+  return d == 0.0f ? x : scaled;
+}
+
+PANDO_INLINE double tanh(double x) { return __builtin_tanh(x); }
+PANDO_INLINE float tanh(float x) {
+  const float magnitude = x < 0.0f ? -x : x;
+  const float far = 1.0f - 2.0f / (exp(2.0f * magnitude) + 1.0f);
+  const float s = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * s + 2.06390887954e-2f;
+  p = p * s - 5.37397155531e-2f;
+  p = p * s + 1.33314422036e-1f;
+  p = p * s - 3.33332819422e-1f;
+  const float near = p * s * x + x;
+  return magnitude < 0.625f ? near : (x < 0.0f ? -far : far);
+}
+
+PANDO_INLINE double erf(double x) { return __builtin_erf(x); }
+PANDO_INLINE float erf(float x) {
+  const float c = x < -3.925f ? -3.925f : (x > 3.925f ? 3.925f : x);
+  const float s = c * c;
+  float p = -2.72614225801306e-10f;
+  p = p * s + 2.77068142495902e-08f;
+  p = p * s - 2.10102402082508e-06f;
+  p = p * s - 5.69250639462346e-05f;
+  p = p * s - 7.34990630326855e-04f;
+  p = p * s - 2.95459980854025e-03f;
+  p = p * s - 1.60960333262415e-02f;
+  float q = -1.45660718464996e-05f;
+  q = q * s - 2.13374055278905e-04f;
+  q = q * s - 1.68282697438203e-03f;
+  q = q * s - 7.37332916720468e-03f;
+  q = q * s - 1.42647390514189e-02f;
+  // Exactly 1 where it rounds to 1: gelu multiplies what is left of 1 by its argument, however large.
+  const float saturated = x < 0.0f ? -1.0f : 1.0f;
+  const float result = c == x ? c * (p / q) : saturated;
+  return x != x ? x : result;
+}
+
+PANDO_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
+PANDO_INLINE float sqrt(float x) { return __builtin_sqrtf(x); }
+PANDO_INLINE double sin(double x) { return __builtin_sin(x); }
+PANDO_INLINE float sin(float x) { return __builtin_sinf(x); }
+PANDO_INLINE double cos(double x) { return __builtin_cos(x); }
+PANDO_INLINE float cos(float x) { return __builtin_cosf(x); }
+PANDO_INLINE double floor(double x) { return __builtin_floor(x); }
+PANDO_INLINE float floor(float x) { return __builtin_floorf(x); }
+PANDO_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
+PANDO_INLINE float pow(float x, float y) { return __builtin_powf(x, y); }
+
+template <class T>
+PANDO_INLINE T sigmoid(T x) {
+  return T(1) / (T(1) + exp(-x));
+}
+template <class T>
+PANDO_INLINE T softplus(T x) {
+  return (x > T(0) ? x : T(0)) + log1p(exp(x > T(0) ? -x : x));
+}
+
+}  // namespace math
+
+// A functor without parameters, and one with one or two.
+#define PANDO_FUNCTOR_1(name, expression)                         \
+  template <class T>                                              \
+  struct name {                                                   \
+    PANDO_HOST_DEVICE explicit name(const double*) {}             \
+    PANDO_INLINE T operator()(T x) const { return (expression); } \
+  };
+#define PANDO_FUNCTOR_2(name, expression)                              \
+  template <class T>                                                   \
+  struct name {                                                        \
+    PANDO_HOST_DEVICE explicit name(const double*) {}                  \
+    PANDO_INLINE T operator()(T a, T b) const { return (expression); } \
+  };
+#define PANDO_COMPARISON_FUNCTOR(name, operation)                          \
+  template <class T>                                                       \
+  struct name {                                                            \
+    PANDO_HOST_DEVICE explicit name(const double*) {}                      \
+    PANDO_INLINE bool operator()(T a, T b) const { return a operation b; } \
+  };
+
+PANDO_FUNCTOR_1(negate, -x)
+PANDO_FUNCTOR_1(abs, x < T(0) ? -x : x)
+PANDO_FUNCTOR_1(sign, T(T(0) < x) - T(x < T(0)))
+PANDO_FUNCTOR_1(square, x* x)
+PANDO_FUNCTOR_1(sqrt, math::sqrt(x))
+PANDO_FUNCTOR_1(rsqrt, T(1) / math::sqrt(x))
+PANDO_FUNCTOR_1(exp, math::exp(x))
+PANDO_FUNCTOR_1(log, math::log(x))
+PANDO_FUNCTOR_1(sin, math::sin(x))
+PANDO_FUNCTOR_1(cos, math::cos(x))
+PANDO_FUNCTOR_1(floor, math::floor(x))
+PANDO_FUNCTOR_1(erf, math::erf(x))
+PANDO_FUNCTOR_1(tanh, math::tanh(x))
+PANDO_FUNCTOR_1(sigmoid, math::sigmoid(x))
+// Written so that NaN stays NaN.
+PANDO_FUNCTOR_1(relu, x < T(0) ? T(0) : x)
+PANDO_FUNCTOR_1(gelu, T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752))))
+PANDO_FUNCTOR_1(gelu_tanh, T(0.5) * x * (T(1) + math::tanh(T(0.79788456080286536) * (x + T(0.044715) * x * x * x))))
+PANDO_FUNCTOR_1(silu, x* math::sigmoid(x))
+PANDO_FUNCTOR_1(softplus, math::softplus(x))
+PANDO_FUNCTOR_2(add, a + b)
+PANDO_FUNCTOR_2(subtract, a - b)
+PANDO_FUNCTOR_2(multiply, a* b)
+PANDO_FUNCTOR_2(divide, a / b)
+PANDO_FUNCTOR_2(power, math::pow(a, b))
+// One choice, not a chain of them, so that clang vectorises it; NaN wins.
+PANDO_FUNCTOR_2(maximum, ((a < b) | (b != b)) ? b : a)
+PANDO_FUNCTOR_2(minimum, ((b < a) | (b != b)) ? b : a)
+PANDO_FUNCTOR_2(relu_gradient, b > T(0) ? a : T(0))
+PANDO_FUNCTOR_2(squared_error, (a - b) * (a - b))
+PANDO_FUNCTOR_2(absolute_error, a < b ? b - a : a - b)
+// softplus(a) - a * b, with the large parts taken from each other before the small one is added.
+PANDO_FUNCTOR_2(sigmoid_cross_entropy, ((a > T(0) ? a : T(0)) - a * b) + math::log1p(math::exp(a > T(0) ? -a : a)))
+PANDO_COMPARISON_FUNCTOR(equal, ==)
+PANDO_COMPARISON_FUNCTOR(not_equal, !=)
+PANDO_COMPARISON_FUNCTOR(less, <)
+PANDO_COMPARISON_FUNCTOR(less_equal, <=)
+PANDO_COMPARISON_FUNCTOR(greater, >)
+PANDO_COMPARISON_FUNCTOR(greater_equal, >=)
+
+struct logical_and {
+  PANDO_INLINE bool operator()(bool a, bool b) const { return a & b; }
+};
+struct logical_or {
+  PANDO_INLINE bool operator()(bool a, bool b) const { return a | b; }
+};
+struct logical_not {
+  PANDO_INLINE bool operator()(bool a) const { return !a; }
+};
+
+template <class T>
+struct clip {
+  T min, max;
+  PANDO_HOST_DEVICE explicit clip(const double* p) : min(T(p[0])), max(T(p[1])) {}
+  PANDO_INLINE T operator()(T x) const { return x < min ? min : (x > max ? max : x); }
+};
+
+template <class T>
+struct leaky_relu {
+  T alpha;
+  PANDO_HOST_DEVICE explicit leaky_relu(const double* p) : alpha(T(p[0])) {}
+  PANDO_INLINE T operator()(T x) const { return x < T(0) ? alpha * x : x; }
+};
+
+template <class T>
+struct elu {
+  T alpha;
+  PANDO_HOST_DEVICE explicit elu(const double* p) : alpha(T(p[0])) {}
+  PANDO_INLINE T operator()(T x) const { return x < T(0) ? alpha * math::expm1(x < T(0) ? x : T(0)) : x; }
+};
+
+template <class T>
+struct huber_error {
+  T delta;
+  PANDO_HOST_DEVICE explicit huber_error(const double* p) : delta(T(p[0])) {}
+  PANDO_INLINE T operator()(T a, T b) const {
+    const T error = a < b ? b - a : a - b;
+    return error <= delta ? T(0.5) * error * error : delta * (error - T(0.5) * delta);
+  }
+};
+
+template <class T>
+struct binary_cross_entropy {
+  T epsilon;
+  PANDO_HOST_DEVICE explicit binary_cross_entropy(const double* p) : epsilon(T(p[0])) {}
+  PANDO_INLINE T operator()(T probability, T target) const {
+    const T p = probability < epsilon ? epsilon : (probability > T(1) - epsilon ? T(1) - epsilon : probability);
+    return -(target * math::log(p) + (T(1) - target) * math::log(T(1) - p));
+  }
+};
+
+#undef PANDO_FUNCTOR_1
+#undef PANDO_FUNCTOR_2
+#undef PANDO_COMPARISON_FUNCTOR
+#undef PANDO_INLINE
+
+PANDO_KERNEL_END
+}  // namespace pando::scalar

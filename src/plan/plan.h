@@ -1,0 +1,74 @@
+// Plan: the compiler's only output and the runtime's only input. The program of one device as plain data; it assumes
+// neither threads nor host callbacks.
+#pragma once
+#include <pando/graph.h>
+
+#include "graph/op_definition.h"
+
+namespace pando {
+
+// Memory that kernels name by its number.
+struct Buffer {
+  enum class Kind : std::uint8_t {
+    arena,     // `offset` bytes into the device's arena
+    feed,      // `offset` bytes into the current slot of the feed ring
+    variable,  // kept between executions; `index` numbers Plan::variables
+    constant,  // `index` numbers Plan::constants
+  };
+  Kind kind = Kind::arena;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  std::int32_t index = -1;
+};
+
+// A value as a kernel sees it: a buffer and the type to read it as.
+struct Operand {
+  // -1 for an output that nobody reads: it need not be written.
+  std::int32_t buffer = -1;
+  Type type;
+};
+
+struct KernelCall {
+  const OpDefinition* op = nullptr;
+  Attributes attributes;
+  std::vector<Operand> inputs;
+  std::vector<Operand> outputs;
+  std::string name;
+};
+
+// Kernels without dependencies among them; a barrier ends it.
+using Superstep = std::vector<KernelCall>;
+
+// Something with a name that enters, leaves or stays: a feed, an output or a variable.
+struct Port {
+  std::string name;
+  Type type;
+  std::int32_t buffer = -1;
+  // Outputs only: kept for every step rather than for the last.
+  bool every_step = false;
+};
+
+struct Plan {
+  std::vector<Buffer> buffers;
+  std::vector<Superstep> supersteps;
+  std::vector<Port> feeds;
+  std::vector<Port> outputs;
+  std::vector<Port> variables;
+  std::vector<Array> constants;
+  std::size_t arena_bytes = 0;
+  // One slot of the feed ring.
+  std::size_t feed_bytes = 0;
+  // Look for NaN and infinity in what each superstep writes, and stop with an Error that names the kernel.
+  bool check_numerics = false;
+};
+
+// Every buffer starts on a multiple of this.
+inline constexpr std::size_t buffer_alignment = 64;
+constexpr std::size_t align(std::size_t bytes) {
+  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+}
+
+// The text form: buffers, then supersteps with one kernel a line.
+std::string to_string(const Plan& plan);
+
+}  // namespace pando

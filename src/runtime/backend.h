@@ -1,0 +1,37 @@
+// What a kind of hardware offers: it takes a Plan and gives something that runs.
+#pragma once
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "plan/plan.h"
+#include "runtime/feed.h"
+#include "runtime/variable_store.h"
+
+namespace pando {
+
+// A Plan loaded onto one device.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // One execution of up to `steps` steps, fewer if `feeds` ends; returns how many. every_step[i] has room for `steps`
+  // values of the i-th output that is kept for every step. Throws Error if the Plan checks numerics and finds
+  // something.
+  virtual std::int64_t run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) = 0;
+  // Copies what output number `output` of the Plan was in the last step.
+  virtual void read_output(std::size_t output, std::byte* to) const = 0;
+};
+
+// One virtual IPU.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual int tiles() const = 0;
+  // Throws Error if memory cannot be had or a variable has another type. The variables must outlive the executable.
+  virtual std::unique_ptr<Executable> load(const Plan& plan, VariableStore& variables) = 0;
+  // Runs one node on host arrays.
+  virtual std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs) = 0;
+};
+
+}  // namespace pando

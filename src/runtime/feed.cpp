@@ -1,0 +1,66 @@
+#include "runtime/feed.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/tiles.h"
+
+namespace pando {
+
+namespace {
+
+// The filler polls: a notification would cost the device a system call for each batch.
+constexpr std::chrono::microseconds poll_interval{50};
+
+}  // namespace
+
+SingleFeed::SingleFeed(const Plan& plan) : memory_(allocate_host_memory(plan.feed_bytes, "the feeds")) {}
+
+FeedRing::FeedRing(const Plan& plan, Fill fill, int slots)
+    : slot_bytes_(std::max(plan.feed_bytes, buffer_alignment)),
+      slots_(slots),
+      fill_(std::move(fill)),
+      memory_(allocate_host_memory(slot_bytes_ * static_cast<std::size_t>(slots), "the feed ring")) {
+  for (const Port& feed : plan.feeds) offsets_.push_back(plan.buffers[static_cast<std::size_t>(feed.buffer)].offset);
+  thread_ = std::thread([this] { fill_all(); });
+}
+
+FeedRing::~FeedRing() {
+  stopping_ = true;
+  thread_.join();
+}
+
+void FeedRing::fill_all() {
+  std::vector<std::byte*> feeds(offsets_.size());
+  try {
+    for (std::int64_t step = 0; !stopping_; ++step) {
+      while (step - taken_.load(std::memory_order_acquire) >= slots_) {
+        if (stopping_) return;
+        std::this_thread::sleep_for(poll_interval);
+      }
+      std::byte* slot = memory_.get() + static_cast<std::size_t>(step % slots_) * slot_bytes_;
+      for (std::size_t i = 0; i < offsets_.size(); ++i) feeds[i] = slot + offsets_[i];
+      if (!fill_(step, feeds)) break;
+      filled_.store(step + 1, std::memory_order_release);
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  ended_.store(true, std::memory_order_release);
+}
+
+std::byte* FeedRing::acquire() {
+  const std::int64_t step = taken_.load(std::memory_order_relaxed);
+  for (std::uint32_t turn = 0; filled_.load(std::memory_order_acquire) <= step; ++turn) {
+    // Read `ended_` before looking once more: the filler may end right after its last batch.
+    if (ended_.load(std::memory_order_acquire) && filled_.load(std::memory_order_acquire) <= step) return nullptr;
+    wait_turn(turn, true);
+  }
+  return memory_.get() + static_cast<std::size_t>(step % slots_) * slot_bytes_;
+}
+
+void FeedRing::rethrow() {
+  if (ended_.load(std::memory_order_acquire) && failure_) std::rethrow_exception(failure_);
+}
+
+}  // namespace pando

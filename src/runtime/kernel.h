@@ -1,0 +1,37 @@
+// Kernel: one KernelCall made ready for a backend whose tiles are host threads.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace pando {
+
+// What one tile sees while it runs its share of a kernel.
+struct Tile {
+  int index = 0;
+  int count = 1;
+  // As many bytes as the kernel asked for, of this tile alone, 64-byte aligned, contents undefined.
+  std::byte* scratch = nullptr;
+  // By buffer number of the Plan.
+  std::byte* const* buffers = nullptr;
+};
+
+// All tiles run every kernel of a superstep, each its own share. Each element of an output is computed by one tile, in
+// an order that does not depend on the number of tiles: so results are bit-equal for any number of them.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual std::size_t scratch_bytes() const { return 0; }
+  // No allocation, lock, system call or exception.
+  virtual void run(const Tile& tile) const = 0;
+};
+
+struct Range {
+  std::int64_t begin, end;
+};
+
+// The share of a tile in `count` units of work.
+inline Range share(const Tile& tile, std::int64_t count) {
+  return {count * tile.index / tile.count, count * (tile.index + 1) / tile.count};
+}
+
+}  // namespace pando

@@ -1,0 +1,124 @@
+#include "runtime/tile_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace pando {
+
+namespace {
+
+template <class T>
+bool all_finite(const std::byte* data, std::int64_t count) {
+  const T* values = reinterpret_cast<const T*>(data);
+  return std::all_of(values, values + count, [](T value) { return std::isfinite(value); });
+}
+
+bool is_finite(const Type& type, const std::byte* data) {
+  if (type.dtype == DType::float32) return all_finite<float>(data, type.shape.elements());
+  if (type.dtype == DType::float64) return all_finite<double>(data, type.shape.elements());
+  return true;
+}
+
+}  // namespace
+
+TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique_ptr<Kernel>>> kernels,
+                           std::shared_ptr<TileGroup> tiles, VariableStore& variables)
+    : plan_(plan),
+      kernels_(std::move(kernels)),
+      tiles_(std::move(tiles)),
+      arena_(allocate_host_memory(plan.arena_bytes, "the arena of a device")),
+      scratch_(nullptr, nullptr),
+      buffers_(plan.buffers.size(), nullptr) {
+  for (const auto& superstep : kernels_)
+    for (const auto& kernel : superstep) scratch_bytes_ = std::max(scratch_bytes_, align(kernel->scratch_bytes()));
+  scratch_ =
+      allocate_host_memory(scratch_bytes_ * static_cast<std::size_t>(tiles_->count()), "the scratch of the tiles");
+
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    const auto index = static_cast<std::size_t>(buffer.index);
+    switch (buffer.kind) {
+      case Buffer::Kind::arena: buffers_[i] = arena_.get() + buffer.offset; break;
+      case Buffer::Kind::variable:
+        buffers_[i] = variables.bind(plan.variables[index].name, plan.variables[index].type);
+        break;
+      case Buffer::Kind::constant: buffers_[i] = plan_.constants[index].mutable_raw(); break;
+      case Buffer::Kind::feed: feed_offsets_.emplace_back(static_cast<std::int32_t>(i), buffer.offset); break;
+    }
+  }
+  for (const Port& output : plan.outputs)
+    if (output.every_step)
+      every_step_.push_back(
+          {output.buffer, static_cast<std::size_t>(output.type.shape.elements()) * size_of(output.type.dtype)});
+}
+
+std::int64_t TileExecutor::run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) {
+  execution_ = {steps, feeds, every_step};
+  failure_.clear();
+  tiles_->run([this](int tile) { run_tile(tile); });
+  if (!failure_.empty()) throw Error(failure_);
+  return execution_.done;
+}
+
+void TileExecutor::run_tile(int index) {
+  const Tile tile{index, tiles_->count(), scratch_.get() + scratch_bytes_ * static_cast<std::size_t>(index),
+                  buffers_.data()};
+  SpinBarrier& barrier = tiles_->barrier();
+  while (true) {
+    if (index == 0) execution_.stopped = !begin_step();
+    barrier.arrive_and_wait();
+    if (execution_.stopped) return;
+    for (std::size_t s = 0; s < kernels_.size(); ++s) {
+      for (const auto& kernel : kernels_[s]) kernel->run(tile);
+      barrier.arrive_and_wait();
+      if (!plan_.check_numerics) continue;
+      if (index == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
+      barrier.arrive_and_wait();
+    }
+    // Without a superstep nothing else keeps tile 0 from beginning the next step before all have seen this one.
+    if (kernels_.empty()) barrier.arrive_and_wait();
+    if (index == 0) end_step();
+  }
+}
+
+bool TileExecutor::begin_step() {
+  if (execution_.done == execution_.steps || !failure_.empty()) return false;
+  if (feed_offsets_.empty() && execution_.feeds == nullptr) return true;
+  std::byte* slot = execution_.feeds->acquire();
+  if (slot == nullptr) return false;
+  for (const auto& [buffer, offset] : feed_offsets_) buffers_[static_cast<std::size_t>(buffer)] = slot + offset;
+  return true;
+}
+
+void TileExecutor::end_step() {
+  for (std::size_t i = 0; i < every_step_.size(); ++i)
+    std::memcpy(execution_.every_step[i] + static_cast<std::size_t>(execution_.done) * every_step_[i].bytes,
+                buffers_[static_cast<std::size_t>(every_step_[i].buffer)], every_step_[i].bytes);
+  if (execution_.feeds != nullptr) execution_.feeds->release();
+  ++execution_.done;
+}
+
+void TileExecutor::check_numerics(const Superstep& superstep) {
+  for (const KernelCall& call : superstep)
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      const Operand& output = call.outputs[i];
+      if (output.buffer < 0 || is_finite(output.type, buffers_[static_cast<std::size_t>(output.buffer)])) continue;
+      failure_ = fmt::format(
+          "check_numerics: step {} made a NaN or an infinity in output {} of {}{}, {}; lower the learning rate or look "
+          "at its inputs",
+          execution_.done, i, call.op->name, call.name.empty() ? "" : fmt::format(" '{}'", call.name),
+          to_string(output.type));
+      return;
+    }
+}
+
+void TileExecutor::read_output(std::size_t output, std::byte* to) const {
+  const Port& port = plan_.outputs[output];
+  std::memcpy(to, buffers_[static_cast<std::size_t>(port.buffer)],
+              static_cast<std::size_t>(port.type.shape.elements()) * size_of(port.type.dtype));
+}
+
+}  // namespace pando

@@ -1,0 +1,53 @@
+// TileExecutor: runs a Plan whose kernels are host functions on a group of tiles.
+#pragma once
+#include <atomic>
+#include <string>
+
+#include "runtime/backend.h"
+#include "runtime/kernel.h"
+#include "runtime/tiles.h"
+
+namespace pando {
+
+// Everything is allocated when it is made: an execution allocates nothing, takes no lock and makes no system call.
+class TileExecutor final : public Executable {
+ public:
+  // kernels[s][k] belongs to plan.supersteps[s][k].
+  TileExecutor(const Plan& plan, std::vector<std::vector<std::unique_ptr<Kernel>>> kernels,
+               std::shared_ptr<TileGroup> tiles, VariableStore& variables);
+
+  std::int64_t run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) override;
+  void read_output(std::size_t output, std::byte* to) const override;
+
+ private:
+  struct EveryStep {
+    std::int32_t buffer;
+    std::size_t bytes;
+  };
+  struct Execution {
+    std::int64_t steps = 0;
+    Feeds* feeds = nullptr;
+    std::span<std::byte* const> every_step;
+    std::int64_t done = 0;
+    bool stopped = false;
+  };
+
+  void run_tile(int tile);
+  bool begin_step();
+  void end_step();
+  void check_numerics(const Superstep& superstep);
+
+  Plan plan_;
+  std::vector<std::vector<std::unique_ptr<Kernel>>> kernels_;
+  std::shared_ptr<TileGroup> tiles_;
+  HostMemory arena_;
+  HostMemory scratch_;
+  std::size_t scratch_bytes_ = 0;
+  std::vector<std::byte*> buffers_;
+  std::vector<std::pair<std::int32_t, std::size_t>> feed_offsets_;
+  std::vector<EveryStep> every_step_;
+  Execution execution_;
+  std::string failure_;
+};
+
+}  // namespace pando

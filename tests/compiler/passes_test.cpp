@@ -1,0 +1,221 @@
+// Each pass of the compiler on a graph small enough to read.
+#include <pando/gradients.h>
+#include <pando/ops.h>
+#include <pando/program.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/compile.h"
+#include "graph/op_definition.h"
+#include "ops/parse.h"
+#include "tests/message.h"
+
+namespace pando {
+namespace {
+
+// The ops of a graph in order, without sources: "matmul relu".
+std::string ops_of(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes())
+    if (is_role(node, Role::compute)) text.append(node.op->name).append(" ");
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::string after(GraphPass pass, const Graph& graph) { return ops_of(remove_dead_nodes(pass(graph, {}), {})); }
+
+TEST(RemoveDeadNodes, KeepsWhatOutputsAndAssignmentsNeed) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [2]}\n"
+      "%1 = variable() {name = \"v\", shape = [2]}\n"
+      "%2 = relu(%0)\n"
+      "%3 = tanh(%0)\n"
+      "%4 = add(%1, %2)\n"
+      "%5 = exp(%3)\n"
+      "output y = %2\n"
+      "assign %1 = %4\n");
+  EXPECT_EQ(ops_of(remove_dead_nodes(graph, {})), "relu add");
+}
+
+TEST(FoldConstants, ComputesWhatIsKnownAndLeavesWhatWouldGrow) {
+  const Graph graph = parse_graph(
+      "%0 = constant() {value = <1, 2>} : float32[2]\n"
+      "%1 = constant() {value = <3>} : float32[]\n"
+      "%2 = multiply(%0, %1)\n"
+      "%3 = broadcast(%1) {shape = [64, 64]}\n"
+      "output small = %2\n"
+      "output large = %3\n");
+  int calls = 0;
+  const Evaluate evaluate = [&](const Node& node, const std::vector<Array>&) {
+    ++calls;
+    return std::vector<Array>{Array(node.outputs[0].dtype, node.outputs[0].shape)};
+  };
+  EXPECT_EQ(ops_of(remove_dead_nodes(fold_constants(graph, {evaluate}), {})), "broadcast");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Simplify, RemovesWhatChangesNothing) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [4, 6]}\n"
+      "%1 = constant() {value = <1>} : float32[]\n"
+      "%2 = constant() {value = <0>} : float32[]\n"
+      "%3 = multiply(%0, %1)\n"
+      "%4 = add(%2, %3)\n"
+      "%5 = reshape(%4) {shape = [24]}\n"
+      "%6 = reshape(%5) {shape = [6, 4]}\n"
+      "%7 = divide(%6, %1)\n"
+      "output y = %7\n");
+  EXPECT_EQ(after(simplify, graph), "reshape");
+}
+
+TEST(Simplify, LeavesBroadcastsThatNothingElseMakes) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [3]}\n"
+      "%1 = input() {name = \"y\", shape = [2, 3]}\n"
+      "%2 = broadcast(%0) {shape = [2, 3]}\n"
+      "%3 = add(%2, %1)\n"
+      "%4 = relu(%2)\n"
+      "output a = %3\n"
+      "output b = %4\n");
+  EXPECT_EQ(after(simplify, graph), "broadcast add relu");
+}
+
+TEST(MergeCommonSubexpressions, KeepsOneOfEqualNodes) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [3]}\n"
+      "%1 = exp(%0)\n"
+      "%2 = exp(%0)\n"
+      "%3 = leaky_relu(%1) {alpha = 0.1}\n"
+      "%4 = leaky_relu(%2) {alpha = 0.2}\n"
+      "%5 = add(%3, %4)\n"
+      "output y = %5\n");
+  EXPECT_EQ(after(merge_common_subexpressions, graph), "exp leaky_relu leaky_relu add");
+}
+
+TEST(ChooseLayouts, TransposesMeetAndCancel) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [2, 3, 8, 8]}\n"
+      "%1 = variable() {name = \"b\", shape = [3, 1, 1]}\n"
+      "%2 = transpose(%0) {permutation = [0, 2, 3, 1]}\n"
+      "%3 = max_pool(%2)\n"
+      "%4 = transpose(%3#0) {permutation = [0, 3, 1, 2]}\n"
+      "%5 = add(%4, %1)\n"
+      "%6 = relu(%5)\n"
+      "%7 = transpose(%6) {permutation = [0, 2, 3, 1]}\n"
+      "%8 = max_pool(%7)\n"
+      "output y = %8#0\n");
+  // One transpose of the input stays, and one of the three biases.
+  EXPECT_EQ(after(choose_layouts, graph), "transpose max_pool reshape transpose add relu max_pool");
+}
+
+TEST(ChooseLayouts, AMatmulTakesTransposesItself) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [4, 2]}\n"
+      "%1 = input() {name = \"y\", shape = [4, 3]}\n"
+      "%2 = transpose(%0) {permutation = [1, 0]}\n"
+      "%3 = matmul(%2, %1)\n"
+      "output y = %3\n");
+  const Graph result = remove_dead_nodes(choose_layouts(graph, {}), {});
+  EXPECT_EQ(ops_of(result), "matmul");
+  EXPECT_TRUE(result.nodes().back().attributes.flag("transpose_a"));
+}
+
+// conv + bias + relu + pool with their gradients, as a front end builds them.
+Graph convolution_step() {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {2, 10, 10, 1});
+  const Value w = ops::variable(graph, "w", DType::float32, {3, 3, 1, 4});
+  const Value b = ops::variable(graph, "b", DType::float32, {4});
+  const Value y = ops::max_pool(ops::relu(ops::conv2d(x, w) + b));
+  const Value loss = ops::reduce_mean(ops::square(y));
+  graph.add_output("loss", loss);
+  const Value rate = ops::scalar(loss, 0.1);
+  const std::vector<Value> slopes = gradients(loss, {w, b});
+  graph.assign(w, ops::sgd_update(rate, w, slopes[0], {})[0]);
+  graph.assign(b, ops::sgd_update(rate, b, slopes[1], {})[0]);
+  return graph;
+}
+
+TEST(PoolEarly, BiasAndActivationWorkOnPooledValues) {
+  const Graph result = pool_early(convolution_step(), {});
+  const std::string text = ops_of(result);
+  EXPECT_EQ(text.substr(0, 25), "conv2d max_pool add relu ");
+  // The bias gradient sums the pooled gradient; only the convolution's own gradient is scattered.
+  EXPECT_NE(text.find("relu_gradient max_pool_gradient"), std::string::npos) << text;
+  for (const Node& node : result.nodes())
+    if (node.op->name == "reduce_sum") {
+      EXPECT_EQ(result.type(node.inputs[0]).shape, (Shape{2, 4, 4, 4}));
+    }
+}
+
+TEST(FuseConvolutionPooling, MakesOneNodeOfBoth) {
+  EXPECT_EQ(after(fuse_convolution_pooling, pool_early(convolution_step(), {})).substr(0, 16), "conv2d_max_pool ");
+}
+
+TEST(FuseElementwise, AChainBecomesTheEpilogueOfItsProducer) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [2, 3]}\n"
+      "%1 = variable() {name = \"w\", shape = [3, 4]}\n"
+      "%2 = variable() {name = \"b\", shape = [4]}\n"
+      "%3 = matmul(%0, %1)\n"
+      "%4 = add(%3, %2)\n"
+      "%5 = relu(%4)\n"
+      "output y = %5\n");
+  const Graph result = fuse_elementwise(graph, {});
+  EXPECT_EQ(ops_of(result), "matmul");
+  EXPECT_NE(
+      to_string(result).find("epilogue = (float32, float32: t2 = add(t0, t1) float32; t3 = relu(t2) float32; -> t3)"),
+      std::string::npos);
+}
+
+TEST(FuseElementwise, AValueThatOthersUseIsNotHidden) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [2, 3]}\n"
+      "%1 = exp(%0)\n"
+      "%2 = negate(%1)\n"
+      "%3 = tanh(%2)\n"
+      "%4 = reduce_sum(%1) {axes = [0, 1]}\n"
+      "output y = %3\n"
+      "output z = %4\n");
+  EXPECT_EQ(ops_of(fuse_elementwise(graph, {})), "exp fused reduce_sum");
+}
+
+TEST(MergeUpdates, OneSweepForAllParameters) {
+  const Graph result = merge_updates(convolution_step(), {});
+  EXPECT_EQ(
+      std::count_if(result.nodes().begin(), result.nodes().end(), [](const Node& node) { return node.op->is_update; }),
+      1);
+  EXPECT_EQ(result.nodes().back().attributes.integer("groups"), 2);
+}
+
+TEST(Compile, ATrainingStepOfFewSupersteps) {
+  const Plan plan = compile(convolution_step());
+  const auto kernels = [&] {
+    std::size_t count = 0;
+    for (const Superstep& superstep : plan.supersteps) count += superstep.size();
+    return count;
+  }();
+  EXPECT_LE(plan.supersteps.size(), 7u) << to_string(plan);
+  EXPECT_LE(kernels, 10u) << to_string(plan);
+}
+
+TEST(Compile, RefusesAnUnknownPass) {
+  EXPECT_EQ(message([] { compile(Graph(), {.disabled_passes = {"fuse_elementwize"}}); }),
+            "unknown pass 'fuse_elementwize'; did you mean 'fuse_elementwise'?");
+}
+
+TEST(Compile, ReportsEveryPassWithItsTimeAndText) {
+  std::vector<std::string> names;
+  compile(convolution_step(), {.on_pass = [&](const PassReport& report) {
+            names.emplace_back(report.name);
+            EXPECT_GE(report.microseconds, 0);
+            EXPECT_FALSE(report.text().empty());
+          }});
+  for (const std::string& name : pass_names())
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,139 @@
+// IDX files are read as they are, and refused with the file, the problem and the remedy.
+#include "data/idx.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/idx_bytes.h"
+#include "tests/data/temporary_folder.h"
+#include "tests/message.h"
+
+#ifdef PANDO_WITH_ZLIB
+#include <zlib.h>
+#endif
+
+namespace pando {
+namespace {
+
+class Idx : public testing::Test {
+ protected:
+  std::string refusal(const std::string& bytes) {
+    const std::string path = folder.write("file", bytes);
+    const std::string text = message([&] { read_idx(path); });
+    EXPECT_TRUE(text.starts_with(path + ": ")) << text;
+    return text.substr(path.size() + 2);
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(Idx, ReadsBytes) {
+  const Array array = read_idx(folder.write("file", idx_header(8, {2, 3}) + std::string("\0\1\2\3\4\xff", 6)));
+  EXPECT_EQ(array.dtype(), DType::uint8);
+  EXPECT_EQ(array.shape(), (Shape{2, 3}));
+  EXPECT_EQ(array.data<std::uint8_t>()[4], 4);
+  EXPECT_EQ(array.data<std::uint8_t>()[5], 255);
+}
+
+TEST_F(Idx, TurnsBigEndianElementsAround) {
+  const Array integers =
+      read_idx(folder.write("file", idx_header(12, {2}) + std::string("\0\0\1\2\xff\xff\xff\xfe", 8)));
+  EXPECT_EQ(integers.data<std::int32_t>()[0], 258);
+  EXPECT_EQ(integers.data<std::int32_t>()[1], -2);
+  const Array floats = read_idx(folder.write("file", idx_header(13, {1}) + std::string("\x3f\xc0\0\0", 4)));
+  EXPECT_EQ(floats.data<float>()[0], 1.5f);
+  const Array doubles = read_idx(folder.write("file", idx_header(14, {1}) + std::string("\xc0\4\0\0\0\0\0\0", 8)));
+  EXPECT_EQ(doubles.data<double>()[0], -2.5);
+}
+
+TEST_F(Idx, ReadsEmptyArrays) {
+  EXPECT_EQ(read_idx(folder.write("file", idx_header(8, {0, 28, 28}))).shape(), (Shape{0, 28, 28}));
+}
+
+TEST_F(Idx, RefusesWhatIsNoIdxFile) {
+  EXPECT_EQ(refusal("hello"),
+            "is no IDX file: it begins with 68 65 but must begin with 00 00; give one in the format of MNIST");
+  EXPECT_EQ(refusal(idx_header(11, {1}) + "ab"),
+            "has elements of the IDX type 0x0b; only 0x08 (uint8), 0x0c (int32), 0x0d (float32) and 0x0e (float64) are "
+            "read");
+  EXPECT_EQ(refusal(std::string("\0\0\x08\xff", 4)), "has 255 axes; at most 8 are read");
+}
+
+TEST_F(Idx, RefusesTruncatedFiles) {
+  EXPECT_EQ(refusal(""), "ends after 0 of the 4 bytes of the header; fetch it again");
+  EXPECT_EQ(refusal(idx_header(8, {2, 3}).substr(0, 9)), "ends after 5 of the 8 bytes of the header; fetch it again");
+  EXPECT_EQ(refusal(idx_header(8, {2, 3}) + "abcde"), "ends after 5 of the 6 bytes of its uint8[2, 3]; fetch it again");
+}
+
+TEST_F(Idx, RefusesBytesLeftOver) {
+  EXPECT_EQ(refusal(idx_header(8, {2}) + "abc"), "has more bytes than its header announces; fetch it again");
+}
+
+// These would take 4 EiB, or wrap around to few bytes, if the header were believed.
+TEST_F(Idx, DoesNotBelieveHugeSizes) {
+  EXPECT_EQ(refusal(idx_header(8, {0x80000000, 0x80000000}) + "abc"),
+            "ends after 3 of the 4611686018427387904 bytes of its uint8[2147483648, 2147483648]; fetch it again");
+  EXPECT_EQ(refusal(idx_header(14, {0x80000000, 0x80000000, 4}) + "abc"),
+            "announces the impossible shape [2147483648, 2147483648, 4]; fetch it again");
+}
+
+TEST_F(Idx, RefusesWhatCannotBeOpened) {
+  const std::string path = folder.path() + "/absent";
+  EXPECT_EQ(message([&] { read_idx(path); }),
+            path + ": cannot be read: No such file or directory; check its name and permissions");
+  EXPECT_EQ(message([&] { read_idx(folder.path()); }),
+            folder.path() + ": cannot be read: Is a directory; check its name and permissions");
+}
+
+#ifdef PANDO_WITH_ZLIB
+
+class GzippedIdx : public Idx {
+ protected:
+  std::string gzipped(const std::string& bytes) {
+    const std::string path = folder.path() + "/scratch.gz";
+    gzFile file = gzopen(path.c_str(), "wb");
+    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+    gzclose(file);
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+};
+
+TEST_F(GzippedIdx, IsReadAsThePlainFile) {
+  std::string pixels;
+  for (int i = 0; i < 300 * 784; ++i) pixels += static_cast<char>(i * 7 % 251);
+  const Array array = read_idx(folder.write("file.gz", gzipped(idx_header(8, {300, 28, 28}) + pixels)));
+  EXPECT_EQ(array.shape(), (Shape{300, 28, 28}));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(array.raw()), array.bytes()), pixels);
+}
+
+TEST_F(GzippedIdx, IsRefusedWhenDamaged) {
+  std::string pixels;
+  for (std::uint32_t i = 0, x = 1; i < 5000; ++i) pixels += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  const std::string whole = gzipped(idx_header(8, {5000}) + pixels);
+  EXPECT_EQ(refusal(whole.substr(0, whole.size() / 2)), "the gzip data end too early; fetch it again");
+  std::string flipped = whole;
+  flipped[whole.size() / 2] ^= 1;
+  EXPECT_EQ(refusal(flipped), "the gzip data are damaged; fetch it again");
+  EXPECT_EQ(refusal("\x1f\x8bnonsense"), "the gzip data are damaged; fetch it again");
+}
+
+// A few bytes can inflate to gigabytes; no more of them are read than the header announces.
+TEST_F(GzippedIdx, IsRefusedWhenItInflatesToMoreThanAnnounced) {
+  EXPECT_EQ(refusal(gzipped(idx_header(8, {10}) + std::string(50'000'000, '\0'))),
+            "has more bytes than its header announces; fetch it again");
+  EXPECT_EQ(refusal(gzipped(idx_header(8, {10, 20}) + "abc")),
+            "ends after 3 of the 200 bytes of its uint8[10, 20]; fetch it again");
+}
+
+#else
+
+TEST_F(Idx, SaysThatGzipIsNotBuiltIn) {
+  EXPECT_EQ(refusal("\x1f\x8bnonsense"),
+            "is gzipped, and this Pando was built without zlib; decompress it with gzip -d, or build Pando with "
+            "zlib1g-dev");
+}
+
+#endif
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,126 @@
+// What the progress bar shows on terminals of several widths and in files.
+#include "report/progress_bar.h"
+
+#include <gtest/gtest.h>
+
+namespace pando {
+namespace {
+
+const Metrics metrics = {{"loss", 0.30123}, {"accuracy", 0.91234}};
+
+struct Screen {
+  ProgressOutput output(int columns) {
+    return {.write = [this](std::string_view piece) { text += piece; },
+            .columns = [columns] { return columns; },
+            .seconds = [this] { return now; }};
+  }
+
+  std::string text;
+  double now = 100;
+};
+
+TEST(ProgressBar, WritesOneLineWhereThereIsNoTerminal) {
+  Screen screen;
+  ProgressPrinter printer(938, "step", screen.output(0));
+  for (int i = 1; i <= 938; ++i) {
+    screen.now += 0.0045;
+    printer.update(i, metrics);
+  }
+  EXPECT_EQ(screen.text, "");
+  printer.finish();
+  EXPECT_EQ(screen.text, "938/938 [==============================] - 4s 4ms/step - loss: 0.3012 - accuracy: 0.9123\n");
+}
+
+TEST(ProgressBar, IsRedrawnInPlaceOnATerminal) {
+  Screen screen;
+  ProgressPrinter printer(10, "step", screen.output(80));
+  screen.now += 1;
+  printer.update(5, {{"loss", 12.5}});
+  screen.now += 1;
+  printer.update(7, {{"loss", 2.5}});
+  screen.now += 1;
+  printer.update(10, {{"loss", 1.5}});
+  printer.finish();
+  EXPECT_EQ(screen.text,
+            "\r 5/10 [===============>..............] - ETA: 1s - loss: 12.5000"
+            "\r 7/10 [=====================>........] - ETA: 0s - loss: 2.5000 "
+            "\r10/10 [==============================] - ETA: 0s - loss: 1.5000"
+            "\r10/10 [==============================] - 3s 300ms/step - loss: 1.5000\n");
+}
+
+TEST(ProgressBar, IsDrawnAtMostTwentyTimesASecond) {
+  Screen screen;
+  ProgressPrinter printer(1000, "step", screen.output(80));
+  for (int i = 1; i <= 1000; ++i) {
+    screen.now += 0.001;
+    printer.update(i, metrics);
+  }
+  EXPECT_LE(std::count(screen.text.begin(), screen.text.end(), '\r'), 20);
+  EXPECT_GE(std::count(screen.text.begin(), screen.text.end(), '\r'), 19);
+}
+
+TEST(ProgressBar, ShortensItselfOnNarrowTerminals) {
+  ProgressMoment moment{.current = 469, .total = 938, .seconds = 2, .metrics = metrics};
+  EXPECT_EQ(progress_line(moment, 80),
+            "469/938 [============>............] - ETA: 2s - loss: 0.3012 - accuracy: 0.9123");
+  EXPECT_EQ(progress_line(moment, 80).size(), 79u);
+  EXPECT_EQ(progress_line(moment, 60), "469/938 - ETA: 2s - loss: 0.3012 - accuracy: 0.9123");
+  EXPECT_EQ(progress_line(moment, 40), "469/938 - ETA: 2s - loss: 0.3012 - accu");
+}
+
+// The last line stays: it may wrap, but nothing of it is lost.
+TEST(ProgressBar, KeepsTheWholeLastLine) {
+  ProgressMoment moment{.current = 938, .total = 938, .seconds = 4, .metrics = metrics, .finished = true};
+  EXPECT_EQ(progress_line(moment, 80),
+            "938/938 [=====================] - 4s 4ms/step - loss: 0.3012 - accuracy: 0.9123");
+  EXPECT_EQ(progress_line(moment, 40), "938/938 - 4s 4ms/step - loss: 0.3012 - accuracy: 0.9123");
+}
+
+TEST(ProgressBar, ShowsTimesAndMetricsOfAllSizes) {
+  EXPECT_EQ(progress_line({.current = 1, .total = 7300, .seconds = 1, .metrics = {{"loss", 0.00012}}}, 60),
+            "   1/7300 [>............] - ETA: 2:01:39 - loss: 1.2000e-04");
+  EXPECT_EQ(
+      progress_line(
+          {.current = 2, .total = 4, .seconds = 95, .metrics = {{"loss", 0.0}}, .unit = "batch", .finished = true}, 60),
+      "2/4 [==========...........] - 1:35 48s/batch - loss: 0.0000");
+  EXPECT_EQ(progress_line({.current = 4, .total = 4, .seconds = 0.0002, .finished = true}, 0),
+            "4/4 [==============================] - 0s 50us/step");
+}
+
+TEST(ProgressBar, CountsWithoutAKnownTotal) {
+  ProgressMoment moment{.current = 12, .total = 0, .seconds = 3, .metrics = {{"loss", 0.5}}};
+  EXPECT_EQ(progress_line(moment, 80), "12/Unknown - 3s 250ms/step - loss: 0.5000");
+}
+
+TEST(ProgressBar, EndsItsLineWhenAbandoned) {
+  Screen screen;
+  ProgressPrinter printer(10, "step", screen.output(80));
+  printer.update(1, {});
+  printer.abandon();
+  printer.finish();
+  EXPECT_EQ(screen.text, "\r 1/10 [===>..........................] - ETA: 0s\n");
+  Screen quiet;
+  ProgressPrinter(10, "step", quiet.output(80)).abandon();
+  EXPECT_EQ(quiet.text, "");
+}
+
+TEST(ProgressBar, WritesPlainLinesToAFile) {
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  {
+    ProgressBar bar(3, {.stream = file});
+    for (int i = 1; i <= 3; ++i) bar.update(i, {{"loss", 0.5}});
+    bar.finish();
+  }
+  std::rewind(file);
+  char text[200] = {};
+  std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  const std::string_view line = text;
+  EXPECT_EQ(line.find('\r'), std::string_view::npos);
+  EXPECT_TRUE(line.starts_with("3/3 [==============================] - 0s ")) << line;
+  EXPECT_TRUE(line.ends_with("us/step - loss: 0.5000\n")) << line;
+}
+
+}  // namespace
+}  // namespace pando

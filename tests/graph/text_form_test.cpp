@@ -1,0 +1,70 @@
+// The text form of graphs: what is printed can be read back.
+#include <pando/gradients.h>
+#include <pando/ops.h>
+
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "compiler/parse_plan.h"
+#include "graph/verify.h"
+#include "ops/parse.h"
+#include "tests/message.h"
+
+namespace pando {
+namespace {
+
+constexpr const char* small_graph =
+    "%0 = input() {name = \"x\", shape = [2, 3]} : float32[2, 3]\n"
+    "%1 = variable() {name = \"w\", shape = [3, 4]} : float32[3, 4]\n"
+    "%2 = matmul(%0, %1) : float32[2, 4]  # dense\n"
+    "%3 = constant() {value = <0.5>} : float32[]\n"
+    "%4 = multiply(%2, %3) : float32[2, 4]\n"
+    "%5 = leaky_relu(%4) {alpha = 0.2} : float32[2, 4]\n"
+    "%6 = reduce_sum(%5) {axes = [0, 1]} : float32[]\n"
+    "output loss = %6 every_step\n"
+    "assign %1 = %1\n";
+
+TEST(TextForm, WhatIsReadPrintsAgain) { EXPECT_EQ(to_string(parse_graph(small_graph)), small_graph); }
+
+TEST(TextForm, ATrainingStepSurvivesTheRoundTrip) {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {4, 8, 8, 2});
+  const Value w = ops::variable(graph, "w", DType::float32, {3, 3, 2, 5});
+  const Value labels = ops::input(graph, "labels", DType::int32, {4});
+  const Value logits =
+      ops::reduce_mean(ops::max_pool(ops::relu(ops::conv2d(x, w, {.padding = ops::Padding::same}))), {.axes = {1, 2}});
+  const Value loss = ops::reduce_mean(ops::sparse_softmax_cross_entropy(logits, labels));
+  graph.add_output("loss", loss);
+  graph.assign(w, ops::sgd_update(ops::scalar(loss, 0.1), w, gradients(loss, {w})[0], {})[0]);
+  const Graph again = parse_graph(to_string(graph));
+  verify(again);
+  EXPECT_EQ(to_string(again), to_string(graph));
+}
+
+TEST(TextForm, FusedGraphsAndPlansSurviveTheRoundTrip) {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::uint8, {4, 3});
+  const Value w = ops::variable(graph, "w", DType::float32, {3, 2});
+  const Value y = ops::leaky_relu(ops::matmul(ops::cast(x, DType::float32) / 255.0, w) + 0.5, 0.3);
+  graph.add_output("y", ops::select(ops::greater(y, ops::scalar(y, 1)), y, ops::tanh(y)));
+  const Graph fused = fuse_elementwise(graph, {});
+  EXPECT_EQ(to_string(parse_graph(to_string(fused))), to_string(fused));
+  const Plan plan = compile(graph);
+  EXPECT_EQ(to_string(parse_plan(to_string(plan))), to_string(plan));
+}
+
+TEST(TextForm, ErrorsNameTheLine) {
+  EXPECT_EQ(message([] { parse_graph("%0 = relu(%1)\n%1 = relu(%0)\n"); }),
+            "line 1: %1 is used before it is defined: a graph has no cycles; feed a value back through a variable");
+  EXPECT_EQ(message([] { parse_graph("\n%0 = mathmul()\n"); }), "line 2: unknown op 'mathmul'; did you mean 'matmul'?");
+  EXPECT_EQ(message([] { parse_graph("%0 = input() {name = \"x\", shape = [2]} : float32[3]\n"); }),
+            "line 1: %0 is typed float32[3] but its inputs make it float32[2]");
+  EXPECT_EQ(message([] { parse_graph("%0 = input() {name = \"x}\n"); }), "line 1: a text has no closing quote");
+  EXPECT_EQ(message([] { parse_graph("%0 = input() {nmae = \"x\"}\n"); }), "line 1: input has no attribute 'nmae'");
+  EXPECT_EQ(message([] { parse_plan("superstep\n  (b1 float32[2]) = relu(b0 float32[2])\n"); }),
+            "line 2: there is no buffer b1");
+  EXPECT_EQ(message([] { parse_graph("what\n"); }), "line 1: expected '%' at 'what'");
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,19 @@
+// message: the text of the Error that a call throws, for comparing it word for word.
+#pragma once
+#include <pando/error.h>
+
+#include <string>
+
+namespace pando {
+
+template <class Call>
+std::string message(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(nothing was thrown)";
+}
+
+}  // namespace pando

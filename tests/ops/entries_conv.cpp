@@ -1,0 +1,204 @@
+#include <cmath>
+
+#include "tests/ops/fused_programs.h"
+#include "tests/ops/op_table.h"
+
+namespace pando::test {
+
+namespace {
+
+struct Convolution {
+  Shape x, filter;
+  Geometry geometry = {};
+};
+
+Integers list(const auto& values) { return {values.begin(), values.end()}; }
+
+Geometry geometry_of(const Convolution& c) {
+  Geometry geometry = c.geometry;
+  geometry.kernel = {c.filter[0], c.filter[1]};
+  return geometry;
+}
+
+Attributes attributes_of(const Convolution& c) {
+  return {{"strides", list(c.geometry.strides)},
+          {"dilations", list(c.geometry.dilations)},
+          {"padding", list(c.geometry.padding)},
+          {"groups", c.geometry.groups}};
+}
+
+Shape output_of(const Convolution& c) {
+  const Geometry g = geometry_of(c);
+  return {c.x[0], g.output_size(0, c.x[1]), g.output_size(1, c.x[2]), c.filter[3]};
+}
+
+double slack_of(double terms) { return std::sqrt(terms + 1); }
+double filter_slack(const Convolution& c) { return slack_of(static_cast<double>(c.filter.part(0, 3).elements())); }
+
+// Plain, of one element, strided, padded unevenly, dilated, grouped, depthwise, without samples, and wide enough for
+// every vector path.
+std::vector<Convolution> convolutions() {
+  return {{{2, 5, 6, 3}, {3, 2, 3, 4}},
+          {{1, 1, 1, 1}, {1, 1, 1, 1}},
+          {{2, 7, 5, 2}, {3, 3, 2, 3}, {.strides = {2, 3}}},
+          {{1, 4, 4, 2}, {3, 3, 2, 5}, {.padding = {1, 0, 2, 1}}},
+          {{2, 7, 8, 2}, {2, 3, 2, 3}, {.dilations = {3, 2}}},
+          {{2, 6, 7, 4}, {3, 3, 2, 6}, {.strides = {2, 2}, .padding = {1, 1, 1, 1}, .groups = 2}},
+          {{2, 5, 5, 6}, {3, 3, 1, 12}, {.padding = {1, 1, 1, 1}, .groups = 6}},
+          {{0, 5, 5, 3}, {3, 3, 3, 2}},
+          {{2, 5, 5, 0}, {3, 3, 0, 2}},
+          {{2, 5, 5, 3}, {3, 3, 3, 0}},
+          {{3, 9, 10, 17}, {3, 3, 17, 33}, {.padding = {1, 1, 1, 1}}},
+          {{4, 14, 13, 1}, {5, 5, 1, 32}},
+          {{5, 6, 6, 16}, {1, 1, 16, 40}},
+          {{2, 9, 9, 3}, {2, 2, 3, 16}, {.strides = {3, 3}, .padding = {0, 1, 0, 1}}},
+          {{1, 3, 3, 2}, {5, 5, 2, 2}, {.padding = {3, 3, 2, 4}}}};
+}
+
+Case forward(const Convolution& c) {
+  return {.inputs = {{c.x}, {c.filter}},
+          .reference = [c](const Tensors& in) -> Tensors { return {conv2d(in[0], in[1], geometry_of(c))}; },
+          .attributes = attributes_of(c),
+          .slack = filter_slack(c)};
+}
+
+Case input_gradient(const Convolution& c) {
+  Attributes attributes = attributes_of(c);
+  attributes.set("input_size", Integers{c.x[1], c.x[2]});
+  return {.inputs = {{output_of(c)}, {c.filter}},
+          .reference = [c](const Tensors& in) -> Tensors {
+            return {conv2d_input_gradient(in[0], in[1], geometry_of(c), c.x)};
+          },
+          .attributes = attributes,
+          .slack = slack_of(static_cast<double>(c.filter[0] * c.filter[1] * c.filter[3]))};
+}
+
+Case weight_gradient(const Convolution& c) {
+  Attributes attributes = attributes_of(c);
+  attributes.set("kernel_size", Integers{c.filter[0], c.filter[1]});
+  return {.inputs = {{c.x}, {output_of(c)}},
+          .reference = [c](const Tensors& in) -> Tensors {
+            return {conv2d_weight_gradient(in[0], in[1], geometry_of(c), c.filter)};
+          },
+          .attributes = attributes,
+          .slack = slack_of(static_cast<double>(output_of(c).part(0, 3).elements()))};
+}
+
+Case with_epilogue(Case base, const Epilogue& epilogue, const OpDefinition& op) {
+  base.inputs.insert(base.inputs.end(), epilogue.inputs.begin(), epilogue.inputs.end());
+  base.build = [&op, attributes = base.attributes, make = epilogue.program](Graph& graph,
+                                                                            const std::vector<Value>& in) {
+    Attributes fused = attributes;
+    fused.set("epilogue", make(in[0].dtype()));
+    return graph.add(op, in, fused);
+  };
+  base.reference = [raw = base.reference, finish = epilogue.reference](const Tensors& in) {
+    const Tensors own = raw({in[0], in[1]});
+    Tensors results = finish(own.front(), {in.begin() + 2, in.end()});
+    results.insert(results.end(), own.begin() + 1, own.end());
+    return results;
+  };
+  base.has_gradient = false;
+  return base;
+}
+
+Case pooled(const Convolution& c, const Geometry& pool) {
+  Attributes attributes = attributes_of(c);
+  attributes.set("pool_window", list(pool.kernel));
+  attributes.set("pool_strides", list(pool.strides));
+  attributes.set("pool_padding", list(pool.padding));
+  return {.inputs = {{c.x}, {c.filter}},
+          .reference = [c, pool](const Tensors& in) { return max_pool(conv2d(in[0], in[1], geometry_of(c)), pool); },
+          .attributes = attributes,
+          .slack = filter_slack(c)};
+}
+
+// The builders, with the padding that they work out.
+Case same_padding(const Shape& x, const Shape& filter, std::array<std::int64_t, 2> strides,
+                  std::array<std::int64_t, 2> dilations) {
+  const Geometry geometry =
+      Geometry{.kernel = {filter[0], filter[1]}, .strides = strides, .dilations = dilations}.same(x[1], x[2]);
+  return {
+      .inputs = {{x}, {filter}},
+      .reference = [=](const Tensors& in) -> Tensors { return {conv2d(in[0], in[1], geometry)}; },
+      .build = [=](Graph&, const std::vector<Value>& in) -> std::vector<Value> {
+        return {ops::conv2d(in[0], in[1], {.strides = strides, .dilations = dilations, .padding = ops::Padding::same})};
+      }};
+}
+
+Case depthwise(const Shape& x, const Shape& filter) {
+  return {.inputs = {{x}, {filter}},
+          .reference = [=](const Tensors& in) -> Tensors {
+            // Filter c * multiplier + m reads channel c alone: the same memory as one channel a group.
+            Tensor grouped = in[1];
+            grouped.shape = {filter[0], filter[1], 1, filter[2] * filter[3]};
+            return {conv2d(in[0], grouped, {.kernel = {filter[0], filter[1]}, .groups = filter[2]})};
+          },
+          .build = [](Graph&, const std::vector<Value>& in) -> std::vector<Value> {
+            return {ops::depthwise_conv2d(in[0], in[1])};
+          }};
+}
+
+Case transposed(const Shape& x, const Shape& filter, std::array<std::int64_t, 2> strides, bool same,
+                const Shape& result) {
+  const Geometry plain = {.kernel = {filter[0], filter[1]}, .strides = strides};
+  const Geometry geometry = same ? plain.same(result[1], result[2]) : plain;
+  return {.inputs = {{x}, {filter}},
+          .reference = [=](const Tensors& in) -> Tensors {
+            return {conv2d_input_gradient(in[0], in[1], geometry, result)};
+          },
+          .build = [=](Graph&, const std::vector<Value>& in) -> std::vector<Value> {
+            return {ops::conv2d_transpose(
+                in[0], in[1], {.strides = strides, .padding = same ? ops::Padding::same : ops::Padding::valid})};
+          }};
+}
+
+Entry conv2d_entry() {
+  Entry entry = {.op = "conv2d",
+                 .cases = {same_padding({2, 5, 6, 2}, {3, 4, 2, 3}, {1, 1}, {1, 1}),
+                           same_padding({1, 7, 8, 2}, {3, 3, 2, 3}, {2, 3}, {1, 1}),
+                           same_padding({1, 6, 6, 1}, {3, 2, 1, 2}, {1, 1}, {2, 3}),
+                           depthwise({2, 5, 5, 3}, {3, 3, 3, 2}), depthwise({1, 4, 4, 1}, {2, 2, 1, 1})}};
+  for (const Convolution& c : convolutions()) entry.cases.push_back(forward(c));
+  for (const Convolution& c :
+       {convolutions()[0], convolutions()[5], convolutions()[7], convolutions()[10], convolutions()[11]})
+    for (const Epilogue& epilogue : epilogues(c.filter[3]))
+      entry.cases.push_back(with_epilogue(forward(c), epilogue, definitions::conv2d));
+  return entry;
+}
+
+Entry conv2d_max_pool_entry() {
+  const std::vector<std::pair<Convolution, Geometry>> fused = {
+      {{{2, 6, 7, 3}, {3, 2, 3, 4}}, {.kernel = {2, 2}, .strides = {2, 2}}},
+      {{{1, 1, 1, 1}, {1, 1, 1, 1}}, {.kernel = {1, 1}, .strides = {1, 1}}},
+      {{{0, 6, 6, 3}, {3, 3, 3, 2}}, {.kernel = {2, 2}, .strides = {2, 2}}},
+      {{{2, 8, 9, 4}, {3, 3, 2, 6}, {.padding = {1, 1, 1, 1}, .groups = 2}},
+       {.kernel = {3, 2}, .strides = {2, 1}, .padding = {1, 1, 0, 1}}},
+      {{{3, 14, 14, 1}, {3, 3, 1, 32}}, {.kernel = {2, 2}, .strides = {2, 2}}},
+      {{{2, 9, 9, 17}, {3, 3, 17, 33}}, {.kernel = {3, 3}, .strides = {2, 2}, .padding = {1, 1, 1, 1}}},
+      {{{2, 9, 9, 2}, {2, 2, 2, 3}, {.strides = {2, 1}, .dilations = {1, 2}}}, {.kernel = {2, 3}, .strides = {1, 2}}}};
+  Entry entry = {.op = "conv2d_max_pool"};
+  for (const auto& [c, pool] : fused) {
+    entry.cases.push_back(pooled(c, pool));
+    for (const Epilogue& epilogue : epilogues(c.filter[3]))
+      entry.cases.push_back(with_epilogue(pooled(c, pool), epilogue, definitions::conv2d_max_pool));
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::vector<Entry> conv_entries() {
+  Entry input = {.op = "conv2d_input_gradient",
+                 .cases = {transposed({2, 3, 4, 3}, {3, 3, 2, 3}, {1, 1}, false, {2, 5, 6, 2}),
+                           transposed({2, 3, 4, 3}, {3, 2, 2, 3}, {2, 3}, false, {2, 7, 11, 2}),
+                           transposed({1, 3, 4, 2}, {3, 3, 4, 2}, {2, 2}, true, {1, 6, 8, 4})}};
+  Entry weight = {.op = "conv2d_weight_gradient"};
+  for (const Convolution& c : convolutions()) {
+    input.cases.push_back(input_gradient(c));
+    weight.cases.push_back(weight_gradient(c));
+  }
+  return {conv2d_entry(), input, weight, conv2d_max_pool_entry()};
+}
+
+}  // namespace pando::test

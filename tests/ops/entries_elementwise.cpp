@@ -1,0 +1,238 @@
+// One line per elementwise op.
+#include <cmath>
+#include <limits>
+
+#include "tests/ops/op_table.h"
+
+namespace pando::test {
+
+namespace {
+
+using Unary = double (*)(double);
+using Binary = double (*)(double, double);
+
+const std::vector<Shape> unary_shapes = {{7}, {1}, {}, {3, 5}, {0}, {2, 0, 3}, {2, 3, 4, 5}, {1037}};
+const std::vector<std::pair<Shape, Shape>> binary_shapes = {
+    {{7}, {7}},       {{1}, {1}},          {{3, 5}, {5}},    {{3, 1}, {1, 5}},
+    {{}, {4}},        {{0, 3}, {3}},       {{0}, {1}},       {{2, 3, 4}, {3, 1}},
+    {{1037}, {1037}}, {{33, 40}, {33, 1}}, {{40}, {29, 40}}, {{2, 1, 3, 1}, {4, 1, 5}}};
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// What overflows, underflows, or is no number.
+const Domain special = listed({0.0, -0.0, infinity, -infinity, std::nan(""), 1e30, -1e30, 1e-30, -1e-30, 89.5, -90.0,
+                               0.5, -0.5, 1.0, -1.0, 17.25, -17.25});
+
+std::vector<Tensor> results_of(const Tensors& inputs, const std::function<double(const std::vector<double>&)>& f) {
+  return {elementwise(inputs, f)};
+}
+
+Entry unary(std::string_view op, Unary f, const Domain& values, const Attributes& attributes = {}) {
+  Entry entry = {.op = op};
+  const auto reference = [f](const Tensors& in) { return results_of(in, [f](const auto& x) { return f(x[0]); }); };
+  for (const Shape& shape : unary_shapes) entry.cases.push_back({{{shape, {}, values}}, reference, attributes});
+  return entry;
+}
+
+Entry unary_numeric(std::string_view op, Unary f, const Domain& values, const Attributes& attributes = {}) {
+  Entry entry = unary(op, f, values, attributes);
+  entry.dtypes = numeric_types;
+  return entry;
+}
+
+Entry binary(std::string_view op, Binary f, const Domain& a = {}, const Domain& b = {},
+             const Attributes& attributes = {}) {
+  Entry entry = {.op = op};
+  const auto reference = [f](const Tensors& in) {
+    return results_of(in, [f](const auto& x) { return f(x[0], x[1]); });
+  };
+  for (const auto& [shape_a, shape_b] : binary_shapes)
+    entry.cases.push_back({{{shape_a, {}, a}, {shape_b, {}, b}}, reference, attributes});
+  return entry;
+}
+
+Entry binary_numeric(std::string_view op, Binary f, const Domain& a = {}, const Domain& b = {}) {
+  Entry entry = binary(op, f, a, b);
+  entry.dtypes = numeric_types;
+  return entry;
+}
+
+// Adds what happens at the ends of the number line; of two inputs every value meets every other.
+Entry and_special(Entry entry) {
+  Case at_the_ends = entry.cases.front();
+  const auto count = static_cast<std::int64_t>(special.listed.size());
+  at_the_ends.has_gradient = false;
+  for (std::size_t i = 0; i < at_the_ends.inputs.size(); ++i)
+    at_the_ends.inputs[i] = {i == 0 ? Shape{count} : Shape{count, 1}, {}, special};
+  // No integers: they have no such ends.
+  if (entry.dtypes.size() > 2)
+    for (InputSpec& input : at_the_ends.inputs) input.dtype = DType::float32;
+  entry.cases.push_back(at_the_ends);
+  return entry;
+}
+
+// Few values, so that there are equal ones.
+Entry comparison(std::string_view op, Binary f) {
+  Entry entry = binary(op, f, listed({0, 1, 2, 1}), listed({1, 0, 1}));
+  for (Case& c : entry.cases)
+    c.reference = [f](const Tensors& in) -> Tensors {
+      return {elementwise(in, DType::boolean, [f](const auto& x) { return f(x[0], x[1]); })};
+    };
+  entry = and_special(entry);
+  entry.dtypes = {DType::float32, DType::float64, DType::int32, DType::boolean};
+  for (InputSpec& input : entry.cases.back().inputs) input.dtype = DType::float32;
+  return entry;
+}
+
+Entry logical(std::string_view op, int inputs, double (*f)(bool, bool)) {
+  Entry entry = {.op = op, .dtypes = {DType::boolean}};
+  for (auto [shape_a, shape_b] : binary_shapes) {
+    std::vector<InputSpec> specs = {{shape_a, DType::boolean}};
+    if (inputs == 2) specs.push_back({shape_b, DType::boolean});
+    entry.cases.push_back({specs, [f](const Tensors& in) {
+                             return results_of(in, [f](const auto& x) { return f(x[0] != 0, x.back() != 0); });
+                           }});
+  }
+  return entry;
+}
+
+Entry select_entry() {
+  Entry entry = {.op = "select", .dtypes = numeric_types};
+  const auto reference = [](const Tensors& in) {
+    return results_of(in, [](const auto& x) { return x[0] != 0 ? x[1] : x[2]; });
+  };
+  const std::vector<std::array<Shape, 3>> shapes = {{{{7}, {7}, {7}}},          {{{1}, {1}, {1}}}, {{{}, {3}, {3}}},
+                                                    {{{3, 1}, {1, 5}, {5}}},    {{{0}, {1}, {0}}}, {{{300}, {}, {}}},
+                                                    {{{33, 40}, {40}, {33, 1}}}};
+  for (const auto& [condition, a, b] : shapes)
+    entry.cases.push_back({{{condition, DType::boolean}, {a}, {b}}, reference});
+  return entry;
+}
+
+double cast_value(double x, DType to) {
+  switch (to) {
+    case DType::boolean: return x != 0;
+    case DType::int32:
+    case DType::int64:
+    case DType::uint8: return std::trunc(x);
+    default: return x;
+  }
+}
+
+// Every type to every type; floats are rounded to the result by the comparison.
+Entry cast_entry() {
+  Entry entry = {.op = "cast", .dtypes = {DType::float64}};
+  const std::vector<Shape> shapes = {{5}, {}, {3, 7}, {0, 2}, {1, 1}, {259}};
+  std::size_t number = 0;
+  for (DType from : all_types)
+    for (DType to : all_types) {
+      const bool is_difficult = to == DType::uint8;
+      const Domain values = is_difficult ? domain(0, 255) : domain(-100, 100);
+      const bool floats = is_floating(from) && is_floating(to);
+      entry.cases.push_back({.inputs = {{shapes[number++ % shapes.size()], from, values}},
+                             .reference = [to](const Tensors& in) -> Tensors {
+                               return {elementwise(in, to, [to](const auto& x) { return cast_value(x[0], to); })};
+                             },
+                             .attributes = {{"dtype", to}},
+                             .has_gradient = floats,
+                             // Large enough for differences of float32 values.
+                             .difference_step = 0.125});
+    }
+  return entry;
+}
+
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
+double gelu_tanh(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+double huber(double a, double b) {
+  const double error = std::abs(a - b);
+  return error <= 0.75 ? error * error / 2 : 0.75 * (error - 0.75 / 2);
+}
+double cross_entropy(double p, double t) {
+  p = std::min(std::max(p, 0.125), 0.875);
+  return -(t * std::log(p) + (1 - t) * std::log(1 - p));
+}
+double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b); }
+double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b); }
+
+}  // namespace
+
+std::vector<Entry> elementwise_entries() {
+  return {
+      and_special(unary_numeric(
+          "negate", [](double x) { return -x; }, domain(-3, 3))),
+      and_special(unary_numeric(
+          "abs", [](double x) { return std::abs(x); }, domain(-3, 3).away_from({0}))),
+      and_special(unary_numeric(
+          "sign", [](double x) { return double(x > 0) - double(x < 0); }, domain(-3, 3))),
+      and_special(unary_numeric(
+          "square", [](double x) { return x * x; }, domain(-3, 3))),
+      and_special(unary_numeric("clip", [](double x) { return std::isnan(x) ? x : std::min(std::max(x, -1.0), 2.0); },
+                                domain(-3, 4).away_from({-1, 2}), {{"min", -1.0}, {"max", 2.0}})),
+      and_special(unary(
+          "sqrt", [](double x) { return std::sqrt(x); }, domain(0.1, 9))),
+      and_special(unary(
+          "rsqrt", [](double x) { return 1 / std::sqrt(x); }, domain(0.1, 9))),
+      and_special(unary(
+          "exp", [](double x) { return std::exp(x); }, domain(-5, 5))),
+      and_special(unary(
+          "log", [](double x) { return std::log(x); }, domain(0.1, 9))),
+      and_special(unary(
+          "sin", [](double x) { return std::sin(x); }, domain(-9, 9))),
+      and_special(unary(
+          "cos", [](double x) { return std::cos(x); }, domain(-9, 9))),
+      and_special(unary(
+          "floor", [](double x) { return std::floor(x); }, domain(-9, 9))),
+      and_special(unary(
+          "erf", [](double x) { return std::erf(x); }, domain(-3, 3))),
+      and_special(unary(
+          "tanh", [](double x) { return std::tanh(x); }, domain(-3, 3))),
+      and_special(unary("sigmoid", logistic, domain(-6, 6))),
+      and_special(unary(
+          "relu", [](double x) { return x < 0 ? 0 : x; }, domain(-3, 3).away_from({0}))),
+      and_special(unary("leaky_relu", [](double x) { return x < 0 ? 0.2 * x : x; }, domain(-3, 3).away_from({0}),
+                        {{"alpha", 0.2}})),
+      and_special(unary("elu", [](double x) { return x < 0 ? 1.5 * std::expm1(x) : x; }, domain(-3, 3).away_from({0}),
+                        {{"alpha", 1.5}})),
+      and_special(unary("gelu", gelu, domain(-4, 4))),
+      and_special(unary("gelu_tanh", gelu_tanh, domain(-4, 4))),
+      and_special(unary(
+          "silu", [](double x) { return x * logistic(x); }, domain(-6, 6))),
+      and_special(unary("softplus", softplus, domain(-6, 6))),
+      and_special(binary_numeric("add", [](double a, double b) { return a + b; })),
+      and_special(binary_numeric("subtract", [](double a, double b) { return a - b; })),
+      and_special(binary_numeric("multiply", [](double a, double b) { return a * b; })),
+      and_special(binary_numeric("maximum", larger, domain(-3, 3).distinct(), domain(-2.9, 3.1))),
+      and_special(binary_numeric("minimum", smaller, domain(-3, 3).distinct(), domain(-2.9, 3.1))),
+      and_special(binary(
+          "divide", [](double a, double b) { return a / b; }, domain(-3, 3), domain(0.5, 3))),
+      and_special(binary(
+          "power", [](double a, double b) { return std::pow(a, b); }, domain(0.2, 3), domain(-2, 3))),
+      binary(
+          "relu_gradient", [](double g, double y) { return y > 0 ? g : 0; }, domain(-3, 3),
+          domain(-3, 3).away_from({0})),
+      binary("squared_error", [](double a, double b) { return (a - b) * (a - b); }),
+      binary("absolute_error", [](double a, double b) { return std::abs(a - b); }),
+      binary("huber_error", huber, domain(-2, 2), domain(-2, 2), {{"delta", 0.75}}),
+      binary("binary_cross_entropy", cross_entropy, domain(0, 1).away_from({0.125, 0.875}), domain(0, 1),
+             {{"epsilon", 0.125}}),
+      binary(
+          "sigmoid_cross_entropy", [](double a, double b) { return softplus(a) - a * b; }, domain(-20, 20),
+          domain(0, 1)),
+      comparison("equal", [](double a, double b) { return double(a == b); }),
+      comparison("not_equal", [](double a, double b) { return double(a != b); }),
+      comparison("less", [](double a, double b) { return double(a < b); }),
+      comparison("less_equal", [](double a, double b) { return double(a <= b); }),
+      comparison("greater", [](double a, double b) { return double(a > b); }),
+      comparison("greater_equal", [](double a, double b) { return double(a >= b); }),
+      logical("logical_and", 2, [](bool a, bool b) { return double(a && b); }),
+      logical("logical_or", 2, [](bool a, bool b) { return double(a || b); }),
+      logical("logical_not", 1, [](bool a, bool) { return double(!a); }),
+      select_entry(),
+      cast_entry(),
+  };
+}
+
+}  // namespace pando::test

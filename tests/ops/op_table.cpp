@@ -1,0 +1,16 @@
+#include "tests/ops/op_table.h"
+
+namespace pando::test {
+
+std::vector<Entry> op_table() {
+  std::vector<Entry> table;
+  for (const auto& family :
+       {elementwise_entries(), fused_entries(), matmul_entries(), conv_entries(), pool_entries(), reduce_entries(),
+        loss_entries(), shape_entries(), random_entries(), norm_entries(), update_entries()})
+    table.insert(table.end(), family.begin(), family.end());
+  return table;
+}
+
+std::vector<Entry> composed_table() { return {{"reduce_mean", composed_losses()}, {"add", composed_norms()}}; }
+
+}  // namespace pando::test

@@ -1,0 +1,42 @@
+// Running the cases of the op table on devices, and comparing what comes out.
+#pragma once
+#include <pando/program.h>
+
+#include <map>
+
+#include "tests/ops/op_table.h"
+
+namespace pando::test {
+
+inline constexpr int most_tiles = 3;
+
+// A device that lives as long as the tests: starting tiles for each case would take longer than the cases.
+const Device& device(const std::string& instruction_set, int tiles);
+
+// What a case feeds and what has to come out of it.
+struct Trial {
+  const OpDefinition* op;
+  const Case* subject;
+  Tensors inputs, expected;
+};
+// `number` is the place of the case in its entry; `dtype` the type under test.
+Trial make_trial(const Entry& entry, std::size_t number, DType dtype);
+// "case 3: float32[2, 3], int32[2]".
+std::string label(const Trial& trial, std::size_t number);
+
+using Feeds = std::map<std::string, Array>;
+Feeds feeds_of(const Trial& trial);
+std::string input_name(std::size_t input);
+std::string output_name(std::size_t output);
+
+// The case on inputs fed each step, or on constants; its outputs are not yet outputs of the graph.
+std::vector<Value> build(Graph& graph, const Trial& trial, bool from_constants = false);
+// All outputs of one step.
+Tensors run(const Trial& trial, const Device& device, bool from_constants = false);
+
+// "" if `got` is what the reference made, else what differs first.
+std::string difference(const Tensor& got, const Tensor& expected, double slack);
+// "" if both have the same bits.
+std::string bit_difference(const Tensors& got, const Tensors& expected);
+
+}  // namespace pando::test

@@ -1,0 +1,132 @@
+// Inside an execution nothing is allocated, no lock is taken and no system call is made. Allocations and locks are
+// counted by replacing the functions, system calls by tracing: a longer execution must cost no more of any than a short
+// one.
+#include <pando/gradients.h>
+#include <pando/ops.h>
+#include <pando/program.h>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "syscall_counter.h"
+
+namespace {
+
+std::atomic<long> allocations = 0, locks = 0;
+
+}  // namespace
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  ++allocations;
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static const auto real = reinterpret_cast<int (*)(pthread_mutex_t*)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  ++locks;
+  return real(mutex);
+}
+}
+
+namespace pando {
+namespace {
+
+// A training step with every kind of kernel in it, fed from a ring.
+Graph training_graph() {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {8, 12, 12, 2});
+  const Value labels = ops::input(graph, "labels", DType::int32, {8});
+  const Value filter = ops::variable(graph, "filter", DType::float32, {3, 3, 2, 16});
+  const Value bias = ops::variable(graph, "bias", DType::float32, {16});
+  const Value dense = ops::variable(graph, "dense", DType::float32, {400, 10});
+  const Value step = ops::variable(graph, "step", DType::int32, {});
+  const Value counter = ops::concat({ops::reshape(step, {1}), ops::constant(graph, Array(DType::int32, {1}))}, 0);
+  const Value image = ops::max_pool(ops::relu(ops::conv2d(x, filter) + bias));
+  const Value logits = ops::matmul(ops::dropout(ops::reshape(image, {8, -1}), counter, 0.5), dense);
+  const Value loss = ops::reduce_mean(ops::sparse_softmax_cross_entropy(logits, labels));
+  graph.add_output("loss", loss, true);
+  const std::vector<Value> parameters = {filter, bias, dense};
+  const std::vector<Value> slopes = gradients(loss, parameters);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    graph.assign(parameters[i], ops::sgd_update(ops::scalar(loss, 0.1), parameters[i], slopes[i], {})[0]);
+  graph.assign(step, step + 1.0);
+  return graph;
+}
+
+struct Counts {
+  long allocations, locks;
+};
+
+// What `steps` steps in one execution cost, the launch included.
+Counts count(Program& program, Feed& feed, std::int64_t steps) {
+  const long before_allocations = allocations, before_locks = locks;
+  EXPECT_EQ(program.run(steps, feed), steps);
+  return {allocations - before_allocations, locks - before_locks};
+}
+
+bool fill(std::int64_t, std::span<std::byte* const> feeds) {
+  std::memset(feeds[0], 0, 8 * 12 * 12 * 2 * sizeof(float));
+  std::memset(feeds[1], 0, 8 * sizeof(std::int32_t));
+  return true;
+}
+
+TEST(Overhead, AStepAllocatesNothingAndTakesNoLock) {
+  for (int tiles : {1, 2}) {
+    Program program(training_graph(), Device({.tiles = tiles}), Variables());
+    Feed feed(program, fill);
+    count(program, feed, 10);
+    const Counts few = count(program, feed, 10), many = count(program, feed, 500);
+    EXPECT_EQ(few.allocations, many.allocations) << tiles << " tiles";
+    EXPECT_EQ(few.locks, many.locks) << tiles << " tiles";
+    EXPECT_EQ(many.locks, 0);
+  }
+}
+
+TEST(Overhead, TheCountersCount) {
+  const long before = allocations;
+  std::free(std::malloc(1));
+  EXPECT_EQ(allocations, before + 1);
+}
+
+TEST(Overhead, AStepMakesNoSystemCall) {
+  // Without a feed thread, whose system calls would be counted too.
+  Graph graph;
+  const Value w = ops::variable(graph, "w", DType::float32, {64, 64});
+  graph.assign(w, ops::tanh(ops::matmul(w, w)));
+  const auto system_calls = [&](std::int64_t steps) {
+    return count_system_calls([&] {
+      Program program(graph, Device({.tiles = 1}), Variables());
+      program.run(steps);
+    });
+  };
+  const long few = system_calls(10), many = system_calls(2000);
+  if (few < 0 || many < 0) GTEST_SKIP() << "this system does not let a process trace its child";
+  EXPECT_GT(few, 0);
+  EXPECT_EQ(few, many);
+}
+
+}  // namespace
+}  // namespace pando

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: the layers of ARCHITECTURE.md, and third-party headers where they belong.
+
+Usage: tools/check_includes.py [ROOT]     Prints each include that breaks a rule; exit status 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+# What each folder of src/ may include, besides itself. engine.cpp wires everything and may include all.
+ALLOWED = {
+    "base": set(),
+    "graph": {"base"},
+    "ops": {"base", "graph"},
+    "autodiff": {"base", "graph", "ops"},
+    "plan": {"base", "graph"},
+    "compiler": {"base", "graph", "ops", "plan"},
+    "comm": {"base"},
+    "runtime": {"base", "graph", "plan", "comm"},
+    "backends/cpu": {"base", "graph", "ops", "plan", "runtime"},
+    "data": {"base"},
+    "report": {"base", "graph", "plan"},
+}
+# The folder that each public header belongs to.
+PUBLIC = {
+    "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base",
+    "attributes": "graph", "graph": "graph", "ops": "ops", "gradients": "autodiff", "program": "engine",
+    "datasets": "data", "progress": "report",
+}
+# fmt everywhere; other libraries only where they are wrapped.
+THIRD_PARTY = re.compile(r"^(oneapi|dnnl|zlib|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
+MAY_WRAP = ("backends/", "comm/", "report/", "data/")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
+
+
+def folder_of(path):
+    """backends/cpu for backends/cpu/kernels/conv.cpp, ops for ops/conv.cpp."""
+    parts = path.parts[:-1]
+    return "/".join(parts[:2]) if parts[:1] == ("backends",) else (parts[0] if parts else "")
+
+
+def check(root):
+    source = root / "src"
+    for path in sorted([*source.rglob("*.h"), *source.rglob("*.cpp"), *(root / "include").rglob("*.h")]):
+        is_public = source not in path.parents
+        inside = path.relative_to(root / "include" if is_public else source)
+        folder = PUBLIC.get(path.stem) if is_public else folder_of(inside)
+        if is_public and folder is None:
+            if path.stem != "pando":
+                yield f"{path.relative_to(root)}: unknown public header; add it to PUBLIC in tools/check_includes.py"
+            continue
+        for system, local in INCLUDE.findall(path.read_text()):
+            name = system or local
+            if name.startswith("pando/"):
+                target = PUBLIC.get(pathlib.Path(name).stem)
+            elif local and (source / local).exists():
+                target = folder_of(pathlib.Path(local))
+            else:
+                if is_public and "/" in name and not name.startswith("sys/"):
+                    yield f"{path.relative_to(root)}: a public header includes {name}"
+                if THIRD_PARTY.match(name) and not str(inside).startswith(MAY_WRAP):
+                    yield f"{path.relative_to(root)}: {name} belongs into one of {', '.join(MAY_WRAP)}"
+                continue
+            if folder in ("", "engine") or target == folder or target in ALLOWED.get(folder, set()):
+                continue
+            yield f"{path.relative_to(root)}: {folder} may not include {target} ({name})"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    problems = list(check(root))
+    print("\n".join(problems) if problems else "includes: every layer keeps to its own")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
