@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "data/byte_file.h"
@@ -67,7 +66,7 @@ Array read_idx(const std::string& path) {
   file.expect_end();
   if (size_of(dtype) > 1) reverse_elements(bytes, size_of(dtype));
   Array array(dtype, shape);
-  std::memcpy(array.mutable_raw(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), array.mutable_raw());
   return array;
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstring>
+#include <algorithm>
 #include <string_view>
 
 #include "data/byte_file.h"
@@ -88,7 +88,7 @@ Array read_npy(const std::string& path) {
       file.read_exactly(file.announced_bytes(dtype, shape), fmt::format("its {}{}", name(dtype), to_string(shape)));
   file.expect_end();
   Array array(dtype, shape);
-  std::memcpy(array.mutable_raw(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), array.mutable_raw());
   // A bool of another byte than 0 and 1 is not defined in C++.
   if (dtype == DType::boolean)
     for (std::size_t i = 0; i < bytes.size(); ++i) array.mutable_raw()[i] = std::byte{bytes[i] != std::byte{0}};

@@ -463,8 +463,9 @@ Value select(Value condition, Value a, Value b) { return build(definitions::sele
 #define PANDO_BUILD_2(op) \
   Value op(Value a, Value b) { return build(definitions::op, {a, b}); }
 PANDO_BUILD_1(negate)
-PANDO_BUILD_1(abs) PANDO_BUILD_1(sign) PANDO_BUILD_1(square) PANDO_BUILD_1(sqrt) PANDO_BUILD_1(rsqrt) PANDO_BUILD_1(exp)
-    PANDO_BUILD_1(log) PANDO_BUILD_1(sin) PANDO_BUILD_1(cos) PANDO_BUILD_1(floor) PANDO_BUILD_1(erf) PANDO_BUILD_1(tanh)
+PANDO_BUILD_1(abs)
+PANDO_BUILD_1(sign) PANDO_BUILD_1(square) PANDO_BUILD_1(sqrt) PANDO_BUILD_1(rsqrt) PANDO_BUILD_1(exp) PANDO_BUILD_1(log)
+    PANDO_BUILD_1(sin) PANDO_BUILD_1(cos) PANDO_BUILD_1(floor) PANDO_BUILD_1(erf) PANDO_BUILD_1(tanh)
         PANDO_BUILD_1(sigmoid) PANDO_BUILD_1(relu) PANDO_BUILD_1(gelu) PANDO_BUILD_1(gelu_tanh) PANDO_BUILD_1(silu)
             PANDO_BUILD_1(softplus) PANDO_BUILD_1(logical_not) PANDO_BUILD_2(add) PANDO_BUILD_2(subtract)
                 PANDO_BUILD_2(multiply) PANDO_BUILD_2(divide) PANDO_BUILD_2(power) PANDO_BUILD_2(maximum)

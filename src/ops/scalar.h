@@ -70,8 +70,9 @@ PANDO_INLINE float expm1(float x) {
 PANDO_INLINE double log(double x) { return __builtin_log(x); }
 PANDO_INLINE float log(float x) {
   // Subnormals are scaled up first so that their exponent field means something.
-  const bool tiny = x < 1.17549435e-38f;
-  const std::int32_t bits = to_bits(tiny ? x * 8388608.0f : x);
+  const float positive_x = x > 0.0f ? x : 1.0f;
+  const bool tiny = positive_x < 1.17549435e-38f;
+  const std::int32_t bits = to_bits(tiny ? positive_x * 8388608.0f : positive_x);
   const std::int32_t shifted = bits - 0x3F3504F3;  // mantissa in [sqrt(1/2), sqrt(2))
   const std::int32_t exponent = shifted >> 23;
   const float m = from_bits(bits - (exponent << 23)) - 1.0f;

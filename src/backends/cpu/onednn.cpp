@@ -20,24 +20,15 @@ using dnnl::memory;
 constexpr int most_tiles = 64;
 // The weight gradient is shared out by blocks of filters, one vector of the widest instruction set each.
 constexpr std::int64_t filter_block = 16;
-// Below so many channels or filters oneDNN's blocked kernels compute mostly padding.
-constexpr std::int64_t fewest_channels = 16;
-
-bool wants(const KernelCall& call, std::int64_t channels, std::int64_t filters) {
-  const bool can = call.inputs[0].type.dtype == DType::float32 && call.attributes.integer("groups") == 1 &&
-                   call.inputs[0].type.shape.elements() > 0 && call.inputs[1].type.shape.elements() > 0 &&
-                   call.outputs[0].type.shape.elements() > 0;
+// oneDNN allocates while it runs, which kernels promise not to do, so it is used only where it is asked for.
+bool wants(const KernelCall& call) {
   const char* const setting = std::getenv("PANDO_ONEDNN");
-  const std::string_view choice = setting == nullptr ? "" : setting;
-  if (!can || choice == "never") return false;
-  if (choice == "always") return true;
-  if (!choice.empty()) throw Error(fmt::format("PANDO_ONEDNN is '{}'; use always, never or nothing", choice));
-#if defined(__x86_64__)
-  return channels >= fewest_channels && filters >= fewest_channels;
-#else
-  // Elsewhere it has reference loops only.
-  return channels < 0 && filters < 0;
-#endif
+  const std::string_view choice = setting == nullptr ? "never" : setting;
+  if (choice != "always" && choice != "never")
+    throw Error(fmt::format("PANDO_ONEDNN is '{}'; use always or never", choice));
+  return choice == "always" && call.inputs[0].type.dtype == DType::float32 && call.attributes.integer("groups") == 1 &&
+         call.inputs[0].type.shape.elements() > 0 && call.inputs[1].type.shape.elements() > 0 &&
+         call.outputs[0].type.shape.elements() > 0;
 }
 
 // While it lives, oneDNN uses no helpers of its own in this thread: a tile is one thread. OpenMP's functions are looked
@@ -79,8 +70,8 @@ auto check(const KernelCall& call, Make make) {
     const OneThread one_thread;
     return make();
   } catch (const dnnl::error& error) {
-    throw Error(fmt::format("oneDNN refuses '{}': {}; set PANDO_ONEDNN=never to do without it", call.name,
-                            error.what()));
+    throw Error(
+        fmt::format("oneDNN refuses '{}': {}; set PANDO_ONEDNN=never to do without it", call.name, error.what()));
   }
 }
 
@@ -158,10 +149,10 @@ memory::desc any_layout(const memory::desc& desc) {
 
 dnnl::convolution_forward::primitive_desc forward_description(const Window& window, const memory::desc& x,
                                                               const memory::desc& filter, const memory::desc& y) {
-  const dnnl::convolution_forward::desc desc(
-      dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, x, filter, y,
-      {window.strides[0], window.strides[1]}, {window.dilations[0] - 1, window.dilations[1] - 1},
-      {window.before(0), window.before(1)}, {window.after(0), window.after(1)});
+  const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, x,
+                                             filter, y, {window.strides[0], window.strides[1]},
+                                             {window.dilations[0] - 1, window.dilations[1] - 1},
+                                             {window.before(0), window.before(1)}, {window.after(0), window.after(1)});
   return {desc, attributes(), engine()};
 }
 
@@ -225,8 +216,8 @@ class ByImage final : public Kernel {
       const std::int64_t first = image * shape_.stride(0);
       float* const raw = epilogue_ && !epilogue_->raw_in_output() ? at<float>(tile.scratch, raw_scratch_)
                                                                   : pointer<float>(tile, result_) + first;
-      stage_.run<4>(tile, {pointer<float>(tile, source_) + image * source_.type.shape.stride(0), filter, raw,
-                           scratchpad});
+      stage_.run<4>(tile,
+                    {pointer<float>(tile, source_) + image * source_.type.shape.stride(0), filter, raw, scratchpad});
       if (epilogue_) epilogue_->finish(tile, tile.scratch + epilogue_scratch_, first, shape_.stride(0), raw);
     }
   }
@@ -316,7 +307,7 @@ class ByFilterBlock final : public Kernel {
 
 std::unique_ptr<Kernel> onednn_conv2d(const KernelCall& call, const Routines& routines) {
   const Shape &x = call.inputs[0].type.shape, &filter = call.inputs[1].type.shape;
-  if (!wants(call, filter[2], filter[3])) return nullptr;
+  if (!wants(call)) return nullptr;
   const Window window = conv_window(call.attributes, filter);
   const Shape y = convolved_shape(call, window);
   return check(call, [&] {
@@ -335,7 +326,7 @@ std::unique_ptr<Kernel> onednn_conv2d(const KernelCall& call, const Routines& ro
 
 std::unique_ptr<Kernel> onednn_conv2d_input_gradient(const KernelCall& call) {
   const Shape &dy = call.inputs[0].type.shape, &filter = call.inputs[1].type.shape, &dx = call.outputs[0].type.shape;
-  if (!wants(call, filter[2], filter[3])) return nullptr;
+  if (!wants(call)) return nullptr;
   const Window window = conv_window(call.attributes, filter);
   return check(call, [&] {
     const memory::desc plain = filter_desc(filter, filter[3]);
@@ -352,7 +343,7 @@ std::unique_ptr<Kernel> onednn_conv2d_input_gradient(const KernelCall& call) {
 
 std::unique_ptr<Kernel> onednn_conv2d_weight_gradient(const KernelCall& call) {
   const Shape& filter = call.outputs[0].type.shape;
-  if (!wants(call, filter[2], filter[3])) return nullptr;
+  if (!wants(call)) return nullptr;
   return check(call, [&] { return std::make_unique<ByFilterBlock>(call, conv_window(call.attributes, filter)); });
 }
 

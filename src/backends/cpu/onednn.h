@@ -1,11 +1,11 @@
-// oneDNN: kernels for wide float32 convolutions. The only file pair that knows oneDNN's interface.
+// oneDNN: kernels for float32 convolutions. The only file pair that knows oneDNN's interface.
 #pragma once
 #include "backends/cpu/kernels.h"
 
 namespace pando::cpu {
 
-// Each gives a kernel, or null where our own is the better one; they throw Error if oneDNN fails. The environment
-// variable PANDO_ONEDNN (always, never) overrules that judgement for what oneDNN can compute at all.
+// Each gives a kernel if the environment variable PANDO_ONEDNN is "always" and oneDNN can compute the call, else null:
+// our own kernels then do it. They throw Error if oneDNN fails.
 #if defined(PANDO_WITH_ONEDNN)
 std::unique_ptr<Kernel> onednn_conv2d(const KernelCall& call, const Routines& routines);
 std::unique_ptr<Kernel> onednn_conv2d_input_gradient(const KernelCall& call);

@@ -47,7 +47,8 @@ inline std::vector<std::int64_t> broadcast_strides(const Shape& shape, const Sha
 class Walk {
  public:
   Walk(const Axes& axes, std::int64_t position) : axes_(axes.data()), rank_(static_cast<int>(axes.size())) {
-    for (int i = rank_ - 1; i >= 0; --i) {
+    // Position 0 stands for itself, even in axes that have no positions at all.
+    for (int i = rank_ - 1; i >= 0 && position > 0; --i) {
       index_[at(i)] = position % axes_[i].size;
       position /= axes_[i].size;
       for (std::size_t walk : {0, 1}) offsets_[walk] += index_[at(i)] * axes_[i].strides[walk];

@@ -50,7 +50,8 @@ BoxCopy::BoxCopy(Axes axes, std::int64_t from, std::int64_t to, std::size_t elem
     columns_ = outer_.back();
     outer_.pop_back();
   }
-  const auto contiguous = std::find_if(outer_.begin(), outer_.end(), [](const Axis& axis) { return axis.strides[0] == 1; });
+  const auto contiguous =
+      std::find_if(outer_.begin(), outer_.end(), [](const Axis& axis) { return axis.strides[0] == 1; });
   const bool transposes = columns_.strides[0] > 1 && contiguous != outer_.end();
   if (!transposes && outer_.empty()) return;
   const auto chosen = transposes ? contiguous : outer_.end() - 1;

@@ -23,8 +23,8 @@ class Conv2dMaxPool final : public Kernel {
         rows_(pool_window, convolved_, pooled_),
         epilogue_(call, 2, {x_.type.dtype, pooled_}, routines),
         blocks_(pooled_[0], pooled_[1], pool_window.strides[0] * convolved_.stride(1) * element_bytes),
-        most_rows_(std::min((blocks_.block_rows() - 1) * pool_window.strides[0] + pool_window.kernel[0],
-                            convolved_[1])),
+        most_rows_(
+            std::min((blocks_.block_rows() - 1) * pool_window.strides[0] + pool_window.kernel[0], convolved_[1])),
         correlation_(convolution_sizes(call, window), most_rows_, routines, layout_),
         epilogue_scratch_(layout_.add(epilogue_.scratch_bytes())),
         convolved_scratch_(layout_.add_elements<T>(most_rows_ * convolved_.stride(1))),
@@ -60,9 +60,8 @@ class Conv2dMaxPool final : public Kernel {
     const auto position_bytes = static_cast<std::int64_t>(size_of(positions_.type.dtype));
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const std::int64_t done = (row - rows.begin) * pooled_.stride(1);
-      std::byte* const positions = positions_.buffer >= 0
-                                       ? pointer<std::byte>(tile, positions_) + (first + done) * position_bytes
-                                       : nullptr;
+      std::byte* const positions =
+          positions_.buffer >= 0 ? pointer<std::byte>(tile, positions_) + (first + done) * position_bytes : nullptr;
       max_pool_row(pool_, wide_, rows_[row],
                    convolved + (rows_.image_rows(row).begin - needed.begin) * convolved_.stride(1), raw + done,
                    positions);

@@ -139,9 +139,9 @@ void Correlation<T>::add_phase(std::int64_t row, std::int64_t column, std::int64
     for (const auto& column_tap : column_taps) {
       taps_.push_back(row_tap.index * sizes_.kernel_width + column_tap.index);
       if (joins && &column_tap != &column_taps.front()) continue;
-      phase.segments.push_back(((row_tap.offset + image_.lead_rows) * image_.padded_width + column_tap.offset +
-                                image_.lead_columns) *
-                               image_.channels);
+      phase.segments.push_back(
+          ((row_tap.offset + image_.lead_rows) * image_.padded_width + column_tap.offset + image_.lead_columns) *
+          image_.channels);
     }
   }
   for (std::int64_t step = 0; step < most_steps; ++step) {
@@ -157,8 +157,7 @@ void Correlation<T>::add_phase(std::int64_t row, std::int64_t column, std::int64
 
 template <class T>
 std::int64_t Correlation<T>::source_rows(std::int64_t first, std::int64_t last) const {
-  return std::min((last - first - 1) * sizes_.rows.step + reach_,
-                  image_.padded_height - first * sizes_.rows.step);
+  return std::min((last - first - 1) * sizes_.rows.step + reach_, image_.padded_height - first * sizes_.rows.step);
 }
 
 template <class T>

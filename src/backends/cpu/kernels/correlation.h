@@ -18,7 +18,8 @@ struct CorrelationAxis {
   // By phase, in the order of the offsets.
   std::vector<std::vector<Tap>> taps = {};
 
-  static CorrelationAxis of_convolution(const Window& window, std::size_t axis, std::int64_t input, std::int64_t output);
+  static CorrelationAxis of_convolution(const Window& window, std::size_t axis, std::int64_t input,
+                                        std::int64_t output);
   static CorrelationAxis of_input_gradient(const Window& window, std::size_t axis, std::int64_t input,
                                            std::int64_t output);
   std::int64_t steps(std::int64_t phase) const { return divide_up(result - phase, phases); }

@@ -1,4 +1,6 @@
 // Kernels of all elementwise ops: a node of its own is a program of one instruction.
+#include <algorithm>
+
 #include "backends/cpu/kernels/elementwise_runner.h"
 
 namespace pando::cpu {

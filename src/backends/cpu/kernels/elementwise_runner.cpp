@@ -44,9 +44,8 @@ ElementwiseRoutine find_routine(const ElementwiseProgram& program, const Element
   int last = 0;
   while (last < 2 && instruction.arguments[static_cast<std::size_t>(last) + 1] >= 0) ++last;
   const ElementwiseRoutine routine =
-      instruction.op->id == Op::cast
-          ? routines.elementwise.cast[number(0)][static_cast<int>(instruction.result)]
-          : routines.elementwise.by_op[static_cast<int>(instruction.op->id)][number(last)];
+      instruction.op->id == Op::cast ? routines.elementwise.cast[number(0)][static_cast<int>(instruction.result)]
+                                     : routines.elementwise.by_op[static_cast<int>(instruction.op->id)][number(last)];
   if (routine == nullptr)
     throw InternalError("the CPU has no " + std::string(instruction.op->name) + " of " +
                         std::string(name(static_cast<DType>(number(last)))));

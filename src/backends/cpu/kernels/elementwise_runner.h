@@ -1,4 +1,5 @@
-// ElementwiseRunner: interprets an elementwise program block by block, so that a fused chain costs one pass over memory.
+// ElementwiseRunner: interprets an elementwise program block by block, so that a fused chain costs one pass over
+// memory.
 #pragma once
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/kernels/axes.h"

@@ -54,15 +54,13 @@ std::unique_ptr<Kernel> cross_entropy(const KernelCall& call, Routine routine) {
 namespace factories {
 
 std::unique_ptr<Kernel> softmax(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
-    return rowwise<T>(call, of.softmax);
-  });
+  return for_dtype(call, routines,
+                   [&]<class T>(const NormaliseRoutinesOf<T>& of) { return rowwise<T>(call, of.softmax); });
 }
 
 std::unique_ptr<Kernel> log_softmax(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
-    return rowwise<T>(call, of.log_softmax);
-  });
+  return for_dtype(call, routines,
+                   [&]<class T>(const NormaliseRoutinesOf<T>& of) { return rowwise<T>(call, of.log_softmax); });
 }
 
 std::unique_ptr<Kernel> softmax_cross_entropy(const KernelCall& call, const Routines& routines) {

@@ -119,7 +119,9 @@ class Matmul final : public Kernel {
     pack_b_ = sizes_.transpose_b || (sizes_.rows >= 6 * matrix_.block_rows && b_row_bytes >= 1024);
     const std::int64_t a_step_bytes =
         (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
-    pack_a_ = sizes_.columns >= 12 * panel_ && a_step_bytes >= 512;
+    // The same for a, where a block of rows is transposed vector by vector.
+    const bool packs_fast = sizes_.transpose_a || matrix_.block_rows % matrix_.lanes == 0;
+    pack_a_ = packs_fast && sizes_.columns >= 12 * panel_ && a_step_bytes >= 512;
   }
 
   void lay_out_rows() {
@@ -203,8 +205,7 @@ class Matmul final : public Kernel {
     product.a_step = height;
   }
 
-  void place_panels(const Tile& tile, std::int64_t batch, Range inner, std::int64_t column,
-                    Product<T>& product) const {
+  void place_panels(const Tile& tile, std::int64_t batch, Range inner, std::int64_t column, Product<T>& product) const {
     const T* const b = pointer<const T>(tile, b_) + b_start(batch);
     const std::int64_t step = sizes_.transpose_b ? sizes_.inner : sizes_.columns;
     T* const to = at<T>(tile.scratch, b_scratch_);

@@ -1,4 +1,6 @@
 // Batch normalisation, shared by channels, and layer normalisation, shared by rows.
+#include <algorithm>
+
 #include "backends/cpu/kernels.h"
 
 namespace pando::cpu {
@@ -26,38 +28,58 @@ std::unique_ptr<Kernel> for_dtype(const KernelCall& call, const Routines& routin
   return make(routines.normalise.float32);
 }
 
-// All of x[samples, places..., channels].
-ChannelBlock block_of(const Shape& x) {
-  const int last = x.rank() - 1;
-  return {.samples = x[0], .places = x.part(1, last).elements(), .channels = x[last], .first = 0, .last = x[last]};
-}
+// x[samples, places..., channels].
+struct Batch {
+  std::int64_t samples, places, channels;
+
+  explicit Batch(const Shape& x)
+      : samples(x[0]), places(x.part(1, x.rank() - 1).elements()), channels(x[x.rank() - 1]) {}
+
+  std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(channels + channels_per_block) * 4 * sizeof(double);
+  }
+  // This tile's channels.
+  ChannelBlock block(const Tile& tile) const {
+    const Range range = share_channels(tile, channels);
+    return {samples, places, channels, range.begin, range.end, reinterpret_cast<double*>(tile.scratch)};
+  }
+};
 
 template <class T>
 std::unique_ptr<Kernel> make_batch_norm(const KernelCall& call, const NormaliseRoutinesOf<T>& of) {
   const double epsilon = call.attributes.number("epsilon");
-  return make_kernel([in = call.inputs, out = call.outputs, all = block_of(call.inputs[0].type.shape), epsilon,
-                      routine = of.batch_norm](const Tile& tile) {
-    const Range range = share_channels(tile, all.channels);
-    const BatchNormArguments<T> arguments = {
-        .x = find<const T>(tile, in, 0), .scale = find<const T>(tile, in, 1), .offset = find<const T>(tile, in, 2),
-        .weights = find<const T>(tile, in, 3), .y = find<T>(tile, out, 0), .mean = find<T>(tile, out, 1),
-        .variance = find<T>(tile, out, 2), .inverse_deviation = find<T>(tile, out, 3), .epsilon = epsilon};
-    routine(arguments, {all.samples, all.places, all.channels, range.begin, range.end});
-  });
+  const Batch batch(call.inputs[0].type.shape);
+  const auto run = [in = call.inputs, out = call.outputs, batch, epsilon, routine = of.batch_norm](const Tile& tile) {
+    const BatchNormArguments<T> arguments = {.x = find<const T>(tile, in, 0),
+                                             .scale = find<const T>(tile, in, 1),
+                                             .offset = find<const T>(tile, in, 2),
+                                             .weights = find<const T>(tile, in, 3),
+                                             .y = find<T>(tile, out, 0),
+                                             .mean = find<T>(tile, out, 1),
+                                             .variance = find<T>(tile, out, 2),
+                                             .inverse_deviation = find<T>(tile, out, 3),
+                                             .epsilon = epsilon};
+    routine(arguments, batch.block(tile));
+  };
+  return make_kernel(run, batch.scratch_bytes());
 }
 
 template <class T>
 std::unique_ptr<Kernel> make_batch_norm_gradient(const KernelCall& call, const NormaliseRoutinesOf<T>& of) {
-  return make_kernel([in = call.inputs, out = call.outputs, all = block_of(call.inputs[1].type.shape),
-                      routine = of.batch_norm_gradient](const Tile& tile) {
-    const Range range = share_channels(tile, all.channels);
-    const BatchNormGradientArguments<T> arguments = {
-        .dy = find<const T>(tile, in, 0), .x = find<const T>(tile, in, 1), .scale = find<const T>(tile, in, 2),
-        .mean = find<const T>(tile, in, 3), .inverse_deviation = find<const T>(tile, in, 4),
-        .weights = find<const T>(tile, in, 5), .dx = find<T>(tile, out, 0), .dscale = find<T>(tile, out, 1),
-        .doffset = find<T>(tile, out, 2)};
-    routine(arguments, {all.samples, all.places, all.channels, range.begin, range.end});
-  });
+  const Batch batch(call.inputs[1].type.shape);
+  const auto run = [in = call.inputs, out = call.outputs, batch, routine = of.batch_norm_gradient](const Tile& tile) {
+    const BatchNormGradientArguments<T> arguments = {.dy = find<const T>(tile, in, 0),
+                                                     .x = find<const T>(tile, in, 1),
+                                                     .scale = find<const T>(tile, in, 2),
+                                                     .mean = find<const T>(tile, in, 3),
+                                                     .inverse_deviation = find<const T>(tile, in, 4),
+                                                     .weights = find<const T>(tile, in, 5),
+                                                     .dx = find<T>(tile, out, 0),
+                                                     .dscale = find<T>(tile, out, 1),
+                                                     .doffset = find<T>(tile, out, 2)};
+    routine(arguments, batch.block(tile));
+  };
+  return make_kernel(run, batch.scratch_bytes());
 }
 
 struct Matrix {
@@ -75,10 +97,13 @@ std::unique_ptr<Kernel> make_layer_norm(const KernelCall& call, const NormaliseR
   return make_kernel([in = call.inputs, out = call.outputs, x = matrix_of(call.inputs[0].type.shape), epsilon,
                       routine = of.layer_norm](const Tile& tile) {
     const Range range = share(tile, x.rows);
-    const LayerNormArguments<T> arguments = {
-        .x = find<const T>(tile, in, 0), .scale = find<const T>(tile, in, 1), .offset = find<const T>(tile, in, 2),
-        .y = find<T>(tile, out, 0), .mean = find<T>(tile, out, 1), .inverse_deviation = find<T>(tile, out, 2),
-        .epsilon = epsilon};
+    const LayerNormArguments<T> arguments = {.x = find<const T>(tile, in, 0),
+                                             .scale = find<const T>(tile, in, 1),
+                                             .offset = find<const T>(tile, in, 2),
+                                             .y = find<T>(tile, out, 0),
+                                             .mean = find<T>(tile, out, 1),
+                                             .inverse_deviation = find<T>(tile, out, 2),
+                                             .epsilon = epsilon};
     routine(arguments, x.columns, range.begin, range.end);
   });
 }
@@ -88,10 +113,14 @@ std::unique_ptr<Kernel> make_layer_norm_gradient(const KernelCall& call, const N
   return make_kernel([in = call.inputs, out = call.outputs, x = matrix_of(call.inputs[1].type.shape),
                       by_rows = of.layer_norm_gradient_rows,
                       by_columns = of.layer_norm_gradient_columns](const Tile& tile) {
-    const LayerNormGradientArguments<T> arguments = {
-        .dy = find<const T>(tile, in, 0), .x = find<const T>(tile, in, 1), .scale = find<const T>(tile, in, 2),
-        .mean = find<const T>(tile, in, 3), .inverse_deviation = find<const T>(tile, in, 4),
-        .dx = find<T>(tile, out, 0), .dscale = find<T>(tile, out, 1), .doffset = find<T>(tile, out, 2)};
+    const LayerNormGradientArguments<T> arguments = {.dy = find<const T>(tile, in, 0),
+                                                     .x = find<const T>(tile, in, 1),
+                                                     .scale = find<const T>(tile, in, 2),
+                                                     .mean = find<const T>(tile, in, 3),
+                                                     .inverse_deviation = find<const T>(tile, in, 4),
+                                                     .dx = find<T>(tile, out, 0),
+                                                     .dscale = find<T>(tile, out, 1),
+                                                     .doffset = find<T>(tile, out, 2)};
     const Range rows = share(tile, x.rows), columns = share_channels(tile, x.columns);
     if (arguments.dx != nullptr) by_rows(arguments, x.columns, rows.begin, rows.end);
     if (arguments.dscale != nullptr || arguments.doffset != nullptr)

@@ -1,5 +1,5 @@
-// Pooling and its gradients. A gradient is made by rows of the input, so that windows may overlap and no two tiles write
-// to one place.
+// Pooling and its gradients. A gradient is made by rows of the input, so that windows may overlap and no two tiles
+// write to one place.
 #include "backends/cpu/kernels/pool_rows.h"
 
 namespace pando::cpu {
@@ -74,8 +74,9 @@ class MaxPoolGradient final : public Kernel {
     const Range rows = share(tile, dx[0] * dx[1]);
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       T* const to = pointer<T>(tile, dx_) + row * dx.stride(1);
-      make_gradient_row(rows_, dx, dy_.type.shape, row, to,
-                        [&](const PoolRow& windows, std::int64_t, std::int64_t first) { add(tile, windows, first, to); });
+      make_gradient_row(
+          rows_, dx, dy_.type.shape, row, to,
+          [&](const PoolRow& windows, std::int64_t, std::int64_t first) { add(tile, windows, first, to); });
     }
   }
 

@@ -40,12 +40,10 @@ TileGrid::Splits TileGrid::choose(std::int64_t tiles) const {
 }
 
 Part TileGrid::part(const Tile& tile) const {
-  const Splits splits =
-      tile.count <= usual_tiles ? splits_[static_cast<std::size_t>(tile.count)] : choose(tile.count);
+  const Splits splits = tile.count <= usual_tiles ? splits_[static_cast<std::size_t>(tile.count)] : choose(tile.count);
   const std::int64_t panel = tile.index % splits.panels, rest = tile.index / splits.panels;
   return {share_of(rest / splits.blocks, splits.batches, work_.batches),
-          share_of(rest % splits.blocks, splits.blocks, work_.blocks),
-          share_of(panel, splits.panels, work_.panels)};
+          share_of(rest % splits.blocks, splits.blocks, work_.blocks), share_of(panel, splits.panels, work_.panels)};
 }
 
 }  // namespace pando::cpu

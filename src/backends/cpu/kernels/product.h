@@ -47,7 +47,8 @@ T* at(std::byte* scratch, std::size_t offset) {
   return reinterpret_cast<T*>(scratch + offset);
 }
 
-// Work that can be split three ways, in units that are not split: matrices or groups, blocks of rows, panels of columns.
+// Work that can be split three ways, in units that are not split: matrices or groups, blocks of rows, panels of
+// columns.
 struct Work {
   std::int64_t batches = 1;
   std::int64_t blocks = 1;

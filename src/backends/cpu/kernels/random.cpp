@@ -1,4 +1,6 @@
 // Dropout and random numbers, shared by blocks of the Philox sequence.
+#include <algorithm>
+
 #include "backends/cpu/kernels.h"
 
 namespace pando::cpu {
@@ -70,9 +72,8 @@ std::unique_ptr<Kernel> make_numbers(const KernelCall& call, decltype(RandomRout
 namespace factories {
 
 std::unique_ptr<Kernel> dropout(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&]<class T>(const RandomRoutinesOf<T>& of) {
-    return make_dropout<T>(call, of.dropout);
-  });
+  return for_dtype(call, routines,
+                   [&]<class T>(const RandomRoutinesOf<T>& of) { return make_dropout<T>(call, of.dropout); });
 }
 
 std::unique_ptr<Kernel> random_uniform(const KernelCall& call, const Routines& routines) {

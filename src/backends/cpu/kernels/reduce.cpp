@@ -9,7 +9,7 @@ namespace pando::cpu {
 namespace {
 
 // Tiles are given blocks of this many outputs; a tile takes up to `widest` at once.
-constexpr std::int64_t block = 16, widest = 64;
+constexpr std::int64_t block = 16, widest = 256;
 
 struct Reduction {
   ReduceRoutine routine = {};
@@ -92,7 +92,8 @@ const Routine& of_dtype(const NumericRoutines<Routine>& routines, DType dtype) {
   }
 }
 
-std::unique_ptr<Kernel> reduction(const KernelCall& call, const NumericRoutines<ReduceRoutine>& routines, bool is_mean) {
+std::unique_ptr<Kernel> reduction(const KernelCall& call, const NumericRoutines<ReduceRoutine>& routines,
+                                  bool is_mean) {
   const Operand in = call.inputs[0], out = call.outputs[0];
   return make_kernel([in, out, r = arrange(call, of_dtype(routines, in.type.dtype), is_mean)](const Tile& tile) {
     if (out.buffer >= 0) reduce(r, tile, pointer<std::byte>(tile, out), pointer<std::byte>(tile, in));

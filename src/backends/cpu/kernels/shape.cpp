@@ -73,34 +73,48 @@ std::unique_ptr<Kernel> box_kernel(const KernelCall& call, const BoxCopy& copy) 
 // The elements of a padded tensor around the box in the middle, row by row.
 class Border {
  public:
-  Border(const Shape& in, const Shape& out, const Integers& before) : in_(in), out_(out), before_(before) {}
+  Border(const Shape& in, const Shape& out, const Integers& before) {
+    for (int axis = 0; axis < out.rank(); ++axis) {
+      const bool padded = in[axis] != out[axis];
+      // An axis without padding only makes the elements of the one before it longer.
+      if (padded || axes_.empty()) axes_.push_back({in[axis], out[axis], before[static_cast<std::size_t>(axis)]});
+      else axes_.back() = axes_.back().times(in[axis]);
+    }
+    if (axes_.empty()) return;
+    row_ = axes_.back();
+    axes_.pop_back();
+  }
 
   void run(const Tile& tile, std::byte* out, const ElementBytes& value, std::size_t bytes) const {
-    const int last = out_.rank() - 1;
-    if (last < 0) return;
-    const std::int64_t columns = out_[last];
-    const Range rows = share(tile, out_.part(0, last).elements());
+    std::int64_t count = 1;
+    for (const PaddedAxis& axis : axes_) count *= axis.out;
+    const Range rows = share(tile, count);
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const bool crosses = crosses_box(row);
-      const std::int64_t first = crosses ? before_[static_cast<std::size_t>(last)] : columns;
-      const std::int64_t behind = crosses ? first + in_[last] : columns;
-      fill(out, row * columns, first, value, bytes);
-      fill(out, row * columns + behind, columns - behind, value, bytes);
+      const std::int64_t first = crosses ? row_.before : row_.out;
+      const std::int64_t behind = crosses ? first + row_.in : row_.out;
+      fill(out, row * row_.out, first, value, bytes);
+      fill(out, row * row_.out + behind, row_.out - behind, value, bytes);
     }
   }
 
  private:
+  struct PaddedAxis {
+    std::int64_t in, out, before;
+    PaddedAxis times(std::int64_t size) const { return {in * size, out * size, before * size}; }
+  };
+
   bool crosses_box(std::int64_t row) const {
-    for (int axis = out_.rank() - 2; axis >= 0; --axis) {
-      const std::int64_t place = row % out_[axis] - before_[static_cast<std::size_t>(axis)];
-      if (place < 0 || place >= in_[axis]) return false;
-      row /= out_[axis];
+    for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
+      const std::int64_t place = row % axis->out - axis->before;
+      if (place < 0 || place >= axis->in) return false;
+      row /= axis->out;
     }
     return true;
   }
 
-  Shape in_, out_;
-  Integers before_;
+  std::vector<PaddedAxis> axes_;
+  PaddedAxis row_ = {1, 1, 0};
 };
 
 }  // namespace
@@ -116,8 +130,10 @@ std::unique_ptr<Kernel> transpose(const KernelCall& call, const Routines&) {
   const Shape &in = call.inputs[0].type.shape, &out = call.outputs[0].type.shape;
   const Integers& permutation = call.attributes.integers("permutation");
   Axes axes;
-  for (int axis = 0; axis < out.rank(); ++axis)
-    axes.push_back({out[axis], {in.stride(static_cast<int>(permutation[static_cast<std::size_t>(axis)])), out.stride(axis)}});
+  for (int axis = 0; axis < out.rank(); ++axis) {
+    const auto from = static_cast<int>(permutation[static_cast<std::size_t>(axis)]);
+    axes.push_back({out[axis], {in.stride(from), out.stride(axis)}});
+  }
   return box_kernel(call, BoxCopy(axes, 0, 0, element_bytes(call.outputs[0])));
 }
 
@@ -156,8 +172,9 @@ std::unique_ptr<Kernel> concat(const KernelCall& call, const Routines&) {
   std::vector<BoxCopy> copies;
   std::int64_t place = 0;
   for (const Operand& in : call.inputs) {
-    copies.emplace_back(box_axes(in.type.shape, in.type.shape, shape), 0, place * shape.stride(axis), element_bytes(out));
-    place += in.type.shape[axis];
+    const Shape& piece = in.type.shape;
+    copies.emplace_back(box_axes(piece, piece, shape), 0, place * shape.stride(axis), element_bytes(out));
+    place += piece[axis];
   }
   return make_kernel([copies, in = call.inputs, out](const Tile& tile) {
     if (out.buffer < 0) return;
@@ -180,8 +197,7 @@ std::unique_ptr<Kernel> gather(const KernelCall& call, const Routines&) {
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       if (index[i] >= 0 && index[i] < rows)
         std::memcpy(to + i * row_bytes, from + index[i] * row_bytes, static_cast<std::size_t>(row_bytes));
-      else
-        fill(to, i * columns, columns, nothing, bytes);
+      else fill(to, i * columns, columns, nothing, bytes);
     }
   });
 }

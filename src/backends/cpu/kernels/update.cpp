@@ -1,4 +1,5 @@
 // Weight updates: one sweep over all parameters of a call, shared evenly among the tiles.
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
@@ -29,9 +30,8 @@ void run_group(const Group& group, const Tile& tile, std::int64_t first, std::in
   for (std::size_t i = 0; i < group.in.size(); ++i)
     in[i] = pointer<const std::byte>(tile, group.in[i]) + first * group.element_bytes;
   for (std::size_t i = 0; i < group.out.size(); ++i)
-    out[i] = group.out[i].buffer < 0
-                 ? tile.scratch + static_cast<std::int64_t>(i) * block * group.element_bytes
-                 : pointer<std::byte>(tile, group.out[i]) + first * group.element_bytes;
+    out[i] = group.out[i].buffer < 0 ? tile.scratch + static_cast<std::int64_t>(i) * block * group.element_bytes
+                                     : pointer<std::byte>(tile, group.out[i]) + first * group.element_bytes;
   group.routine(out.data(), in.data(), last - first, settings);
 }
 
@@ -118,7 +118,8 @@ std::unique_ptr<Kernel> adam_update(const KernelCall& call, const Routines& rout
                         .root_scale = after_correction ? 1 / root : 1.0,
                         .epsilon = epsilon};
   };
-  return update(call, routines, [](const UpdatesOf& of) { return of.adam; }, prepare);
+  return update(
+      call, routines, [](const UpdatesOf& of) { return of.adam; }, prepare);
 }
 
 std::unique_ptr<Kernel> rmsprop_update(const KernelCall& call, const Routines& routines) {
@@ -150,7 +151,8 @@ std::unique_ptr<Kernel> adagrad_update(const KernelCall& call, const Routines& r
                            .gain = 1.0,
                            .rate = rate};
   };
-  return update(call, routines, [](const UpdatesOf& of) { return of.adagrad; }, prepare);
+  return update(
+      call, routines, [](const UpdatesOf& of) { return of.adagrad; }, prepare);
 }
 
 }  // namespace factories

@@ -1,15 +1,10 @@
-// Elementwise ops and casts over contiguous blocks. The loops run over multiples of 16 elements, all in vectors, and the
-// last elements of a block are padded to 16: so results do not depend on an element's place in a block.
+// Elementwise ops and casts over contiguous blocks. The loops run over multiples of 16 elements, all in vectors, and
+// the last elements of a block are padded to 16: so results do not depend on an element's place in a block.
 #include "backends/cpu/routines/elementwise.h"
 
 #include "backends/cpu/routines/vector.h"
 #include "base/bfloat16.h"
 #include "ops/scalar.h"
-
-#if defined(__clang__)
-// Loops that call the C library (double, power) stay scalar; clang would complain of the pragma they share with others.
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
 
 namespace pando::cpu::inline PANDO_INSTRUCTION_SET {
 
@@ -221,22 +216,22 @@ void fill(ElementwiseRoutines& table) {
   const auto at = [&table](Index op, DType dtype) -> ElementwiseRoutine& {
     return table.by_op[static_cast<int>(op)][index(dtype)];
   };
-#define PANDO_UNARY(name)                                                  \
-  at(Index::name, DType::float32) = unary<float, scalar::name<float>>;     \
+#define PANDO_UNARY(name)                                              \
+  at(Index::name, DType::float32) = unary<float, scalar::name<float>>; \
   at(Index::name, DType::float64) = unary<double, scalar::name<double>>;
 #define PANDO_UNARY_NUMERIC(name) \
   PANDO_UNARY(name)               \
   at(Index::name, DType::int32) = unary<std::int32_t, scalar::name<std::int32_t>>;
-#define PANDO_BINARY(name)                                                 \
-  at(Index::name, DType::float32) = binary<float, scalar::name<float>>;    \
+#define PANDO_BINARY(name)                                              \
+  at(Index::name, DType::float32) = binary<float, scalar::name<float>>; \
   at(Index::name, DType::float64) = binary<double, scalar::name<double>>;
 #define PANDO_BINARY_NUMERIC(name) \
   PANDO_BINARY(name)               \
   at(Index::name, DType::int32) = binary<std::int32_t, scalar::name<std::int32_t>>;
-#define PANDO_COMPARISON(name)                                                                         \
-  at(Index::name, DType::float32) = binary<float, scalar::name<float>, std::uint8_t>;                  \
-  at(Index::name, DType::float64) = binary<double, scalar::name<double>, std::uint8_t>;                \
-  at(Index::name, DType::int32) = binary<std::int32_t, scalar::name<std::int32_t>, std::uint8_t>;      \
+#define PANDO_COMPARISON(name)                                                                    \
+  at(Index::name, DType::float32) = binary<float, scalar::name<float>, std::uint8_t>;             \
+  at(Index::name, DType::float64) = binary<double, scalar::name<double>, std::uint8_t>;           \
+  at(Index::name, DType::int32) = binary<std::int32_t, scalar::name<std::int32_t>, std::uint8_t>; \
   at(Index::name, DType::boolean) = binary<std::uint8_t, scalar::name<std::uint8_t>, std::uint8_t>;
 #define PANDO_LOGICAL(name, inputs) PANDO_LOGICAL_##inputs(name)
 #define PANDO_LOGICAL_1(name) at(Index::name, DType::boolean) = logical_unary<scalar::name>;

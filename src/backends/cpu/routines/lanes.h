@@ -59,8 +59,7 @@ inline LanesOf<T, vectors> splat_lanes(T value) {
 template <class T, int vectors = lane_count / VectorOf<T>::lanes>
 inline LanesOf<T, vectors> load_lanes(const T* from) {
   if constexpr (vectors == 1) return {load(from)};
-  else
-    return {load_lanes<T, vectors / 2>(from), load_lanes<T, vectors / 2>(from + vectors / 2 * VectorOf<T>::lanes)};
+  else return {load_lanes<T, vectors / 2>(from), load_lanes<T, vectors / 2>(from + vectors / 2 * VectorOf<T>::lanes)};
 }
 
 template <class T, int vectors>
@@ -77,16 +76,20 @@ inline void store_lanes(T* to, const LanesOf<T, vectors>& lanes) {
 template <class T>
 inline Lanes<T> load_lanes(const T* from, std::int64_t count, T rest = T(0)) {
   if (count >= lane_count) return load_lanes(from);
+  // A loop of fixed length becomes a masked load where there are such.
+  const int loaded = static_cast<int>(count);
   T buffer[lane_count];
-  for (int i = 0; i < lane_count; ++i) buffer[i] = i < count ? from[i] : rest;
+  for (int i = 0; i < lane_count; ++i) buffer[i] = i < loaded ? from[i] : rest;
   return load_lanes(buffer);
 }
 template <class T>
 inline void store_lanes(T* to, const Lanes<T>& lanes, std::int64_t count) {
   if (count >= lane_count) return store_lanes(to, lanes);
+  const int stored = static_cast<int>(count);
   T buffer[lane_count];
   store_lanes(buffer, lanes);
-  for (int i = 0; i < count; ++i) to[i] = buffer[i];
+  for (int i = 0; i < lane_count; ++i)
+    if (i < stored) to[i] = buffer[i];
 }
 
 // What long sums of T are held in.
@@ -108,8 +111,8 @@ inline void add_lanes(Total<T>* totals, const Lanes<T>& lanes, Total<T> weight) 
   for (int i = 0; i < lane_count; ++i) totals[i] += weight * static_cast<Total<T>>(buffer[i]);
 }
 
-// Adds weight * (term(first) + ... + term(last - 1)) to 16 totals. T holds sums of 64 terms only, 4 at a time: that keeps
-// the error of long sums small and hides the latency of the additions.
+// Adds weight * (term(first) + ... + term(last - 1)) to 16 totals. T holds sums of 64 terms only, 4 at a time: that
+// keeps the error of long sums small and hides the latency of the additions.
 template <class T, class Term>
 inline void add_terms(Total<T>* totals, std::int64_t first, std::int64_t last, Total<T> weight, Term term) {
   for (std::int64_t begin = first; begin < last; begin += 64) {
@@ -127,17 +130,27 @@ inline void add_terms(Total<T>* totals, std::int64_t first, std::int64_t last, T
   }
 }
 
+template <class T>
+inline T sum_in_halves(T* terms) {
+  for (int step = lane_count / 2; step > 0; step /= 2)
+    for (int i = 0; i < step; ++i) terms[i] += terms[i + step];
+  return terms[0];
+}
+
 // The sum over a contiguous run of `count` elements: term(i, n) gives the terms of elements [i, i + n), then zeros.
 template <class T, class Term>
 inline Total<T> sum_of(std::int64_t count, Term term) {
+  if (count <= lane_count) {
+    T terms[lane_count];
+    store_lanes(terms, term(0, count));
+    return static_cast<Total<T>>(sum_in_halves(terms));
+  }
   Total<T> totals[lane_count] = {};
   const std::int64_t whole = count / lane_count;
   add_terms<T>(totals, 0, whole, Total<T>(1), [&](std::int64_t i) { return term(i * lane_count, lane_count); });
   const std::int64_t rest = count - whole * lane_count;
   if (rest > 0) add_lanes<T>(totals, term(whole * lane_count, rest), Total<T>(1));
-  for (int step = lane_count / 2; step > 0; step /= 2)
-    for (int i = 0; i < step; ++i) totals[i] += totals[i + step];
-  return totals[0];
+  return sum_in_halves(totals);
 }
 
 // The largest of a contiguous run; `least` if it is empty.

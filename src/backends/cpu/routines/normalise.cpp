@@ -46,9 +46,8 @@ void softmax(T* y, const T* x, std::int64_t columns, std::int64_t first, std::in
     const T* from = x + r * columns;
     const T sum = sum_of_exp(row, from, columns, largest_logit(from, columns));
     const Lanes<T> factor = splat_lanes(T(1) / sum);
-    for_lanes(columns, [=](std::int64_t i, std::int64_t n) {
-      store_lanes(row + i, load_lanes(row + i, n) * factor, n);
-    });
+    for_lanes(columns,
+              [=](std::int64_t i, std::int64_t n) { store_lanes(row + i, load_lanes(row + i, n) * factor, n); });
   }
 }
 
@@ -73,8 +72,8 @@ void cross_entropy(T* loss, T* delta, const T* logits, const T* targets, std::in
     const T *x = logits + r * columns, *target = targets + r * columns;
     T* row = delta != nullptr ? delta + r * columns : nullptr;
     const T largest = largest_logit(x, columns);
-    const T mass = static_cast<T>(
-        sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) { return load_lanes(target + i, n); }));
+    const T mass =
+        static_cast<T>(sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) { return load_lanes(target + i, n); }));
     // Before delta is written, which may be where the logits are.
     const T chosen = static_cast<T>(sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) {
       return load_lanes(target + i, n) * (load_lanes(x + i, n) - splat_lanes(largest));
@@ -102,43 +101,68 @@ void sparse_cross_entropy(T* loss, T* delta, const T* logits, const std::int32_t
     if (loss != nullptr) loss[r] = math::log(sum) - chosen;
     if (row == nullptr) continue;
     const Lanes<T> factor = splat_lanes(valid ? T(1) / sum : T(__builtin_nan("")));
-    for_lanes(columns, [=](std::int64_t i, std::int64_t n) {
-      store_lanes(row + i, load_lanes(row + i, n) * factor, n);
-    });
+    for_lanes(columns,
+              [=](std::int64_t i, std::int64_t n) { store_lanes(row + i, load_lanes(row + i, n) * factor, n); });
     if (valid) row[labels[r]] -= T(1);
   }
 }
 
-// One group of up to 16 channels of a ChannelBlock.
+// A group of up to 16 channels: the first of them, its place among those of the block, and their number.
 struct Group {
-  std::int64_t samples, places, channels, first, count;
-
-  std::int64_t rows() const { return samples * places; }
+  std::int64_t first, place, count;
 };
 
-// Calls f(group) for each group of a block.
 template <class F>
 inline void for_groups(const ChannelBlock& block, F f) {
   for (std::int64_t c = block.first; c < block.last; c += lane_count) {
     const std::int64_t rest = block.last - c;
-    f(Group{block.samples, block.places, block.channels, c, rest < lane_count ? rest : lane_count});
+    f(Group{c, c - block.first, rest < lane_count ? rest : lane_count});
   }
 }
 
-// Adds term(row), weighted by sample, over all rows; term(row) is that of the group's channels.
+// Four arrays of one number a channel of the block, padded to whole groups.
+template <class T>
+struct ChannelNumbers {
+  double *sums, *products;
+  T *mean, *factor;
+
+  explicit ChannelNumbers(const ChannelBlock& block) {
+    const std::int64_t size = (block.last - block.first + lane_count - 1) / lane_count * lane_count;
+    sums = block.scratch;
+    products = sums + size;
+    mean = reinterpret_cast<T*>(products + size);
+    factor = mean + size;
+    for (std::int64_t i = 0; i < 2 * size; ++i) sums[i] = 0;
+  }
+};
+
+// Adds weight * term(group, row) over rows [first, last) to the totals of each group. 64 rows at a time, so that memory
+// is read from front to back.
 template <class T, class Term>
-inline void add_weighted(double* totals, const Group& group, const T* weights, Term term) {
-  if (weights == nullptr) return add_terms<T>(totals, 0, group.rows(), 1.0, term);
-  for (std::int64_t s = 0; s < group.samples; ++s)
-    add_terms<T>(totals, s * group.places, (s + 1) * group.places, static_cast<double>(weights[s]), term);
+inline void add_rows(double* totals, const ChannelBlock& block, std::int64_t first, std::int64_t last, double weight,
+                     Term term) {
+  for (std::int64_t begin = first; begin < last; begin += 64) {
+    const std::int64_t end = begin + 64 < last ? begin + 64 : last;
+    for_groups(block, [=](const Group& group) {
+      add_terms<T>(totals + group.place, begin, end, weight, [=](std::int64_t r) { return term(group, r); });
+    });
+  }
+}
+
+// The same over all rows, weighted by sample.
+template <class T, class Term>
+inline void add_weighted(double* totals, const ChannelBlock& block, const T* weights, Term term) {
+  if (weights == nullptr) return add_rows<T>(totals, block, 0, block.samples * block.places, 1.0, term);
+  for (std::int64_t s = 0; s < block.samples; ++s)
+    add_rows<T>(totals, block, s * block.places, (s + 1) * block.places, static_cast<double>(weights[s]), term);
 }
 
 // 1 / the sum of the weights of all rows, or 0 if there is none: then the statistics are 0 rather than NaN.
 template <class T>
-inline double inverse_weight(const Group& group, const T* weights) {
-  double sum = weights == nullptr ? static_cast<double>(group.samples) : 0.0;
-  for (std::int64_t s = 0; weights != nullptr && s < group.samples; ++s) sum += static_cast<double>(weights[s]);
-  sum *= static_cast<double>(group.places);
+inline double inverse_weight(const ChannelBlock& block, const T* weights) {
+  double sum = weights == nullptr ? static_cast<double>(block.samples) : 0.0;
+  for (std::int64_t s = 0; weights != nullptr && s < block.samples; ++s) sum += static_cast<double>(weights[s]);
+  sum *= static_cast<double>(block.places);
   return sum != 0 ? 1 / sum : 0.0;
 }
 
@@ -165,59 +189,85 @@ inline Lanes<T> inverse_root(const Lanes<T>& variance, double epsilon) {
 
 template <class T>
 void batch_norm(const BatchNormArguments<T>& a, const ChannelBlock& block) {
-  for_groups(block, [&a](const Group& group) {
-    const T* x = a.x + group.first;
-    const std::int64_t stride = group.channels, count = group.count;
-    const double share = inverse_weight(group, a.weights);
-    double sums[lane_count] = {}, squares[lane_count] = {};
-    add_weighted(sums, group, a.weights, [=](std::int64_t r) { return load_lanes(x + r * stride, count); });
-    const Lanes<T> mean = lanes_of<T>(sums, share);
-    add_weighted(squares, group, a.weights, [=](std::int64_t r) {
-      const Lanes<T> centered = load_lanes(x + r * stride, count) - mean;
-      return centered * centered;
-    });
-    const Lanes<T> variance = lanes_of<T>(squares, share), inverse = inverse_root(variance, a.epsilon);
-    store_channels(a.mean, mean, group);
+  const ChannelNumbers<T> numbers(block);
+  const double share = inverse_weight(block, a.weights);
+  const T *x = a.x, *mean = numbers.mean, *factor = numbers.factor;
+  const std::int64_t stride = block.channels;
+  const auto x_at = [=](const Group& group, std::int64_t r) {
+    return load_lanes(x + group.first + r * stride, group.count);
+  };
+  const auto centered_at = [=](const Group& group, std::int64_t r) {
+    return x_at(group, r) - load_lanes(mean + group.place);
+  };
+  add_weighted(numbers.sums, block, a.weights, x_at);
+  for_groups(block, [&](const Group& group) {
+    const Lanes<T> lanes = lanes_of<T>(numbers.sums + group.place, share);
+    store_lanes(numbers.mean + group.place, lanes);
+    store_channels(a.mean, lanes, group);
+  });
+  add_weighted(numbers.products, block, a.weights, [=](const Group& group, std::int64_t r) {
+    const Lanes<T> centered = centered_at(group, r);
+    return centered * centered;
+  });
+  for_groups(block, [&](const Group& group) {
+    const Lanes<T> variance = lanes_of<T>(numbers.products + group.place, share);
+    const Lanes<T> inverse = inverse_root(variance, a.epsilon);
+    store_lanes(numbers.factor + group.place, inverse * load_lanes(a.scale + group.first, group.count));
     store_channels(a.variance, variance, group);
     store_channels(a.inverse_deviation, inverse, group);
-    if (a.y == nullptr) return;
-    const Lanes<T> factor = inverse * load_lanes(a.scale + group.first, count);
-    const Lanes<T> offset = load_lanes(a.offset + group.first, count);
-    T* y = a.y + group.first;
-    for (std::int64_t r = 0; r < group.rows(); ++r)
-      store_lanes(y + r * stride, (load_lanes(x + r * stride, count) - mean) * factor + offset, count);
   });
+  if (a.y == nullptr) return;
+  for (std::int64_t r = 0; r < block.samples * block.places; ++r)
+    for_groups(block, [=, &a](const Group& group) {
+      const Lanes<T> scaled = centered_at(group, r) * load_lanes(factor + group.place);
+      const Lanes<T> offset = load_lanes(a.offset + group.first, group.count);
+      store_lanes(a.y + group.first + r * stride, scaled + offset, group.count);
+    });
+}
+
+// dx, from the mean of dy in numbers.mean, that of dy * x / deviation^2 in numbers.factor, both over the weights.
+template <class T>
+void batch_norm_dx(const BatchNormGradientArguments<T>& a, const ChannelBlock& block,
+                   const ChannelNumbers<T>& numbers) {
+  const std::int64_t stride = block.channels;
+  for (std::int64_t s = 0; s < block.samples; ++s) {
+    const Lanes<T> weight = splat_lanes(a.weights != nullptr ? a.weights[s] : T(1));
+    for (std::int64_t r = s * block.places; r < (s + 1) * block.places; ++r)
+      for_groups(block, [=, &a, &numbers](const Group& group) {
+        const std::int64_t at = group.first + r * stride, count = group.count;
+        const Lanes<T> centered = load_lanes(a.x + at, count) - load_lanes(a.mean + group.first, count);
+        const Lanes<T> slope = load_lanes(numbers.factor + group.place);
+        const Lanes<T> common = load_lanes(numbers.mean + group.place) + centered * slope;
+        const Lanes<T> factor =
+            load_lanes(a.inverse_deviation + group.first, count) * load_lanes(a.scale + group.first, count);
+        store_lanes(a.dx + at, (load_lanes(a.dy + at, count) - weight * common) * factor, count);
+      });
+  }
 }
 
 template <class T>
 void batch_norm_gradient(const BatchNormGradientArguments<T>& a, const ChannelBlock& block) {
-  for_groups(block, [&a](const Group& group) {
-    const T *x = a.x + group.first, *dy = a.dy + group.first;
-    const std::int64_t stride = group.channels, count = group.count, rows = group.rows();
-    const Lanes<T> mean = load_lanes(a.mean + group.first, count);
-    const Lanes<T> inverse = load_lanes(a.inverse_deviation + group.first, count);
-    double sums[lane_count] = {}, products[lane_count] = {};
-    add_terms<T>(sums, 0, rows, 1.0, [=](std::int64_t r) { return load_lanes(dy + r * stride, count); });
-    add_terms<T>(products, 0, rows, 1.0, [=](std::int64_t r) {
-      return load_lanes(dy + r * stride, count) * (load_lanes(x + r * stride, count) - mean);
-    });
+  const ChannelNumbers<T> numbers(block);
+  const std::int64_t stride = block.channels, rows = block.samples * block.places;
+  const T *x = a.x, *dy = a.dy, *mean = a.mean;
+  add_rows<T>(numbers.sums, block, 0, rows, 1.0, [=](const Group& group, std::int64_t r) {
+    return load_lanes(dy + group.first + r * stride, group.count);
+  });
+  add_rows<T>(numbers.products, block, 0, rows, 1.0, [=](const Group& group, std::int64_t r) {
+    const std::int64_t at = group.first + r * stride;
+    const Lanes<T> centered = load_lanes(x + at, group.count) - load_lanes(mean + group.first, group.count);
+    return load_lanes(dy + at, group.count) * centered;
+  });
+  const double share = inverse_weight(block, a.weights);
+  for_groups(block, [&](const Group& group) {
+    const double *sums = numbers.sums + group.place, *products = numbers.products + group.place;
+    const Lanes<T> inverse = load_lanes(a.inverse_deviation + group.first, group.count);
     store_channels(a.doffset, lanes_of<T>(sums, 1.0), group);
     store_channels(a.dscale, lanes_of<T>(products, 1.0) * inverse, group);
-    if (a.dx == nullptr) return;
-    const double share = inverse_weight(group, a.weights);
-    const Lanes<T> factor = inverse * load_lanes(a.scale + group.first, count);
-    const Lanes<T> mean_dy = lanes_of<T>(sums, share);
-    const Lanes<T> slope = lanes_of<T>(products, share) * inverse * inverse;
-    T* dx = a.dx + group.first;
-    for (std::int64_t s = 0; s < group.samples; ++s) {
-      const Lanes<T> weight = splat_lanes(a.weights != nullptr ? a.weights[s] : T(1));
-      const Lanes<T> shift = weight * mean_dy, tilt = weight * slope;
-      for (std::int64_t r = s * group.places; r < (s + 1) * group.places; ++r) {
-        const Lanes<T> centered = load_lanes(x + r * stride, count) - mean;
-        store_lanes(dx + r * stride, ((load_lanes(dy + r * stride, count) - shift) - centered * tilt) * factor, count);
-      }
-    }
+    store_lanes(numbers.mean + group.place, lanes_of<T>(sums, share));
+    store_lanes(numbers.factor + group.place, lanes_of<T>(products, share) * inverse * inverse);
   });
+  if (a.dx != nullptr) batch_norm_dx(a, block, numbers);
 }
 
 template <class T>
@@ -226,8 +276,8 @@ void layer_norm(const LayerNormArguments<T>& a, std::int64_t columns, std::int64
   const double share = columns > 0 ? 1 / static_cast<double>(columns) : 0.0;
   for (std::int64_t r = first; r < last; ++r) {
     const T* x = a.x + r * columns;
-    const T mean =
-        static_cast<T>(sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) { return load_lanes(x + i, n); }) * share);
+    const double sum = sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) { return load_lanes(x + i, n); });
+    const T mean = static_cast<T>(sum * share);
     const Lanes<T> means = splat_lanes(mean);
     const double squares = sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) {
       const Lanes<T> centered = load_lanes(x + i, n, mean) - means;
@@ -269,16 +319,16 @@ void layer_norm_gradient_rows(const LayerNormGradientArguments<T>& a, std::int64
 template <class T>
 void layer_norm_gradient_columns(const LayerNormGradientArguments<T>& a, std::int64_t rows, std::int64_t columns,
                                  std::int64_t first, std::int64_t last) {
-  for_groups({rows, 1, columns, first, last}, [&a](const Group& group) {
+  for_groups({rows, 1, columns, first, last, nullptr}, [&a, rows, columns](const Group& group) {
     const T *x = a.x + group.first, *dy = a.dy + group.first, *mean = a.mean, *inverse = a.inverse_deviation;
-    const std::int64_t stride = group.channels, count = group.count;
+    const std::int64_t count = group.count;
     double sums[lane_count] = {}, products[lane_count] = {};
     if (a.doffset != nullptr)
-      add_terms<T>(sums, 0, group.samples, 1.0, [=](std::int64_t r) { return load_lanes(dy + r * stride, count); });
+      add_terms<T>(sums, 0, rows, 1.0, [=](std::int64_t r) { return load_lanes(dy + r * columns, count); });
     if (a.dscale != nullptr)
-      add_terms<T>(products, 0, group.samples, 1.0, [=](std::int64_t r) {
-        const Lanes<T> normalised = (load_lanes(x + r * stride, count) - splat_lanes(mean[r])) * splat_lanes(inverse[r]);
-        return load_lanes(dy + r * stride, count) * normalised;
+      add_terms<T>(products, 0, rows, 1.0, [=](std::int64_t r) {
+        const Lanes<T> centered = load_lanes(x + r * columns, count) - splat_lanes(mean[r]);
+        return load_lanes(dy + r * columns, count) * centered * splat_lanes(inverse[r]);
       });
     store_channels(a.doffset, lanes_of<T>(sums, 1.0), group);
     store_channels(a.dscale, lanes_of<T>(products, 1.0), group);

@@ -8,6 +8,8 @@ namespace pando::cpu {
 // 16 or the number of channels.
 struct ChannelBlock {
   std::int64_t samples, places, channels, first, last;
+  // Room for 4 doubles a channel, and for 16 channels more.
+  double* scratch;
 };
 
 // Statistics over samples and places, each sample counting with its weight; null weights are 1.

@@ -86,8 +86,8 @@ inline void max_pool_window(const PoolRow& row, const T* x, Columns columns, boo
                             typename IndexOf<T>::type* positions) {
   using Found = Vector<typename IndexOf<T>::type>;
   for (int64_t c = 0; c < count; c += VectorOf<T>::lanes) {
-    const auto largest = is_four ? largest_of_four<Vector<T>, Found>(row, x + c)
-                                 : largest_of<Vector<T>, Found>(row, x + c, columns);
+    const auto largest =
+        is_four ? largest_of_four<Vector<T>, Found>(row, x + c) : largest_of<Vector<T>, Found>(row, x + c, columns);
     store(values + c, largest.value);
     store(positions + c, largest.position);
   }

@@ -11,14 +11,9 @@ namespace {
 // Blocks are made 16 at a time, across samples too, so that small samples vectorise as well.
 constexpr int batch = 16, words = 4 * batch;
 
-// Word k of block i of the batch stands at [k][i] while they are made.
-struct Blocks {
-  std::uint32_t word[4][batch];
-};
-
 template <int round>
-inline void philox_rounds(std::uint32_t& a, std::uint32_t& b, std::uint32_t& c, std::uint32_t& d,
-                          std::uint32_t key_low, std::uint32_t key_high) {
+inline void philox_rounds(std::uint32_t& a, std::uint32_t& b, std::uint32_t& c, std::uint32_t& d, std::uint32_t key_low,
+                          std::uint32_t key_high) {
   const std::uint64_t p = std::uint64_t{0xD2511F53u} * a, q = std::uint64_t{0xCD9E8D57u} * c;
   a = static_cast<std::uint32_t>(q >> 32) ^ b ^ key_low;
   b = static_cast<std::uint32_t>(q);
@@ -27,62 +22,79 @@ inline void philox_rounds(std::uint32_t& a, std::uint32_t& b, std::uint32_t& c, 
   if constexpr (round > 1) philox_rounds<round - 1>(a, b, c, d, key_low + 0x9E3779B9u, key_high + 0xBB67AE85u);
 }
 
-// philox::generate on 16 counters at once; unrolled by recursion, because a loop over the rounds would not vectorise.
-inline void generate(Blocks& blocks, std::uint64_t seed) {
-  const auto key_low = static_cast<std::uint32_t>(seed), key_high = static_cast<std::uint32_t>(seed >> 32);
-  PANDO_VECTORISE
-  for (int i = 0; i < batch; ++i) {
-    std::uint32_t a = blocks.word[0][i], b = blocks.word[1][i], c = blocks.word[2][i], d = blocks.word[3][i];
-    philox_rounds<10>(a, b, c, d, key_low, key_high);
-    blocks.word[0][i] = a;
-    blocks.word[1][i] = b;
-    blocks.word[2][i] = c;
-    blocks.word[3][i] = d;
-  }
-}
-
 // Walks over the blocks of all samples.
 struct Place {
   std::int64_t sample, block;
 };
 
-// The words of `count` blocks from `place` on, which moves behind them; words[4 i + k] is word k of block i.
-inline void draw(std::uint32_t* result, const RandomSequence& sequence, Place place) {
-  const std::int64_t blocks_per_sample = sequence.blocks_per_sample();
-  Blocks blocks;
+inline Place behind(Place place, std::int64_t count, std::int64_t blocks_per_sample) {
+  place.block += count;
+  if (place.block < blocks_per_sample) return place;
+  return {place.sample + place.block / blocks_per_sample, place.block % blocks_per_sample};
+}
+
+// The places of the blocks of a batch.
+struct Counters {
+  std::uint32_t block[batch], sample[batch];
+};
+
+inline void count_from(Counters& counters, Place place, std::int64_t blocks_per_sample, std::uint32_t first_sample) {
+  const auto block = static_cast<std::uint32_t>(place.block);
+  const std::uint32_t sample = first_sample + static_cast<std::uint32_t>(place.sample);
   for (int i = 0; i < batch; ++i) {
-    blocks.word[0][i] = static_cast<std::uint32_t>(place.block);
-    blocks.word[1][i] = sequence.first_sample + static_cast<std::uint32_t>(place.sample);
-    blocks.word[2][i] = sequence.update;
-    blocks.word[3][i] = sequence.stream;
-    if (++place.block == blocks_per_sample) place = {place.sample + 1, 0};
+    counters.block[i] = block + static_cast<std::uint32_t>(i);
+    counters.sample[i] = sample;
   }
-  generate(blocks, sequence.seed);
-  for (int i = 0; i < batch; ++i)
-    for (int k = 0; k < 4; ++k) result[4 * i + k] = blocks.word[k][i];
+  for (std::int64_t i = blocks_per_sample - place.block; i < batch; ++i) {
+    const Place next = behind(place, i, blocks_per_sample);
+    counters.block[i] = static_cast<std::uint32_t>(next.block);
+    counters.sample[i] = first_sample + static_cast<std::uint32_t>(next.sample);
+  }
+}
+
+// philox::generate on the counters of a batch: result[4 i + k] is word k of block i. The rounds are unrolled by
+// recursion, because a loop over them would not vectorise.
+inline void draw(std::uint32_t* result, const Counters& counters, const RandomSequence& sequence) {
+  const auto key_low = static_cast<std::uint32_t>(sequence.seed);
+  const auto key_high = static_cast<std::uint32_t>(sequence.seed >> 32);
+  const std::uint32_t update = sequence.update, stream = sequence.stream;
+  PANDO_VECTORISE
+  for (int i = 0; i < batch; ++i) {
+    std::uint32_t a = counters.block[i], b = counters.sample[i], c = update, d = stream;
+    philox_rounds<10>(a, b, c, d, key_low, key_high);
+    result[4 * i] = a;
+    result[4 * i + 1] = b;
+    result[4 * i + 2] = c;
+    result[4 * i + 3] = d;
+  }
 }
 
 // Calls make(values, words) for each batch of blocks and use(element, values, n) for the runs of elements they belong
 // to: a sample whose size is no multiple of 4 leaves the last words of its last block unused.
 template <class T, class Make, class Use>
 inline void for_batches(const RandomSequence& sequence, std::int64_t first, std::int64_t last, Make make, Use use) {
+  // Samples may be empty.
+  if (first == last) return;
   const std::int64_t size = sequence.elements_per_sample, blocks_per_sample = sequence.blocks_per_sample();
   const bool whole = size % 4 == 0;
+  Place place = {first / blocks_per_sample, first % blocks_per_sample};
+  Counters counters;
   std::uint32_t drawn[words];
   T values[words];
   for (std::int64_t begin = first; begin < last; begin += batch) {
     const std::int64_t count = last - begin < batch ? last - begin : batch;
-    Place place = {begin / blocks_per_sample, begin % blocks_per_sample};
-    draw(drawn, sequence, place);
+    count_from(counters, place, blocks_per_sample, sequence.first_sample);
+    draw(drawn, counters, sequence);
     make(values, drawn);
     if (whole) {
       use(4 * begin, values, 4 * count);
+      place = behind(place, count, blocks_per_sample);
       continue;
     }
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t element = 4 * place.block, rest = size - element;
       use(place.sample * size + element, values + 4 * i, rest < 4 ? rest : 4);
-      if (++place.block == blocks_per_sample) place = {place.sample + 1, 0};
+      place = behind(place, 1, blocks_per_sample);
     }
   }
 }

@@ -8,7 +8,6 @@ namespace pando::cpu {
 struct RandomSequence {
   std::uint64_t seed;
   std::uint32_t stream, update, first_sample;
-  // At least 1.
   std::int64_t elements_per_sample;
 
   std::int64_t blocks_per_sample() const { return (elements_per_sample + 3) / 4; }

@@ -74,8 +74,15 @@ struct Adam {
   T decay, shrink, beta1, beta2, rest1, rest2, rate, root_scale, epsilon;
 
   explicit Adam(const Settings& s)
-      : decay(T(s.decay)), shrink(T(s.shrink)), beta1(T(s.beta1)), beta2(T(s.beta2)), rest1(T(1 - s.beta1)),
-        rest2(T(1 - s.beta2)), rate(T(s.rate)), root_scale(T(s.root_scale)), epsilon(T(s.epsilon)) {}
+      : decay(T(s.decay)),
+        shrink(T(s.shrink)),
+        beta1(T(s.beta1)),
+        beta2(T(s.beta2)),
+        rest1(T(1 - s.beta1)),
+        rest2(T(1 - s.beta2)),
+        rate(T(s.rate)),
+        root_scale(T(s.root_scale)),
+        epsilon(T(s.epsilon)) {}
 
   [[gnu::noinline]] void step(T* const* out, const T* const* in, std::int64_t count) const {
     T *new_parameter = out[0], *new_mean = out[1], *new_square = out[2];
@@ -99,8 +106,13 @@ struct Rmsprop {
   T rho, complement, momentum, inside, outside, gain, rate;
 
   explicit Rmsprop(const Settings& s)
-      : rho(T(s.rho)), complement(T(1 - s.rho)), momentum(T(s.momentum)), inside(T(s.inside)), outside(T(s.outside)),
-        gain(T(s.gain)), rate(T(s.rate)) {}
+      : rho(T(s.rho)),
+        complement(T(1 - s.rho)),
+        momentum(T(s.momentum)),
+        inside(T(s.inside)),
+        outside(T(s.outside)),
+        gain(T(s.gain)),
+        rate(T(s.rate)) {}
 
   [[gnu::noinline]] void step(T* const* out, const T* const* in, std::int64_t count) const {
     constexpr int velocity_at = 2, mean_at = 2 + has_velocity;

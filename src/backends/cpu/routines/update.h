@@ -14,7 +14,8 @@ struct SgdSettings {
   double decay, momentum, gain, direct, glide;
 };
 
-// gradient += decay * parameter; the parameter shrinks, then moves by -rate * first / (sqrt(second) * root_scale + epsilon).
+// gradient += decay * parameter; the parameter shrinks, then moves by
+// -rate * first / (sqrt(second) * root_scale + epsilon), first and second being the new moments.
 struct AdamSettings {
   double decay, shrink, beta1, beta2, rate, root_scale, epsilon;
 };
