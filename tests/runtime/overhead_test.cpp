@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <new>
 
 #include "syscall_counter.h"
 
@@ -22,6 +24,8 @@ std::atomic<long> allocations = 0, locks = 0;
 
 }  // namespace
 
+// Visible to the shared libraries too, whose calls then end up here as well.
+#pragma GCC visibility push(default)
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
@@ -50,6 +54,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   return real(mutex);
 }
 }
+#pragma GCC visibility pop
 
 namespace pando {
 namespace {
@@ -106,9 +111,15 @@ TEST(Overhead, AStepAllocatesNothingAndTakesNoLock) {
 }
 
 TEST(Overhead, TheCountersCount) {
-  const long before = allocations;
-  std::free(std::malloc(1));
-  EXPECT_EQ(allocations, before + 1);
+  const long before_allocations = allocations, before_locks = locks;
+  // Through the C++ library, and volatile so that no compiler leaves the pair out.
+  void* volatile memory = ::operator new(1);
+  ::operator delete(memory);
+  EXPECT_EQ(allocations, before_allocations + 1);
+  std::mutex mutex;
+  mutex.lock();
+  mutex.unlock();
+  EXPECT_EQ(locks, before_locks + 1);
 }
 
 TEST(Overhead, AStepMakesNoSystemCall) {
