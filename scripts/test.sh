@@ -17,7 +17,10 @@ esac
 jobs=$(nproc)
 title() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 
-# build PRESET [CMAKE_OPTION...]: a compiler cache, where there is one, makes the next clean clone quick.
+# A compiler cache, where there is one, makes the next clean clone quick, wherever it lies.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
+# build PRESET [CMAKE_OPTION...]
 build() {
     local preset=$1
     shift

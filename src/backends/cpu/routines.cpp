@@ -36,18 +36,30 @@ PANDO_DECLARE_FILLS(avx512)
 #endif
 #undef PANDO_DECLARE_FILLS
 
+// A table is filled by code of its own instruction set, so only that of a set this machine has may be made.
 const Routines& routines_for(InstructionSet set) {
-  static const Routines portable_routines = make_portable();
+  switch (set) {
+    case InstructionSet::portable: {
+      static const Routines routines = make_portable();
+      return routines;
+    }
 #if defined(__aarch64__)
-  static const Routines neon_routines = make_neon();
-  if (set == InstructionSet::neon) return neon_routines;
+    case InstructionSet::neon: {
+      static const Routines routines = make_neon();
+      return routines;
+    }
 #elif defined(__x86_64__)
-  static const Routines avx2_routines = make_avx2(), avx512_routines = make_avx512();
-  if (set == InstructionSet::avx2) return avx2_routines;
-  if (set == InstructionSet::avx512) return avx512_routines;
+    case InstructionSet::avx2: {
+      static const Routines routines = make_avx2();
+      return routines;
+    }
+    case InstructionSet::avx512: {
+      static const Routines routines = make_avx512();
+      return routines;
+    }
 #endif
-  if (set != InstructionSet::portable) throw InternalError("an instruction set that is not compiled in was chosen");
-  return portable_routines;
+    default: throw InternalError("an instruction set that is not compiled in was chosen");
+  }
 }
 
 }  // namespace pando::cpu
