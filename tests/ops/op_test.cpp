@@ -52,7 +52,7 @@ TEST_P(OpTable, InfersTypesAndUsesTheOp) {
 
 TEST_P(OpTable, ComputesWhatTheReferenceComputesOnAnyNumberOfTiles) {
   for_trials(GetParam().dtypes, [](const Trial& trial) {
-    for (const std::string& set : available_instruction_sets()) {
+    for (const std::string& set : tested_instruction_sets()) {
       SCOPED_TRACE(set);
       const Tensors on_one_tile = run(trial, device(set, 1));
       expect_results(on_one_tile, trial);
@@ -64,7 +64,7 @@ TEST_P(OpTable, ComputesWhatTheReferenceComputesOnAnyNumberOfTiles) {
 
 // What the compiler folds is what a step would have computed.
 TEST_P(OpTable, FoldsConstantsToTheSameValues) {
-  const Device& folding = device(available_instruction_sets().back(), 2);
+  const Device& folding = device(tested_instruction_sets().back(), 2);
   for_trials({GetParam().dtypes.front()}, [&](const Trial& trial) {
     EXPECT_EQ(bit_difference(run(trial, folding, true), run(trial, folding)), "");
   });
@@ -147,7 +147,7 @@ TEST_P(OpTable, HasTheGradientsThatDifferencesShow) {
   if (find_op(GetParam().op).gradient == nullptr) return;
   for_trials({DType::float64}, [](const Trial& trial) {
     if (!trial.subject->has_gradient) return;
-    for (const std::string& set : available_instruction_sets()) {
+    for (const std::string& set : tested_instruction_sets()) {
       SCOPED_TRACE(set);
       expect_gradients(trial, device(set, 1));
       const auto on_one_tile = run_gradients(trial, device(set, 1)),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 
 namespace pando::test {
 
@@ -30,6 +31,11 @@ bool is_close(double got, double expected, const Tolerance& tolerance, double sl
 }
 
 }  // namespace
+
+std::vector<std::string> tested_instruction_sets() {
+  const char* only = std::getenv("PANDO_INSTRUCTION_SET");
+  return only != nullptr ? std::vector<std::string>{only} : available_instruction_sets();
+}
 
 const Device& device(const std::string& instruction_set, int tiles) {
   static std::map<std::pair<std::string, int>, Device> devices;

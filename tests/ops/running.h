@@ -10,6 +10,9 @@ namespace pando::test {
 
 inline constexpr int most_tiles = 3;
 
+// All that this machine has, or the one that PANDO_INSTRUCTION_SET names.
+std::vector<std::string> tested_instruction_sets();
+
 // A device that lives as long as the tests: starting tiles for each case would take longer than the cases.
 const Device& device(const std::string& instruction_set, int tiles);
 
