@@ -59,25 +59,36 @@ std::string compare(const std::map<std::string, Array>& expected, const std::map
 
 }  // namespace
 
-std::string find_difference(const Graph& graph) {
-  static const std::vector<std::string> passes = compile_passes();
-  static const std::vector<Device> devices = [] {
+namespace {
+
+// One of each instruction set, the best last.
+const std::vector<Device>& devices() {
+  static const std::vector<Device> all = [] {
     std::vector<Device> found;
     for (const std::string& set : available_instruction_sets()) found.emplace_back(DeviceOptions{1, set});
     return found;
   }();
-  const Device& best = devices.back();
+  return all;
+}
+
+}  // namespace
+
+std::string find_difference_between_passes(const Graph& graph) {
+  static const std::vector<std::string> passes = compile_passes();
+  const Device& best = devices().back();
   const auto expected = run(graph, passes, best);
-  for (const Device& device : devices) {
-    const std::string difference =
-        compare(expected, run(graph, {}, device), "all passes on " + device.instruction_set());
-    if (!difference.empty()) return difference;
-  }
-  for (const std::string& pass : passes) {
-    const std::string difference = compare(expected, run(graph, {pass}, best), pass + " off");
-    if (!difference.empty()) return difference;
-  }
-  return "";
+  std::string difference = compare(expected, run(graph, {}, best), "all passes on");
+  for (std::size_t i = 0; i < passes.size() && difference.empty(); ++i)
+    difference = compare(expected, run(graph, {passes[i]}, best), passes[i] + " off");
+  return difference;
+}
+
+std::string find_difference_between_instruction_sets(const Graph& graph) {
+  const auto expected = run(graph, {}, devices().front());
+  std::string difference;
+  for (std::size_t i = 1; i < devices().size() && difference.empty(); ++i)
+    difference = compare(expected, run(graph, {}, devices()[i]), devices()[i].instruction_set());
+  return difference;
 }
 
 }  // namespace pando
