@@ -10,8 +10,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/install.sh g++ cmake ninja-build libfmt-dev
-# oneDNN makes wide convolutions faster, zlib reads gzipped data sets: without them Pando does with less.
-scripts/install.sh --optional libdnnl-dev zlib1g-dev
+# zlib reads gzipped data sets.
+scripts/install.sh --optional zlib1g-dev
 
 build=build/release
 # A tree that was configured with the tests stays as it is.
