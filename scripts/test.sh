@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Build Pando and run its tests:
 #
-#   scripts/test.sh          everything: checks, all tests, the installed package, no optional dependency, sanitizers
+#   scripts/test.sh          everything: checks, all tests, the installed package, no optional dependency, sanitizers,
+#                            fuzzers
 #   scripts/test.sh quick    the checks and the quick tests on the release build
 #
 # Installs the missing Debian packages (as root or with sudo). Exit status 0 only if everything passed.
@@ -31,8 +32,8 @@ build() {
 }
 
 scripts/install.sh g++ clang cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format binutils \
-    pkg-config
-scripts/install.sh --optional libdnnl-dev zlib1g-dev ccache
+    pkg-config tmux
+scripts/install.sh --optional libdnnl-dev zlib1g-dev libcurl4-openssl-dev libclang-rt-dev libcairo2-dev ccache
 
 title "Checks"
 python3 tools/check_includes.py
@@ -54,6 +55,9 @@ ctest --preset release -j "$jobs"
 title "Installed package"
 scripts/test_package.sh build/release
 
+title "Programs"
+scripts/test_programs.sh build/release
+
 title "Without any optional dependency, by clang: op tests on the portable kernels"
 build minimal -DCMAKE_CXX_COMPILER=clang++
 PANDO_INSTRUCTION_SET=portable ctest --preset minimal -R '^(op|compiler)$'
@@ -65,5 +69,8 @@ ctest --preset asan -j "$jobs"
 title "Thread sanitizer"
 build tsan
 ctest --preset tsan -j "$jobs"
+
+title "Fuzzing"
+scripts/fuzz.sh 20s
 
 title "Everything passed"

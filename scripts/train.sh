@@ -10,8 +10,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/install.sh g++ cmake ninja-build libfmt-dev
-# zlib reads gzipped data sets.
-scripts/install.sh --optional zlib1g-dev
+# zlib reads gzipped data sets, libcurl downloads them; cairo draws PNG files.
+scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libcairo2-dev
 
 build=build/release
 # A tree that was configured with the tests stays as it is.

@@ -48,6 +48,9 @@ Variables::Variables() : state_(std::make_shared<State>()) {}
 void Variables::set(const std::string& name, const Array& value) { state_->store.set(name, value); }
 Array Variables::get(const std::string& name) const { return state_->store.get(name); }
 std::vector<std::string> Variables::names() const { return state_->store.names(); }
+void Variables::share(const std::string& name, const Variables& other, const std::string& other_name) {
+  state_->store.share(name, other.state_->store, other_name);
+}
 
 std::vector<std::string> compile_passes() { return pass_names(); }
 

@@ -18,14 +18,21 @@ ALLOWED = {
     "comm": {"base"},
     "runtime": {"base", "graph", "plan", "comm"},
     "backends/cpu": {"base", "graph", "ops", "plan", "runtime"},
-    "data": {"base"},
+    "data": {"base", "report"},
     "report": {"base", "graph", "plan"},
 }
-# The folder that each public header belongs to.
+# What every front end may include: a style is a thin layer over training, and never reaches into the engine's parts.
+FRONT_END = {"base", "graph", "ops", "autodiff", "data", "report", "engine", "training", "frontends/ipu"}
+ALLOWED["training"] = FRONT_END - {"training", "frontends/ipu"}
+for style in ("ipu", "keras", "torch", "tf1"):
+    ALLOWED[f"frontends/{style}"] = FRONT_END
+# The folder that each public header belongs to; those of keras/, ipu/ ... belong to the front end of that name.
 PUBLIC = {
-    "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base",
+    "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base", "array_functions": "base",
+    "random": "base",
     "attributes": "graph", "graph": "graph", "ops": "ops", "gradients": "autodiff", "program": "engine",
-    "datasets": "data", "progress": "report",
+    "datasets": "data", "progress": "report", "plot": "report",
+    "tensor": "training", "trace": "training",
 }
 # fmt everywhere; other libraries only where they are wrapped.
 THIRD_PARTY = re.compile(r"^(oneapi|dnnl|zlib|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
@@ -36,15 +43,22 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 def folder_of(path):
     """backends/cpu for backends/cpu/kernels/conv.cpp, ops for ops/conv.cpp."""
     parts = path.parts[:-1]
-    return "/".join(parts[:2]) if parts[:1] == ("backends",) else (parts[0] if parts else "")
+    return "/".join(parts[:2]) if parts[:1] in (("backends",), ("frontends",)) else (parts[0] if parts else "")
+
+
+def folder_of_public(path):
+    """path: what follows include/pando/. None for a header that nobody has claimed."""
+    if len(path.parts) > 1:
+        return "data" if path.parts[0] == "data" else f"frontends/{path.parts[0]}"
+    return PUBLIC.get(path.stem)
 
 
 def check(root):
     source = root / "src"
     for path in sorted([*source.rglob("*.h"), *source.rglob("*.cpp"), *(root / "include").rglob("*.h")]):
         is_public = source not in path.parents
-        inside = path.relative_to(root / "include" if is_public else source)
-        folder = PUBLIC.get(path.stem) if is_public else folder_of(inside)
+        inside = path.relative_to(root / "include/pando" if is_public else source)
+        folder = folder_of_public(inside) if is_public else folder_of(inside)
         if is_public and folder is None:
             if path.stem != "pando":
                 yield f"{path.relative_to(root)}: unknown public header; add it to PUBLIC in tools/check_includes.py"
@@ -52,7 +66,7 @@ def check(root):
         for system, local in INCLUDE.findall(path.read_text()):
             name = system or local
             if name.startswith("pando/"):
-                target = PUBLIC.get(pathlib.Path(name).stem)
+                target = folder_of_public(pathlib.Path(name).relative_to("pando"))
             elif local and (source / local).exists():
                 target = folder_of(pathlib.Path(local))
             else:

@@ -16,6 +16,8 @@ class PANDO_API Array {
   Array() : Array(DType::float32, {0}) {}
   // Zeros. Throws Error if the shape is not valid or the memory cannot be had.
   Array(DType dtype, Shape shape);
+  // For a caller who writes every element: they hold anything until then. Throws as the constructor does.
+  static Array uninitialised(DType dtype, const Shape& shape);
   // A copy of `values`; their number must fit the shape.
   template <class T>
   static Array of(const std::vector<T>& values, const Shape& shape);
@@ -48,6 +50,8 @@ class PANDO_API Array {
   Array slice(std::int64_t first, std::int64_t last) const;
 
  private:
+  struct Uninitialised {};
+  Array(DType dtype, const Shape& shape, Uninitialised);
   void check_type(DType wanted) const;
   double item_as_double() const;
 
@@ -55,6 +59,13 @@ class PANDO_API Array {
   Shape shape_;
   std::int64_t elements_ = 0;
   DType dtype_ = DType::float32;
+};
+
+// A few arrays in order: the columns of a data set, the inputs of a model.
+class Arrays : public std::vector<Array> {
+ public:
+  using std::vector<Array>::vector;
+  Arrays(const Array& only) : std::vector<Array>{only} {}
 };
 
 template <class T>

@@ -208,5 +208,6 @@ inline Value operator-(Value a, double b) { return a - ops::scalar(a, b); }
 inline Value operator*(Value a, double b) { return a * ops::scalar(a, b); }
 inline Value operator/(Value a, double b) { return a / ops::scalar(a, b); }
 inline Value operator-(double a, Value b) { return ops::scalar(b, a) - b; }
+inline Value operator/(double a, Value b) { return ops::scalar(b, a) / b; }
 
 }  // namespace pando

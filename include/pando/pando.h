@@ -1,13 +1,24 @@
 // All of Pando.
 #pragma once
 #include <pando/array.h>
+#include <pando/array_functions.h>
 #include <pando/attributes.h>
+#include <pando/data/dataset.h>
+#include <pando/data/files.h>
 #include <pando/datasets.h>
 #include <pando/dtype.h>
 #include <pando/error.h>
 #include <pando/gradients.h>
 #include <pando/graph.h>
+#include <pando/ipu/config.h>
+#include <pando/ipu/strategy.h>
+#include <pando/keras/datasets.h>
+#include <pando/keras/model.h>
 #include <pando/ops.h>
+#include <pando/plot.h>
 #include <pando/program.h>
 #include <pando/progress.h>
+#include <pando/random.h>
 #include <pando/shape.h>
+#include <pando/tensor.h>
+#include <pando/trace.h>

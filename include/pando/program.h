@@ -44,6 +44,9 @@ class PANDO_API Variables {
   // A copy. Throws Error with the nearest name if there is no such variable.
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;
+  // From here on `name` is the same variable as `other_name` of `other`. Throws Error if there is a `name` already, and
+  // it is another variable.
+  void share(const std::string& name, const Variables& other, const std::string& other_name);
 
  private:
   friend class Program;

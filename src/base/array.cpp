@@ -1,11 +1,12 @@
 #include <pando/array.h>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <new>
 
-#include "base/bfloat16.h"
+#include "base/element_types.h"
 #include "base/text.h"
 
 namespace pando {
@@ -14,44 +15,33 @@ namespace {
 
 constexpr std::align_val_t alignment{64};
 
+// Touching a big array for the first time costs more than computing it, unless its pages are large.
+void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t large_page = std::uintptr_t{1} << 21;
+  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (start + large_page - 1) & ~(large_page - 1), last = (start + bytes) & ~(large_page - 1);
+  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+#endif
+}
+
 std::shared_ptr<std::byte[]> allocate(std::size_t bytes, const Shape& shape, DType dtype) {
   void* memory = ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow);
   if (memory == nullptr)
     throw Error(fmt::format("cannot allocate {} for an array {}{}; free memory or use smaller arrays",
                             bytes_text(bytes), name(dtype), to_string(shape)));
-  std::memset(memory, 0, bytes);
+  use_large_pages(memory, bytes);
   return {static_cast<std::byte*>(memory), [](std::byte* data) { ::operator delete(data, alignment); }};
-}
-
-// Calls `visit` with a null pointer of the element type.
-template <class Visit>
-void with_type(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::float32: return visit(static_cast<float*>(nullptr));
-    case DType::float64: return visit(static_cast<double*>(nullptr));
-    case DType::bfloat16: return visit(static_cast<BFloat16*>(nullptr));
-    case DType::int32: return visit(static_cast<std::int32_t*>(nullptr));
-    case DType::int64: return visit(static_cast<std::int64_t*>(nullptr));
-    case DType::uint8: return visit(static_cast<std::uint8_t*>(nullptr));
-    case DType::boolean: return visit(static_cast<bool*>(nullptr));
-  }
-}
-
-template <class From>
-auto widen(From value) {
-  if constexpr (std::is_same_v<From, BFloat16>) return to_float(value);
-  else return value;
-}
-
-template <class To, class From>
-To convert(From value) {
-  if constexpr (std::is_same_v<To, BFloat16>) return to_bfloat16(static_cast<float>(widen(value)));
-  else return static_cast<To>(widen(value));
 }
 
 }  // namespace
 
-Array::Array(DType dtype, Shape shape) : shape_(shape), elements_(shape.elements()), dtype_(dtype) {
+Array::Array(DType dtype, Shape shape) : Array(dtype, shape, Uninitialised()) { std::memset(data_.get(), 0, bytes()); }
+
+Array Array::uninitialised(DType dtype, const Shape& shape) { return Array(dtype, shape, Uninitialised()); }
+
+Array::Array(DType dtype, const Shape& shape, Uninitialised)
+    : shape_(shape), elements_(shape.elements()), dtype_(dtype) {
   std::int64_t bytes;
   if (__builtin_mul_overflow(elements_, static_cast<std::int64_t>(size_of(dtype)), &bytes))
     throw Error(fmt::format("the shape {} of {} has more bytes than fit 64 bits", to_string(shape), name(dtype)));
@@ -71,14 +61,14 @@ double Array::item_as_double() const {
 }
 
 Array Array::clone() const {
-  Array copy(dtype_, shape_);
+  Array copy = uninitialised(dtype_, shape_);
   std::memcpy(copy.mutable_raw(), raw(), bytes());
   return copy;
 }
 
 Array Array::astype(DType dtype) const {
   if (dtype == dtype_) return *this;
-  Array result(dtype, shape_);
+  Array result = uninitialised(dtype, shape_);
   with_type(dtype_, [&](auto* from) {
     with_type(dtype, [&](auto* to) {
       const auto* in = reinterpret_cast<decltype(from)>(data_.get());

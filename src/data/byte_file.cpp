@@ -1,18 +1,13 @@
 #include "data/byte_file.h"
 
-#include <pando/error.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
+#include <array>
+#include <optional>
 
-#ifdef PANDO_WITH_ZLIB
-#include <zlib.h>
-#endif
+#include "data/compression.h"
+#include "data/crc32.h"
 
 namespace pando {
 
@@ -20,67 +15,69 @@ namespace {
 
 constexpr const char* fetch_again = "fetch it again";
 
-[[noreturn]] void throw_file_error(const std::string& path, const std::string& problem, const std::string& remedy) {
-  throw Error(fmt::format("{}: {}; {}", path, problem, remedy));
-}
-
-[[noreturn]] void throw_unreadable(const std::string& path, int error) {
-  throw_file_error(path, fmt::format("cannot be read: {}", std::strerror(error)), "check its name and permissions");
+bool is_gzipped(const ByteStore& store) {
+  std::array<std::byte, 2> magic;
+  return store.read(0, magic) == 2 && magic[0] == std::byte{0x1f} && magic[1] == std::byte{0x8b};
 }
 
 }  // namespace
 
-#ifdef PANDO_WITH_ZLIB
-
-// zlib passes files that are not gzipped through.
-struct ByteFile::Stream {
-  explicit Stream(const std::string& path) : file(gzopen(path.c_str(), "rb")) {
-    if (file == nullptr) throw_unreadable(path, errno);
-  }
-  ~Stream() { gzclose(file); }
-
-  std::size_t read(const std::string& path, std::byte* out, std::size_t count) {
-    const int got = gzread(file, out, static_cast<unsigned>(count));
-    int code = Z_OK;
-    gzerror(file, &code);
-    if (code == Z_ERRNO) throw_unreadable(path, errno);
-    if (code == Z_BUF_ERROR) throw_file_error(path, "the gzip data end too early", fetch_again);
-    if (got < 0 || code != Z_OK) throw_file_error(path, "the gzip data are damaged", fetch_again);
-    return static_cast<std::size_t>(got);
+// A stretch of a store, inflated on the way if it is compressed.
+class ByteFile::Reader {
+ public:
+  Reader(const ByteStore& store, std::uint64_t offset, std::uint64_t size, std::optional<Wrapping> wrapping)
+      : store_(store), at_(offset), left_(size) {
+    if (wrapping)
+      inflater_ = std::make_unique<Inflater>(*wrapping, [this](std::span<std::byte> out) { return copy(out); });
   }
 
-  gzFile file;
-};
-
-#else
-
-struct ByteFile::Stream {
-  explicit Stream(const std::string& path) : file(std::fopen(path.c_str(), "rb")) {
-    if (file == nullptr) throw_unreadable(path, errno);
-    const bool gzipped = std::fgetc(file) == 0x1f && std::fgetc(file) == 0x8b;
-    std::rewind(file);
-    if (!gzipped) return;
-    std::fclose(file);
-    throw_file_error(path, "is gzipped, and this Pando was built without zlib",
-                     "decompress it with gzip -d, or build Pando with zlib1g-dev");
+  // Fewer bytes than fit into `out` only at the end, or if the state is no longer good.
+  std::size_t read(std::span<std::byte> out) {
+    const std::size_t got = inflater_ ? inflater_->read(out) : copy(out);
+    if (expected_checksum) checksum_ = crc32(out.first(got), checksum_);
+    return got;
   }
-  ~Stream() { std::fclose(file); }
+  Inflater::State state() const { return inflater_ ? inflater_->state() : Inflater::State::good; }
+  bool has_expected_checksum() const { return !expected_checksum || *expected_checksum == checksum_; }
 
-  std::size_t read(const std::string& path, std::byte* out, std::size_t count) {
-    const std::size_t got = std::fread(out, 1, count, file);
-    if (std::ferror(file) != 0) throw_unreadable(path, errno);
+  std::optional<std::uint32_t> expected_checksum;
+
+ private:
+  std::size_t copy(std::span<std::byte> out) {
+    out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), left_)));
+    const std::size_t got = store_.read(at_, out);
+    at_ += got;
+    left_ -= got;
     return got;
   }
 
-  std::FILE* file;
+  const ByteStore& store_;
+  std::uint64_t at_, left_;
+  std::unique_ptr<Inflater> inflater_;
+  std::uint32_t checksum_ = 0;
 };
 
-#endif
+ByteFile::ByteFile(const std::string& path) : ByteFile(std::make_unique<ByteStore>(path)) {}
 
-ByteFile::ByteFile(const std::string& path) : path_(path) {
-  // Opening a folder succeeds, and reading it fails with a message that misleads.
-  if (std::filesystem::is_directory(path)) throw_unreadable(path, EISDIR);
-  stream_ = std::make_unique<Stream>(path);
+ByteFile::ByteFile(const std::string& name, std::span<const std::byte> bytes)
+    : ByteFile(std::make_unique<ByteStore>(name, bytes)) {}
+
+ByteFile::ByteFile(std::unique_ptr<const ByteStore> store) : path_(store->path()), own_store_(std::move(store)) {
+  const bool gzipped = is_gzipped(*own_store_);
+  if (gzipped && !can_compress())
+    fail("is gzipped, and this Pando was built without zlib",
+         "decompress it with gzip -d, or build Pando with zlib1g-dev");
+  reader_ = std::make_unique<Reader>(*own_store_, 0, own_store_->size(),
+                                     gzipped ? std::optional(Wrapping::gzip) : std::nullopt);
+}
+
+ByteFile::ByteFile(const std::string& name, const ByteStore& store, const ArchivePart& part) : path_(name) {
+  if (part.deflated && !can_compress())
+    fail("is compressed, and this Pando was built without zlib",
+         "save it with numpy.savez, or build Pando with zlib1g-dev");
+  reader_ = std::make_unique<Reader>(store, part.offset, part.size,
+                                     part.deflated ? std::optional(Wrapping::none) : std::nullopt);
+  reader_->expected_checksum = part.checksum;
 }
 
 ByteFile::~ByteFile() = default;
@@ -93,7 +90,9 @@ std::vector<std::byte> ByteFile::read(std::uint64_t count) {
     const std::size_t before = bytes.size();
     const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece, count - before));
     bytes.resize(before + wanted);
-    const std::size_t got = stream_->read(path_, bytes.data() + before, wanted);
+    const std::size_t got = reader_->read(std::span(bytes).subspan(before));
+    if (reader_->state() == Inflater::State::too_short) fail("the compressed data end too early", fetch_again);
+    if (reader_->state() == Inflater::State::damaged) fail("the compressed data are damaged", fetch_again);
     bytes.resize(before + got);
     if (got < wanted) break;
     piece = std::min(piece * 2, largest_piece);
@@ -109,15 +108,17 @@ std::vector<std::byte> ByteFile::read_exactly(std::uint64_t count, const std::st
 }
 
 std::uint64_t ByteFile::announced_bytes(DType dtype, const Shape& shape) const {
+  // Sizes behind a 0 count too: strides are made of them.
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   for (std::int64_t size : shape)
-    if (__builtin_mul_overflow(bytes, size, &bytes))
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes))
       fail(fmt::format("announces the impossible shape {}", to_string(shape)), fetch_again);
-  return static_cast<std::uint64_t>(bytes);
+  return std::find(shape.begin(), shape.end(), 0) == shape.end() ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 void ByteFile::expect_end() {
   if (!read(1).empty()) fail("has more bytes than its header announces", fetch_again);
+  if (!reader_->has_expected_checksum()) fail("does not have the CRC-32 that its archive announces", fetch_again);
 }
 
 void ByteFile::fail(const std::string& problem, const std::string& remedy) const {

@@ -1,4 +1,4 @@
-// The bytes of a file, decompressed if it is gzipped.
+// The bytes of a file from front to back, decompressed.
 #pragma once
 #include <pando/dtype.h>
 #include <pando/shape.h>
@@ -6,16 +6,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "data/byte_store.h"
+
 namespace pando {
 
-// Reads from front to back. All errors are Error, and name the file and the remedy.
+// Where an entry of an archive lies, and the CRC-32 of its bytes when inflated.
+struct ArchivePart {
+  std::uint64_t offset = 0, size = 0;
+  bool deflated = false;
+  std::uint32_t checksum = 0;
+};
+
+// All errors are Error, and name the file and the remedy.
 class ByteFile {
  public:
   // Throws if the file cannot be opened, or is gzipped and Pando was built without zlib.
   explicit ByteFile(const std::string& path);
+  // As if `bytes`, which must outlive this, were the file `name`.
+  ByteFile(const std::string& name, std::span<const std::byte> bytes);
+  // An entry of the archive `store`, which must outlive this.
+  ByteFile(const std::string& name, const ByteStore& store, const ArchivePart& part);
   ~ByteFile();
   ByteFile(const ByteFile&) = delete;
   ByteFile& operator=(const ByteFile&) = delete;
@@ -28,16 +42,19 @@ class ByteFile {
   std::vector<std::byte> read_exactly(std::uint64_t count, const std::string& what);
   // The bytes of an array that a header announces; throws if no 64 bits can count them.
   std::uint64_t announced_bytes(DType dtype, const Shape& shape) const;
-  // Throws if there are bytes left.
+  // Throws if there are bytes left, or if those of an archive's entry do not have its checksum.
   void expect_end();
   // Throws: "PATH: `problem`; `remedy`".
   [[noreturn]] void fail(const std::string& problem, const std::string& remedy) const;
 
  private:
-  struct Stream;
+  class Reader;
+
+  explicit ByteFile(std::unique_ptr<const ByteStore> store);
 
   std::string path_;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<const ByteStore> own_store_;
+  std::unique_ptr<Reader> reader_;
 };
 
 }  // namespace pando

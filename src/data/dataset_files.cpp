@@ -9,14 +9,26 @@
 
 namespace pando {
 
-namespace {
-
 std::string environment(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? "" : value;
 }
 
-// The path of `file`, or of `file`.gz, in `folder`; nothing if there is neither.
+std::string dataset_cache(const std::string& name) {
+  const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
+  if (!cache.empty()) return fmt::format("{}/pando/{}", cache, name);
+  return home.empty() ? "" : fmt::format("{}/.cache/pando/{}", home, name);
+}
+
+std::vector<std::string> dataset_folders(const DatasetDescription& dataset) {
+  std::vector<std::string> folders;
+  const std::string data = environment("PANDO_DATA"), cache = dataset_cache(dataset.name);
+  if (!data.empty()) folders.push_back(fmt::format("{}/{}", data, dataset.name));
+  if (!cache.empty()) folders.push_back(cache);
+  if (!dataset.package_folder.empty()) folders.push_back(dataset.package_folder);
+  return folders;
+}
+
 std::optional<std::string> find_file(const std::string& folder, const std::string& file) {
   for (const char* ending : {"", ".gz"}) {
     const std::string path = fmt::format("{}/{}{}", folder, file, ending);
@@ -26,35 +38,33 @@ std::optional<std::string> find_file(const std::string& folder, const std::strin
   return std::nullopt;
 }
 
-std::string require_file(const std::string& name, const std::string& folder, const std::string& file) {
-  const std::optional<std::string> path = find_file(folder, file);
-  if (!path)
-    throw Error(
-        fmt::format("{}: {} has train-images-idx3-ubyte but no {}, plain or .gz; remove the folder and run "
-                    "scripts/fetch_data.sh",
-                    name, folder, file));
-  return *path;
+DatasetPaths find_in_directory(const DatasetDescription& dataset, const std::string& directory) {
+  DatasetPaths paths;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::optional<std::string> path = find_file(directory, dataset.files[i].name);
+    if (!path)
+      throw Error(
+          fmt::format("{}: there is no {}, plain or .gz, in {}; give the directory that holds the four files, or none, "
+                      "to have them looked for and downloaded",
+                      dataset.name, dataset.files[i].name, directory));
+    paths[i] = *path;
+  }
+  return paths;
 }
 
-}  // namespace
-
-std::vector<std::string> dataset_folders(const std::string& name) {
-  std::vector<std::string> folders;
-  const std::string data = environment("PANDO_DATA"), cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
-  if (!data.empty()) folders.push_back(fmt::format("{}/{}", data, name));
-  if (!cache.empty()) folders.push_back(fmt::format("{}/pando/{}", cache, name));
-  else if (!home.empty()) folders.push_back(fmt::format("{}/.cache/pando/{}", home, name));
-  if (name == "fashion_mnist") folders.push_back("/usr/share/datasets/fashion-mnist");
-  return folders;
-}
-
-std::optional<DatasetFiles> find_dataset(const std::string& name) {
-  for (const std::string& folder : dataset_folders(name)) {
-    const std::optional<std::string> images = find_file(folder, "train-images-idx3-ubyte");
-    if (images)
-      return DatasetFiles{*images, require_file(name, folder, "train-labels-idx1-ubyte"),
-                          require_file(name, folder, "t10k-images-idx3-ubyte"),
-                          require_file(name, folder, "t10k-labels-idx1-ubyte")};
+std::optional<DatasetPaths> find_dataset(const DatasetDescription& dataset) {
+  for (const std::string& folder : dataset_folders(dataset)) {
+    DatasetPaths paths;
+    std::string present, missing;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      const std::string& name = dataset.files[i].name;
+      paths[i] = find_file(folder, name).value_or("");
+      (paths[i].empty() ? missing : present) = name;
+    }
+    if (missing.empty()) return paths;
+    if (!present.empty() && folder != dataset_cache(dataset.name))
+      throw Error(fmt::format("{}: {} has {} but no {}, plain or .gz; add it, or remove the folder", dataset.name,
+                              folder, present, missing));
   }
   return std::nullopt;
 }

@@ -1,11 +1,12 @@
-// IDX files: the format of MNIST.
+// IDX files that are open already, or only in memory.
 #pragma once
-#include <pando/array.h>
+#include <pando/data/files.h>
 
-namespace pando {
+#include "data/byte_file.h"
 
-// Reads uint8, int32, float32 and float64, plain or gzipped. Throws Error, naming the file, what is wrong with it and
-// the remedy; a size that the header announces is never trusted with memory.
-Array read_idx(const std::string& path);
+namespace pando::data {
 
-}  // namespace pando
+// As read_idx(path).
+Array read_idx(ByteFile& file);
+
+}  // namespace pando::data

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 #include <string_view>
 
-#include "data/byte_file.h"
+#include "data/byte_order.h"
+#include "data/file_writer.h"
 
-namespace pando {
+namespace pando::data {
 
 namespace {
 
@@ -16,11 +18,12 @@ constexpr const char* save_again = "save it again with numpy.save";
 // NumPy's own headers are below 200 bytes.
 constexpr std::uint64_t largest_header = 1 << 16;
 
-std::uint64_t little_endian(const std::vector<std::byte>& bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-  return value;
-}
+struct NpyType {
+  std::string_view code;
+  DType dtype;
+};
+constexpr NpyType npy_types[] = {{"'<f4'", DType::float32}, {"'<f8'", DType::float64}, {"'<i4'", DType::int32},
+                                 {"'<i8'", DType::int64},   {"'|u1'", DType::uint8},   {"'|b1'", DType::boolean}};
 
 // The header: a Python dictionary, such as {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 std::string read_header(ByteFile& file) {
@@ -46,17 +49,13 @@ std::string_view entry(const ByteFile& file, std::string_view header, std::strin
 }
 
 DType parse_type(const ByteFile& file, std::string_view text) {
-  const std::string_view code = text.substr(0, 5);
-  if (code == "'<f4'") return DType::float32;
-  if (code == "'<f8'") return DType::float64;
-  if (code == "'<i4'") return DType::int32;
-  if (code == "'<i8'") return DType::int64;
-  if (code == "'|u1'") return DType::uint8;
-  if (code == "'|b1'") return DType::boolean;
+  for (const NpyType& type : npy_types)
+    if (text.starts_with(type.code)) return type.dtype;
   file.fail(fmt::format("has elements of the type {}", text.substr(0, text.find(','))),
             "only '<f4', '<f8', '<i4', '<i8', '|u1' and '|b1' are read; cast it with astype");
 }
 
+// A tuple such as (2, 3), (2,) or ().
 Shape parse_shape(const ByteFile& file, std::string_view text) {
   const auto malformed = [&] { file.fail("has a malformed 'shape' in its header", save_again); };
   const std::size_t end = text.find(')');
@@ -70,15 +69,21 @@ Shape parse_shape(const ByteFile& file, std::string_view text) {
       file.fail("has too many axes", fmt::format("at most {} are read", Shape::max_rank));
     shape.append(size);
     rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));
-    rest.remove_prefix(std::min(rest.find_first_not_of(", "), rest.size()));
+    if (rest.empty() ? shape.rank() == 1 : rest.front() != ',') malformed();
+    rest.remove_prefix(std::min(rest.find_first_not_of(' ', 1), rest.size()));
   }
   return shape;
 }
 
+std::string tuple_text(const Shape& shape) {
+  std::string text = "(";
+  for (std::int64_t size : shape) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", size);
+  return text + (shape.rank() == 1 ? ",)" : ")");
+}
+
 }  // namespace
 
-Array read_npy(const std::string& path) {
-  ByteFile file(path);
+Array read_npy(ByteFile& file) {
   const std::string header = read_header(file);
   const DType dtype = parse_type(file, entry(file, header, "descr"));
   if (!entry(file, header, "fortran_order").starts_with("False"))
@@ -95,4 +100,38 @@ Array read_npy(const std::string& path) {
   return array;
 }
 
-}  // namespace pando
+Array read_npy(const std::string& path) {
+  ByteFile file(path);
+  return read_npy(file);
+}
+
+std::vector<std::byte> npy_header(const std::string& path, const Array& array) {
+  constexpr std::size_t magic_size = 10, alignment = 64;
+  const NpyType* type = std::find_if(std::begin(npy_types), std::end(npy_types),
+                                     [&](const NpyType& known) { return known.dtype == array.dtype(); });
+  if (type == std::end(npy_types))
+    throw_file_error(path, fmt::format("NumPy's files hold no {}", name(array.dtype())),
+                     "cast it with astype to float32");
+  std::string text =
+      fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': {}, }}", type->code, tuple_text(array.shape()));
+  // The elements begin at a multiple of 64 bytes, so that whoever maps the file into memory finds them aligned.
+  while ((magic_size + text.size() + 1) % alignment != 0) text += ' ';
+  text += '\n';
+  const std::string magic("\x93NUMPY\1\0", 8);
+  std::vector<std::byte> header;
+  const auto append = [&](char character) { header.push_back(static_cast<std::byte>(character)); };
+  std::for_each(magic.begin(), magic.end(), append);
+  append_little_endian(header, text.size(), 2);
+  std::for_each(text.begin(), text.end(), append);
+  return header;
+}
+
+void write_npy(const std::string& path, const Array& array) {
+  const std::vector<std::byte> header = npy_header(path, array);
+  FileWriter file(path, FileWriter::packing_for(path));
+  file.write(header);
+  file.write({array.raw(), array.bytes()});
+  file.commit();
+}
+
+}  // namespace pando::data

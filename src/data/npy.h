@@ -1,11 +1,15 @@
-// NPY files: NumPy's arrays.
+// NPY files that are open already, or only in memory.
 #pragma once
-#include <pando/array.h>
+#include <pando/data/files.h>
 
-namespace pando {
+#include "data/byte_file.h"
 
-// Reads versions 1 and 2, little-endian, C order, of float32, float64, int32, int64, uint8 and bool, plain or gzipped.
-// Throws Error, naming the file, what is wrong with it and the remedy.
-Array read_npy(const std::string& path);
+namespace pando::data {
 
-}  // namespace pando
+// As read_npy(path).
+Array read_npy(ByteFile& file);
+
+// What stands before the elements of `array` in an NPY file; `path` is named if its type has no place in one.
+std::vector<std::byte> npy_header(const std::string& path, const Array& array);
+
+}  // namespace pando::data

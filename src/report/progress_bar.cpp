@@ -17,55 +17,60 @@ namespace {
 constexpr int widest_bar = 30, narrowest_bar = 8;
 constexpr double draw_interval = 0.05;
 
-std::string duration_text(double seconds) {
+std::string remaining_text(double seconds) {
   const std::int64_t whole = static_cast<std::int64_t>(seconds);
-  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole % 3600 / 60, whole % 60);
-  if (whole >= 60) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  if (seconds > 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole % 3600 / 60, whole % 60);
+  if (seconds > 60) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}s", whole);
 }
 
-std::string step_text(double seconds, const std::string& unit) {
-  if (seconds >= 1) return fmt::format("{:.0f}s/{}", seconds, unit);
+std::string each_text(double seconds, const std::string& unit) {
+  if (seconds >= 1 || seconds == 0) return fmt::format("{:.0f}s/{}", seconds, unit);
   if (seconds >= 1e-3) return fmt::format("{:.0f}ms/{}", seconds * 1e3, unit);
   return fmt::format("{:.0f}us/{}", seconds * 1e6, unit);
 }
 
-std::string metric_text(double value) {
-  const bool plain = std::abs(value) > 1e-3 || value == 0 || !std::isfinite(value);
-  return plain ? fmt::format("{:.4f}", value) : fmt::format("{:.4e}", value);
+double seconds_each(const ProgressMoment& moment) {
+  return moment.current > 0 ? moment.seconds / static_cast<double>(moment.current) : 0.0;
+}
+
+std::string metrics_text(const Metrics& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics)
+    text +=
+        std::abs(value) > 1e-3 ? fmt::format(" - {}: {:.4f}", name, value) : fmt::format(" - {}: {:.4e}", name, value);
+  return text;
 }
 
 std::string count_text(const ProgressMoment& moment) {
-  if (moment.total <= 0) return fmt::format("{}/Unknown", moment.current);
+  if (moment.total <= 0) return fmt::format("{:>7}/Unknown", moment.current);
   const std::string total = fmt::format("{}", moment.total);
   return fmt::format("{:>{}}/{}", moment.current, total.size(), total);
 }
 
-// " [=====>....]" with `width` characters inside.
+// " [====>.....]" with `width` characters inside; the tip is part of what is done.
 std::string bar_text(const ProgressMoment& moment, int width) {
   const double part = std::clamp(static_cast<double>(moment.current) / static_cast<double>(moment.total), 0.0, 1.0);
-  const int done = static_cast<int>(part * width);
-  std::string bar(static_cast<std::size_t>(done), '=');
-  if (done < width) bar += moment.finished ? '.' : '>';
+  std::string bar(static_cast<std::size_t>(part * width), '=');
+  if (!bar.empty() && moment.current < moment.total) bar.back() = '>';
   bar.resize(static_cast<std::size_t>(width), '.');
   return fmt::format(" [{}]", bar);
 }
 
 std::string time_text(const ProgressMoment& moment) {
-  const double each = moment.current > 0 ? moment.seconds / static_cast<double>(moment.current) : 0.0;
+  const double each = seconds_each(moment);
   if (moment.finished || moment.total <= 0)
-    return fmt::format(" - {} {}", duration_text(moment.seconds), step_text(each, moment.unit));
+    return fmt::format(" - {:.0f}s {}", moment.seconds, each_text(each, moment.unit));
   if (moment.current <= 0) return "";
   const double left = each * static_cast<double>(std::max<std::int64_t>(0, moment.total - moment.current));
-  return fmt::format(" - ETA: {}", duration_text(left));
+  return fmt::format(" - ETA: {}", remaining_text(left));
 }
 
 }  // namespace
 
 std::string progress_line(const ProgressMoment& moment, int columns) {
   const std::string front = count_text(moment);
-  std::string back = time_text(moment);
-  for (const auto& [name, value] : moment.metrics) back += fmt::format(" - {}: {}", name, metric_text(value));
+  const std::string back = time_text(moment) + metrics_text(moment.metrics);
   // The last column stays free: some terminals wrap as soon as it is written.
   const int limit = columns > 0 ? columns - 1 : 0;
   int width = moment.total > 0 ? widest_bar : 0;
@@ -75,15 +80,21 @@ std::string progress_line(const ProgressMoment& moment, int columns) {
   return line;
 }
 
-ProgressPrinter::ProgressPrinter(std::int64_t total, const std::string& unit, ProgressOutput output)
-    : output_(std::move(output)), moment_{.total = total, .unit = unit}, start_(output_.seconds()) {}
+std::string epoch_line(const ProgressMoment& moment) {
+  return fmt::format("{} - {:.0f}s{} - {} - {}", count_text(moment), moment.seconds, metrics_text(moment.metrics),
+                     each_text(moment.seconds, "epoch"), each_text(seconds_each(moment), moment.unit));
+}
+
+ProgressPrinter::ProgressPrinter(std::int64_t total, const std::string& unit, ProgressOutput output,
+                                 ProgressStyle style)
+    : output_(std::move(output)), moment_{.total = total, .unit = unit}, style_(style), start_(output_.seconds()) {}
 
 void ProgressPrinter::update(std::int64_t current, const Metrics& metrics) {
   if (moment_.finished) return;
   moment_.current = current;
   moment_.metrics = metrics;
   moment_.seconds = output_.seconds() - start_;
-  if (moment_.seconds < next_draw_) return;
+  if (style_ != ProgressStyle::bar || moment_.seconds < next_draw_) return;
   next_draw_ = moment_.seconds + draw_interval;
   if (const int columns = output_.columns(); columns > 0) draw(columns);
 }
@@ -92,8 +103,12 @@ void ProgressPrinter::finish() {
   if (moment_.finished) return;
   moment_.finished = true;
   moment_.seconds = output_.seconds() - start_;
-  if (const int columns = output_.columns(); columns > 0) draw(columns);
-  else output_.write(progress_line(moment_, 0));
+  if (moment_.total <= 0) moment_.total = moment_.current;
+  if (style_ == ProgressStyle::silent) return;
+  if (style_ == ProgressStyle::lines) return output_.write(epoch_line(moment_) + "\n");
+  const int columns = output_.columns();
+  if (columns <= 0) return output_.write(progress_line(moment_, 0) + "\n");
+  draw(columns);
   output_.write("\n");
 }
 
@@ -103,13 +118,21 @@ void ProgressPrinter::abandon() {
 }
 
 void ProgressPrinter::draw(int columns) {
+  const std::size_t width = static_cast<std::size_t>(columns);
   std::string line = progress_line(moment_, columns);
-  const std::size_t length = line.size();
   // Blanks over what is left of a longer line.
-  const std::size_t covered = std::min(drawn_, static_cast<std::size_t>(columns - 1));
-  if (length < covered) line.append(covered - length, ' ');
-  output_.write("\r" + line);
-  drawn_ = length;
+  if (drawn_ < width) line.resize(std::max(line.size(), drawn_), ' ');
+  output_.write((drawn_ < width ? "\r" : back_from_wrapped(width)) + line);
+  drawn_ = line.size();
+}
+
+// A terminal that became narrower has broken the line into rows, of which the cursor stands in the last. Each is erased
+// by itself: erasing the rest of the screen at once makes some terminals remember it as text that scrolled away.
+std::string ProgressPrinter::back_from_wrapped(std::size_t width) const {
+  std::string back = "\r\x1b[K";
+  const std::size_t rows_above = output_.rewraps ? (drawn_ - 1) / width : 0;
+  for (std::size_t i = 0; i < rows_above; ++i) back += "\x1b[A\x1b[K";
+  return back;
 }
 
 namespace {
@@ -122,9 +145,19 @@ int terminal_columns(std::FILE* stream) {
   return known ? size.ws_col : 80;
 }
 
+// xterm, GNU screen and the Linux console cut lines off instead; going up there would overwrite what stands above.
+bool terminal_rewraps() {
+  if (std::getenv("TMUX") != nullptr) return true;
+  const char* kind = std::getenv("TERM");
+  const bool console = kind != nullptr && std::string_view(kind) == "linux";
+  return !console && std::getenv("XTERM_VERSION") == nullptr && std::getenv("STY") == nullptr;
+}
+
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+}  // namespace
 
 ProgressOutput output_to(std::FILE* stream) {
   return {.write =
@@ -133,10 +166,9 @@ ProgressOutput output_to(std::FILE* stream) {
                 std::fflush(stream);
               },
           .columns = [stream] { return terminal_columns(stream); },
-          .seconds = steady_seconds};
+          .seconds = steady_seconds,
+          .rewraps = terminal_rewraps()};
 }
-
-}  // namespace
 
 struct ProgressBar::State {
   ProgressPrinter printer;
@@ -144,7 +176,7 @@ struct ProgressBar::State {
 };
 
 ProgressBar::ProgressBar(std::int64_t total, const ProgressOptions& options)
-    : state_(new State{ProgressPrinter(total, options.unit, output_to(options.stream))}) {}
+    : state_(new State{ProgressPrinter(total, options.unit, output_to(options.stream), options.style)}) {}
 ProgressBar::~ProgressBar() = default;
 ProgressBar::ProgressBar(ProgressBar&&) noexcept = default;
 ProgressBar& ProgressBar::operator=(ProgressBar&&) noexcept = default;

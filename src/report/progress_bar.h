@@ -23,18 +23,27 @@ struct ProgressMoment {
 // running line is cut off in the end, so that it never wraps.
 std::string progress_line(const ProgressMoment& moment, int columns);
 
+// The one line of an epoch in ProgressStyle::lines.
+std::string epoch_line(const ProgressMoment& moment);
+
 // Where a bar is drawn and which clock it reads.
 struct ProgressOutput {
   std::function<void(std::string_view)> write;
   // The width of the terminal, 0 if it is none.
   std::function<int()> columns;
   std::function<double()> seconds;
+  // Whether the terminal wraps the lines on it anew when it becomes narrower.
+  bool rewraps = true;
 };
+
+// The stream, the width of its terminal at each draw, and the steady clock. Does not own the stream.
+ProgressOutput output_to(std::FILE* stream);
 
 // Decides when to draw, and how: in place on a terminal, one line at the end elsewhere.
 class ProgressPrinter {
  public:
-  ProgressPrinter(std::int64_t total, const std::string& unit, ProgressOutput output);
+  ProgressPrinter(std::int64_t total, const std::string& unit, ProgressOutput output,
+                  ProgressStyle style = ProgressStyle::bar);
   void update(std::int64_t current, const Metrics& metrics);
   void finish();
   // Leaves the line as it is and begins a new one, if a bar was drawn and not finished.
@@ -42,11 +51,14 @@ class ProgressPrinter {
 
  private:
   void draw(int columns);
+  std::string back_from_wrapped(std::size_t width) const;
 
   ProgressOutput output_;
   ProgressMoment moment_;
+  ProgressStyle style_;
   double start_;
   double next_draw_ = 0;
+  // Columns of the line that the cursor stands behind.
   std::size_t drawn_ = 0;
 };
 

@@ -12,13 +12,14 @@ std::byte* VariableStore::bind(const std::string& name, const Type& type) {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
     const std::size_t bytes = static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype);
-    HostMemory memory = allocate_host_memory(bytes, fmt::format("variable '{}'", name));
-    return entries_.emplace(name, Entry{type, std::move(memory)}).first->second.memory.get();
+    auto entry = std::make_shared<Entry>(Entry{type, allocate_host_memory(bytes, fmt::format("variable '{}'", name))});
+    return entries_.emplace(name, std::move(entry)).first->second->memory.get();
   }
-  if (found->second.type != type)
+  const Entry& entry = *found->second;
+  if (entry.type != type)
     throw Error(fmt::format("variable '{}' is {} and cannot be used as {}; rename it or reshape the value", name,
-                            to_string(found->second.type), to_string(type)));
-  return found->second.memory.get();
+                            to_string(entry.type), to_string(type)));
+  return entry.memory.get();
 }
 
 void VariableStore::set(const std::string& name, const Array& value) {
@@ -26,11 +27,22 @@ void VariableStore::set(const std::string& name, const Array& value) {
 }
 
 Array VariableStore::get(const std::string& name) const {
+  const Entry& entry = *find(name);
+  Array copy(entry.type.dtype, entry.type.shape);
+  std::memcpy(copy.mutable_raw(), entry.memory.get(), copy.bytes());
+  return copy;
+}
+
+void VariableStore::share(const std::string& name, const VariableStore& other, const std::string& other_name) {
+  const std::shared_ptr<Entry>& entry = other.find(other_name);
+  if (entries_.try_emplace(name, entry).first->second != entry)
+    throw Error(fmt::format("variable '{}' exists and cannot become another one; rename it", name));
+}
+
+const std::shared_ptr<VariableStore::Entry>& VariableStore::find(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) throw Error(unknown_name("variable", name, names()));
-  Array copy(found->second.type.dtype, found->second.type.shape);
-  std::memcpy(copy.mutable_raw(), found->second.memory.get(), copy.bytes());
-  return copy;
+  return found->second;
 }
 
 std::vector<std::string> VariableStore::names() const {

@@ -1,6 +1,7 @@
 // VariableStore: the variables of a model, by name, in memory that programs on the CPU use directly.
 #pragma once
 #include <map>
+#include <memory>
 #include <string>
 
 #include "plan/plan.h"
@@ -15,13 +16,18 @@ class VariableStore {
   void set(const std::string& name, const Array& value);
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;
+  // From here on `name` is the same variable as `other_name` of the other store. Throws Error if `name` exists and is
+  // another one.
+  void share(const std::string& name, const VariableStore& other, const std::string& other_name);
 
  private:
   struct Entry {
     Type type;
     HostMemory memory;
   };
-  std::map<std::string, Entry> entries_;
+  const std::shared_ptr<Entry>& find(const std::string& name) const;
+
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
 };
 
 }  // namespace pando

@@ -1,108 +1,140 @@
-// Data sets are found where they are said to be, and refused word for word when they are not.
-#include <pando/datasets.h>
+// Data sets are found where they are said to be, checked, and refused word for word when something is wrong.
+#include <pando/keras/datasets.h>
 
 #include <gtest/gtest.h>
 
-#include "tests/data/idx_bytes.h"
-#include "tests/data/temporary_folder.h"
+#include "data/dataset_files.h"
+#include "data/load_dataset.h"
+#include "tests/data/tiny_dataset.h"
 #include "tests/message.h"
 
 namespace pando {
 namespace {
 
-// Points the three environment variables at an empty folder.
-class Datasets : public testing::Test {
+class Datasets : public DatasetTest {
  protected:
-  Datasets() {
-    set("PANDO_DATA", folder.path() + "/data");
-    set("XDG_CACHE_HOME", folder.path() + "/cache");
-    set("HOME", folder.path() + "/home");
+  datasets::Splits load(const std::string& directory = "") { return load_dataset(dataset, {.directory = directory}); }
+  // The paths begin with the test's folder, here written "~".
+  std::string refusal(const std::string& directory = "") {
+    std::string text = message([&] { load(directory); });
+    for (std::size_t at; (at = text.find(folder.path())) != std::string::npos;)
+      text.replace(at, folder.path().size(), "~");
+    return text;
   }
-  ~Datasets() override {
-    for (auto old = before.rbegin(); old != before.rend(); ++old) setenv(old->first.c_str(), old->second.c_str(), 1);
-  }
-
-  void set(const std::string& name, const std::string& value) {
-    const char* old = std::getenv(name.c_str());
-    before.emplace_back(name, old == nullptr ? "" : old);
-    setenv(name.c_str(), value.c_str(), 1);
-  }
-
-  // A set of `count` images at `place`; all pixels of image i are i.
-  void write_set(const std::string& place, int count) {
-    std::string pixels, labels;
-    for (int i = 0; i < count; ++i) {
-      pixels += std::string(784, static_cast<char>(i));
-      labels += static_cast<char>(i % 10);
-    }
-    const std::uint32_t n = static_cast<std::uint32_t>(count);
-    for (const char* split : {"train", "t10k"}) {
-      folder.write(place + "/" + split + "-images-idx3-ubyte", idx_header(8, {n, 28, 28}) + pixels);
-      folder.write(place + "/" + split + "-labels-idx1-ubyte", idx_header(8, {n}) + labels);
-    }
-  }
-
-  TemporaryFolder folder;
-  std::vector<std::pair<std::string, std::string>> before;
+  std::string place(const std::string& name) { return folder.path() + "/" + name; }
 };
 
-TEST_F(Datasets, AreFoundInTheFolderTheUserNames) {
-  write_set("data/mnist", 12);
-  write_set("cache/pando/mnist", 5);
-  EXPECT_TRUE(datasets::available("mnist"));
-  const datasets::Splits splits = datasets::load("mnist");
+TEST_F(Datasets, AreFoundInTheDirectoryGiven) {
+  write_set("mine");
+  const datasets::Splits splits = load(place("mine"));
   EXPECT_EQ(splits.train.x.shape(), (Shape{12, 28, 28}));
   EXPECT_EQ(splits.test.y.shape(), (Shape{12}));
   EXPECT_EQ(splits.train.x.data<std::uint8_t>()[784 * 11], 11);
   EXPECT_EQ(splits.test.y.data<std::uint8_t>()[11], 1);
 }
 
-TEST_F(Datasets, AreFoundInTheCache) {
-  write_set("cache/pando/mnist", 5);
-  write_set("home/.cache/pando/mnist", 3);
-  EXPECT_EQ(datasets::load("mnist").train.x.shape()[0], 5);
-  set("XDG_CACHE_HOME", "");
-  EXPECT_EQ(datasets::load("mnist").train.x.shape()[0], 3);
+TEST_F(Datasets, AreLookedForNowhereElseThanInTheDirectoryGiven) {
+  write_set("data/mnist");
+  write_set("mine");
+  std::filesystem::remove(place("mine/t10k-labels-idx1-ubyte"));
+  EXPECT_EQ(
+      refusal(place("mine")),
+      "mnist: there is no t10k-labels-idx1-ubyte, plain or .gz, in ~/mine; give the directory that holds the four "
+      "files, or none, to have them looked for and downloaded");
+  EXPECT_EQ(refusal(place("absent")),
+            "mnist: there is no train-images-idx3-ubyte, plain or .gz, in ~/absent; give the directory that holds the "
+            "four files, or none, to have them looked for and downloaded");
 }
 
-TEST_F(Datasets, SayWhereTheyWereLookedFor) {
-  const std::string here = folder.path();
-  EXPECT_FALSE(datasets::available("mnist"));
-  EXPECT_EQ(message([] { datasets::load("mnist"); }),
-            "mnist: there is no train-images-idx3-ubyte, plain or .gz, in " + here + "/data/mnist or " + here +
-                "/cache/pando/mnist; run scripts/fetch_data.sh, or set PANDO_DATA to the folder that holds mnist/");
-  set("PANDO_DATA", "");
+TEST_F(Datasets, AreFoundInTheFolderOfTheEnvironmentFirst) {
+  write_set("cache/pando/mnist");
+  EXPECT_EQ((*find_dataset(dataset))[3], place("cache/pando/mnist/t10k-labels-idx1-ubyte"));
+  write_set("data/mnist");
+  EXPECT_EQ((*find_dataset(dataset))[0], place("data/mnist/train-images-idx3-ubyte"));
+  EXPECT_EQ(load().train.x.shape()[0], 12);
+  EXPECT_TRUE(datasets::available("mnist"));
+}
+
+TEST_F(Datasets, AreFoundInTheCache) {
+  write_set("home/.cache/pando/mnist");
+  EXPECT_FALSE(find_dataset(dataset));
   set("XDG_CACHE_HOME", "");
-  EXPECT_EQ(
-      message([] { datasets::load("mnist"); }),
-      "mnist: there is no train-images-idx3-ubyte, plain or .gz, in " + here +
-          "/home/.cache/pando/mnist; run scripts/fetch_data.sh, or set PANDO_DATA to the folder that holds mnist/");
-  set("HOME", "");
-  EXPECT_EQ(message([] { datasets::load("mnist"); }),
-            "mnist: there is no train-images-idx3-ubyte, plain or .gz, in any folder (HOME is not set); run "
-            "scripts/fetch_data.sh, or set PANDO_DATA to the folder that holds mnist/");
+  EXPECT_EQ((*find_dataset(dataset))[1], place("home/.cache/pando/mnist/train-labels-idx1-ubyte"));
+}
+
+TEST_F(Datasets, AreLookedForInDebiansPackageLast) {
+  const std::vector<std::string> folders = dataset_folders(dataset_list()[1]);
+  EXPECT_EQ(folders, (std::vector<std::string>{place("data/fashion_mnist"), place("cache/pando/fashion_mnist"),
+                                               "/usr/share/datasets/fashion-mnist"}));
 }
 
 TEST_F(Datasets, SayWhichFileIsMissing) {
-  write_set("data/mnist", 3);
-  std::filesystem::remove(folder.path() + "/data/mnist/t10k-labels-idx1-ubyte");
-  EXPECT_EQ(
-      message([] { datasets::load("mnist"); }),
-      "mnist: " + folder.path() +
-          "/data/mnist has train-images-idx3-ubyte but no t10k-labels-idx1-ubyte, plain or .gz; remove the folder "
-          "and run scripts/fetch_data.sh");
+  write_set("data/mnist");
+  std::filesystem::remove(place("data/mnist/t10k-labels-idx1-ubyte"));
+  const std::string expected =
+      "mnist: ~/data/mnist has t10k-images-idx3-ubyte but no t10k-labels-idx1-ubyte, plain or .gz; add it, or remove "
+      "the folder";
+  EXPECT_EQ(refusal(), expected);
+  EXPECT_THROW(datasets::available("mnist"), Error);
 }
 
-TEST_F(Datasets, AreRefusedWhenTheFilesHoldSomethingElse) {
-  write_set("data/mnist", 3);
-  const std::string images = folder.write("data/mnist/t10k-images-idx3-ubyte", idx_header(8, {1, 2, 2}) + "abcd");
-  EXPECT_EQ(message([] { datasets::load("mnist"); }),
-            images + ": holds uint8[1, 2, 2] but must hold uint8[n, 28, 28]; fetch it again");
-  const std::string labels = folder.write("data/mnist/train-labels-idx1-ubyte", idx_header(8, {2}) + "ab");
-  EXPECT_EQ(message([] { datasets::load("mnist"); }),
-            labels + ": holds uint8[2] but must hold uint8[3], a label for each image; fetch it again");
-  folder.write("data/mnist/train-labels-idx1-ubyte", idx_header(8, {3}) + std::string("\1\2\x0a", 3));
-  EXPECT_EQ(message([] { datasets::load("mnist"); }), labels + ": label 2 is 10 but must be 0 to 9; fetch it again");
+// One that is being downloaded, or was given up half-way.
+TEST_F(Datasets, MayBeIncompleteInTheCache) {
+  write_set("cache/pando/mnist");
+  std::filesystem::remove(place("cache/pando/mnist/t10k-labels-idx1-ubyte"));
+  EXPECT_FALSE(datasets::available("mnist"));
+}
+
+TEST_F(Datasets, AreRefusedWhenAFileIsNotThePublishedOne) {
+  write_set("data/mnist");
+  folder.write("data/mnist/t10k-images-idx3-ubyte", idx_header(8, {1, 2, 2}) + "abcd");
+  EXPECT_EQ(refusal(),
+            "~/data/mnist/t10k-images-idx3-ubyte: is not the file that was published: its content has the SHA-256 "
+            "d1e438de9b5e9bc5704b2c423d9d0269e9acc396f05d7597f9da4d30419a4b51 but must have " +
+                dataset.files[2].sha256 + "; replace it by that one");
+}
+
+TEST_F(Datasets, AreDownloadedAgainWhenTheCacheIsDamaged) {
+  write_set("cache/pando/mnist");
+  folder.write("cache/pando/mnist/train-labels-idx1-ubyte", contents[1] + "more");
+  const std::string text = refusal();
+  EXPECT_TRUE(text.starts_with("~/cache/pando/mnist/train-labels-idx1-ubyte: is not the file that was published: "))
+      << text;
+  EXPECT_TRUE(text.ends_with("; remove it, and it is downloaded again")) << text;
+}
+
+TEST_F(Datasets, SayWhereTheyWereLookedFor) {
+  EXPECT_FALSE(datasets::available("mnist"));
+#if defined(PANDO_WITH_CURL) && defined(PANDO_WITH_ZLIB)
+  const std::string why = "file://~/mirror/mnist/train-images-idx3-ubyte.gz: there is no such file";
+  const std::string why_not_even = "there is no cache directory, as neither XDG_CACHE_HOME nor HOME is set";
+#else
+  const std::string why = "this Pando was built without libcurl (libcurl4-openssl-dev)", why_not_even = why;
+#endif
+  const std::string remedy =
+      "; put the four files into a folder and give it as the directory, or set PANDO_DATA to the folder that holds "
+      "mnist/";
+  EXPECT_EQ(refusal(),
+            "mnist: there is no train-images-idx3-ubyte, plain or .gz, in ~/data/mnist or ~/cache/pando/mnist, and it "
+            "cannot be downloaded: " +
+                why + remedy);
+  set("PANDO_DATA", "");
+  set("XDG_CACHE_HOME", "");
+  EXPECT_EQ(refusal(),
+            "mnist: there is no train-images-idx3-ubyte, plain or .gz, in ~/home/.cache/pando/mnist, and it cannot be "
+            "downloaded: " +
+                why + remedy);
+  set("HOME", "");
+  EXPECT_EQ(refusal(), "mnist: there is no train-images-idx3-ubyte, plain or .gz, and it cannot be downloaded: " +
+                           why_not_even + remedy);
+}
+
+TEST_F(Datasets, HaveTheSumsThatTheScriptChecks) {
+  std::ifstream stream(PANDO_SOURCE_FOLDER "/scripts/fetch_data.sh");
+  const std::string script(std::istreambuf_iterator<char>(stream), {});
+  for (const DatasetDescription& known : dataset_list())
+    for (const DatasetFile& file : known.files)
+      EXPECT_NE(script.find(file.sha256 + "  " + known.name + "/" + file.name), std::string::npos) << file.name;
 }
 
 TEST_F(Datasets, HaveNames) {
@@ -111,6 +143,30 @@ TEST_F(Datasets, HaveNames) {
   EXPECT_EQ(message([] { datasets::available("imagenet"); }),
             "unknown data set 'imagenet'; known are: mnist, fashion_mnist, synthetic_digits");
 }
+
+TEST_F(Datasets, ThatAreDrawnHaveNoDirectory) {
+  EXPECT_EQ(message([] { datasets::load("synthetic_digits", {.directory = "here"}); }),
+            "synthetic_digits is drawn and has no files; leave the directory 'here' out");
+}
+
+TEST_F(Datasets, AreLoadedAsKerasDoes) {
+  const auto [train, test] = keras::datasets::synthetic_digits::load_data(20, 10, 3);
+  EXPECT_EQ(train.x.shape(), (Shape{20, 28, 28}));
+  EXPECT_EQ(test.y.shape(), (Shape{10}));
+  EXPECT_EQ(message([&] { keras::datasets::mnist::load_data({.directory = place("absent")}); }),
+            message([&] { datasets::load("mnist", {.directory = place("absent")}); }));
+  EXPECT_EQ(message([&] { keras::datasets::fashion_mnist::load_data({.directory = place("absent")}); }),
+            message([&] { datasets::load("fashion_mnist", {.directory = place("absent")}); }));
+}
+
+#ifdef PANDO_WITH_ZLIB
+TEST_F(Datasets, OfDebiansPackageAreThePublishedOnes) {
+  if (!datasets::available("fashion_mnist")) GTEST_SKIP() << "dataset-fashion-mnist is not installed";
+  const auto [train, test] = keras::datasets::fashion_mnist::load_data();
+  EXPECT_EQ(train.x.shape(), (Shape{60000, 28, 28}));
+  EXPECT_EQ(test.y.shape(), (Shape{10000}));
+}
+#endif
 
 }  // namespace
 }  // namespace pando

@@ -1,5 +1,5 @@
-// IDX files are read as they are, and refused with the file, the problem and the remedy.
-#include "data/idx.h"
+// IDX files are read and written as they are, and refused with the file, the problem and the remedy.
+#include <pando/data/files.h>
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,8 @@
 
 namespace pando {
 namespace {
+
+using data::read_idx, data::write_idx;
 
 class Idx : public testing::Test {
  protected:
@@ -49,6 +51,30 @@ TEST_F(Idx, ReadsEmptyArrays) {
   EXPECT_EQ(read_idx(folder.write("file", idx_header(8, {0, 28, 28}))).shape(), (Shape{0, 28, 28}));
 }
 
+TEST_F(Idx, WritesWhatItReads) {
+  const std::string path = folder.path() + "/file";
+  write_idx(path, Array::of<std::int32_t>({258, -2}, {1, 2}));
+  std::ifstream stream(path, std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}),
+            idx_header(12, {1, 2}) + std::string("\0\0\1\2\xff\xff\xff\xfe", 8));
+  write_idx(path, Array::of<double>({1.5, -2.5}, {2}));
+  EXPECT_EQ(read_idx(path).data<double>()[1], -2.5);
+  write_idx(path, Array::scalar(7.0f));
+  EXPECT_EQ(read_idx(path).shape(), Shape{});
+  write_idx(path, Array(DType::uint8, {0, 28, 28}));
+  EXPECT_EQ(read_idx(path).shape(), (Shape{0, 28, 28}));
+}
+
+TEST_F(Idx, SaysWhatCannotBeWritten) {
+  const std::string path = folder.path() + "/file";
+  EXPECT_EQ(message([&] { write_idx(path, Array(DType::int64, {2})); }),
+            path + ": IDX files hold no int64; cast it with astype to uint8, int32, float32 or float64");
+  EXPECT_EQ(message([&] {
+              write_idx(path, Array(DType::uint8, {0, 1ll << 32}));
+            }),
+            path + ": the shape [0, 4294967296] is too large for an IDX file; write it with write_npy");
+}
+
 TEST_F(Idx, RefusesWhatIsNoIdxFile) {
   EXPECT_EQ(refusal("hello"),
             "is no IDX file: it begins with 68 65 but must begin with 00 00; give one in the format of MNIST");
@@ -74,6 +100,8 @@ TEST_F(Idx, DoesNotBelieveHugeSizes) {
             "ends after 3 of the 4611686018427387904 bytes of its uint8[2147483648, 2147483648]; fetch it again");
   EXPECT_EQ(refusal(idx_header(14, {0x80000000, 0x80000000, 4}) + "abc"),
             "announces the impossible shape [2147483648, 2147483648, 4]; fetch it again");
+  EXPECT_EQ(refusal(idx_header(8, {0, 0x80000000, 0x80000000, 0x80000000})),
+            "announces the impossible shape [0, 2147483648, 2147483648, 2147483648]; fetch it again");
 }
 
 TEST_F(Idx, RefusesWhatCannotBeOpened) {
@@ -82,6 +110,7 @@ TEST_F(Idx, RefusesWhatCannotBeOpened) {
             path + ": cannot be read: No such file or directory; check its name and permissions");
   EXPECT_EQ(message([&] { read_idx(folder.path()); }),
             folder.path() + ": cannot be read: Is a directory; check its name and permissions");
+  EXPECT_EQ(message([] { read_idx("/dev/null"); }), "/dev/null: is no regular file; copy its bytes into one");
 }
 
 #ifdef PANDO_WITH_ZLIB
@@ -106,15 +135,28 @@ TEST_F(GzippedIdx, IsReadAsThePlainFile) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(array.raw()), array.bytes()), pixels);
 }
 
+TEST_F(GzippedIdx, IsWrittenWhereThePathSaysSo) {
+  const Array array(DType::uint8, {100, 28, 28});
+  const std::string path = folder.path() + "/images.gz";
+  write_idx(path, array);
+  EXPECT_LT(std::filesystem::file_size(path), 1000u);
+  EXPECT_EQ(read_idx(path).shape(), array.shape());
+}
+
+// As those that `cat a.gz b.gz` makes.
+TEST_F(GzippedIdx, MayHaveSeveralMembers) {
+  EXPECT_EQ(read_idx(folder.write("file", gzipped(idx_header(8, {4}) + "ab") + gzipped("cd"))).shape(), (Shape{4}));
+}
+
 TEST_F(GzippedIdx, IsRefusedWhenDamaged) {
   std::string pixels;
   for (std::uint32_t i = 0, x = 1; i < 5000; ++i) pixels += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
   const std::string whole = gzipped(idx_header(8, {5000}) + pixels);
-  EXPECT_EQ(refusal(whole.substr(0, whole.size() / 2)), "the gzip data end too early; fetch it again");
+  EXPECT_EQ(refusal(whole.substr(0, whole.size() / 2)), "the compressed data end too early; fetch it again");
   std::string flipped = whole;
   flipped[whole.size() / 2] ^= 1;
-  EXPECT_EQ(refusal(flipped), "the gzip data are damaged; fetch it again");
-  EXPECT_EQ(refusal("\x1f\x8bnonsense"), "the gzip data are damaged; fetch it again");
+  EXPECT_EQ(refusal(flipped), "the compressed data are damaged; fetch it again");
+  EXPECT_EQ(refusal("\x1f\x8bnonsense"), "the compressed data are damaged; fetch it again");
 }
 
 // A few bytes can inflate to gigabytes; no more of them are read than the header announces.

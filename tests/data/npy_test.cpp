@@ -1,5 +1,5 @@
-// NumPy's files are read as they are, and refused with the file, the problem and the remedy.
-#include "data/npy.h"
+// NumPy's files are read and written as they are, and refused with the file, the problem and the remedy.
+#include <pando/data/files.h>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,8 @@
 
 namespace pando {
 namespace {
+
+using data::read_npy, data::write_npy;
 
 std::string npy(const std::string& header, const std::string& data, char version = 1) {
   std::string bytes = std::string("\x93NUMPY") + version + '\0';
@@ -67,6 +69,33 @@ TEST_F(Npy, ReadsVersionTwo) {
   expect_round_trip(read(npy(described("<f4", "(2,)"), bytes_of(floats), 2)), floats, {2});
 }
 
+TEST_F(Npy, WritesWhatNumPyWrites) {
+  const std::string path = folder.path() + "/file.npy";
+  write_npy(path, Array::of<float>({1.5f, -2}, {2}));
+  std::ifstream stream(path, std::ios::binary);
+  std::string header = described("<f4", "(2,)");
+  header.resize(117, ' ');
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), npy(header + "\n", bytes_of<float>({1.5f, -2})));
+}
+
+TEST_F(Npy, ReadsWhatItWrites) {
+  const std::string path = folder.path() + "/file.npy";
+  write_npy(path, Array::of<std::int64_t>({1, -2, 3, 4, 5, 1ll << 40}, {1, 2, 3}));
+  expect_round_trip<std::int64_t>(read_npy(path), {1, -2, 3, 4, 5, 1ll << 40}, {1, 2, 3});
+  write_npy(path, Array::scalar(2.5));
+  expect_round_trip<double>(read_npy(path), {2.5}, {});
+  for (DType dtype : {DType::uint8, DType::boolean, DType::int32, DType::float32}) {
+    write_npy(path, Array(dtype, {0, 3}));
+    EXPECT_EQ(read_npy(path).dtype(), dtype);
+  }
+}
+
+TEST_F(Npy, SaysWhatCannotBeWritten) {
+  const std::string path = folder.path() + "/file.npy";
+  EXPECT_EQ(message([&] { write_npy(path, Array(DType::bfloat16, {2})); }),
+            path + ": NumPy's files hold no bfloat16; cast it with astype to float32");
+}
+
 TEST_F(Npy, RefusesOtherFilesAndVersions) {
   EXPECT_EQ(refusal("not a NumPy file"), "is no NPY file; save it again with numpy.save");
   EXPECT_EQ(refusal("\x93NUM"), "ends after 4 of the 8 bytes of the header; fetch it again");
@@ -88,6 +117,9 @@ TEST_F(Npy, RefusesMalformedHeaders) {
             "has no 'descr' in its header; save it again with numpy.save");
   EXPECT_EQ(refusal(npy(described("<f4", "(2, x)"), "")),
             "has a malformed 'shape' in its header; save it again with numpy.save");
+  for (const char* shape : {"(2)", "(2 3)", "(2,,)", "(,)", "2", "(99999999999999999999,)"})
+    EXPECT_EQ(refusal(npy(described("<f4", shape), "")),
+              "has a malformed 'shape' in its header; save it again with numpy.save");
   EXPECT_EQ(refusal(npy(described("<f4", "(-2,)"), "")),
             "has a malformed 'shape' in its header; save it again with numpy.save");
   EXPECT_EQ(refusal(npy("{'descr': '<f4', 'fortran_order': False, 'shape':", "")),

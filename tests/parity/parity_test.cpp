@@ -1,4 +1,5 @@
 // Four training steps against PyTorch: the same initial weights and batches give the same losses and weights.
+#include <pando/data/files.h>
 #include <pando/program.h>
 
 #include <gtest/gtest.h>
@@ -6,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "data/npy.h"
 #include "models.h"
 
 namespace pando {
@@ -15,7 +15,7 @@ namespace {
 constexpr int steps = 20;
 constexpr double tolerance = 1e-4;
 
-Array load(const std::string& name) { return read_npy(std::string(PANDO_PARITY_DATA "/") + name + ".npy"); }
+Array load(const std::string& name) { return data::read_npy(std::string(PANDO_PARITY_DATA "/") + name + ".npy"); }
 
 // The initial values of tests/parity/README.md.
 Array initial(std::uint32_t number, const Shape& shape, std::uint32_t salt) {

@@ -3,19 +3,27 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+
 namespace pando {
 namespace {
 
 const Metrics metrics = {{"loss", 0.30123}, {"accuracy", 0.91234}};
 
 struct Screen {
-  ProgressOutput output(int columns) {
+  ProgressOutput output(int width) {
+    columns = width;
     return {.write = [this](std::string_view piece) { text += piece; },
-            .columns = [columns] { return columns; },
+            .columns = [this] { return columns; },
             .seconds = [this] { return now; }};
   }
 
   std::string text;
+  int columns = 0;
   double now = 100;
 };
 
@@ -42,10 +50,57 @@ TEST(ProgressBar, IsRedrawnInPlaceOnATerminal) {
   printer.update(10, {{"loss", 1.5}});
   printer.finish();
   EXPECT_EQ(screen.text,
-            "\r 5/10 [===============>..............] - ETA: 1s - loss: 12.5000"
-            "\r 7/10 [=====================>........] - ETA: 0s - loss: 2.5000 "
-            "\r10/10 [==============================] - ETA: 0s - loss: 1.5000"
+            "\r 5/10 [==============>...............] - ETA: 1s - loss: 12.5000"
+            "\r 7/10 [====================>.........] - ETA: 0s - loss: 2.5000 "
+            "\r10/10 [==============================] - ETA: 0s - loss: 1.5000 "
             "\r10/10 [==============================] - 3s 300ms/step - loss: 1.5000\n");
+}
+
+TEST(ProgressBar, WritesOneLineAnEpochInTheStyleOfLines) {
+  for (const int columns : {0, 40, 80}) {
+    Screen screen;
+    ProgressPrinter printer(938, "step", screen.output(columns), ProgressStyle::lines);
+    screen.now += 4.2;
+    printer.update(938, metrics);
+    EXPECT_EQ(screen.text, "");
+    printer.finish();
+    EXPECT_EQ(screen.text, "938/938 - 4s - loss: 0.3012 - accuracy: 0.9123 - 4s/epoch - 4ms/step\n");
+  }
+}
+
+TEST(ProgressBar, WritesNothingWhenSilent) {
+  Screen screen;
+  ProgressPrinter printer(10, "step", screen.output(80), ProgressStyle::silent);
+  printer.update(10, metrics);
+  printer.finish();
+  printer.abandon();
+  EXPECT_EQ(screen.text, "");
+}
+
+// A line of 79 columns stands on three rows of 30: two are erased on the way up.
+TEST(ProgressBar, CleansUpBehindItselfWhenTheTerminalBecomesNarrower) {
+  Screen screen;
+  ProgressPrinter printer(938, "step", screen.output(80));
+  printer.update(100, metrics);
+  screen.text.clear();
+  screen.now += 1;
+  screen.columns = 30;
+  printer.update(469, metrics);
+  EXPECT_EQ(screen.text, "\r\x1b[K\x1b[A\x1b[K\x1b[A\x1b[K469/938 - ETA: 1s - loss: 0.3");
+}
+
+// There a row above belongs to somebody else.
+TEST(ProgressBar, KeepsToItsRowOnTerminalsThatCutLinesOff) {
+  Screen screen;
+  ProgressOutput output = screen.output(80);
+  output.rewraps = false;
+  ProgressPrinter printer(938, "step", output);
+  printer.update(100, metrics);
+  screen.text.clear();
+  screen.now += 1;
+  screen.columns = 30;
+  printer.update(469, metrics);
+  EXPECT_EQ(screen.text, "\r\x1b[K469/938 - ETA: 1s - loss: 0.3");
 }
 
 TEST(ProgressBar, IsDrawnAtMostTwentyTimesASecond) {
@@ -62,7 +117,7 @@ TEST(ProgressBar, IsDrawnAtMostTwentyTimesASecond) {
 TEST(ProgressBar, ShortensItselfOnNarrowTerminals) {
   ProgressMoment moment{.current = 469, .total = 938, .seconds = 2, .metrics = metrics};
   EXPECT_EQ(progress_line(moment, 80),
-            "469/938 [============>............] - ETA: 2s - loss: 0.3012 - accuracy: 0.9123");
+            "469/938 [===========>.............] - ETA: 2s - loss: 0.3012 - accuracy: 0.9123");
   EXPECT_EQ(progress_line(moment, 80).size(), 79u);
   EXPECT_EQ(progress_line(moment, 60), "469/938 - ETA: 2s - loss: 0.3012 - accuracy: 0.9123");
   EXPECT_EQ(progress_line(moment, 40), "469/938 - ETA: 2s - loss: 0.3012 - accu");
@@ -78,18 +133,28 @@ TEST(ProgressBar, KeepsTheWholeLastLine) {
 
 TEST(ProgressBar, ShowsTimesAndMetricsOfAllSizes) {
   EXPECT_EQ(progress_line({.current = 1, .total = 7300, .seconds = 1, .metrics = {{"loss", 0.00012}}}, 60),
-            "   1/7300 [>............] - ETA: 2:01:39 - loss: 1.2000e-04");
+            "   1/7300 [.............] - ETA: 2:01:39 - loss: 1.2000e-04");
   EXPECT_EQ(
       progress_line(
-          {.current = 2, .total = 4, .seconds = 95, .metrics = {{"loss", 0.0}}, .unit = "batch", .finished = true}, 60),
-      "2/4 [==========...........] - 1:35 48s/batch - loss: 0.0000");
+          {.current = 4, .total = 4, .seconds = 190, .metrics = {{"loss", 0.0}}, .unit = "batch", .finished = true},
+          60),
+      "4/4 [=================] - 190s 48s/batch - loss: 0.0000e+00");
+  EXPECT_EQ(progress_line({.current = 1, .total = 2, .seconds = 90, .metrics = {{"loss", NAN}}}, 0),
+            "1/2 [==============>...............] - ETA: 1:30 - loss: nan");
   EXPECT_EQ(progress_line({.current = 4, .total = 4, .seconds = 0.0002, .finished = true}, 0),
             "4/4 [==============================] - 0s 50us/step");
 }
 
 TEST(ProgressBar, CountsWithoutAKnownTotal) {
   ProgressMoment moment{.current = 12, .total = 0, .seconds = 3, .metrics = {{"loss", 0.5}}};
-  EXPECT_EQ(progress_line(moment, 80), "12/Unknown - 3s 250ms/step - loss: 0.5000");
+  EXPECT_EQ(progress_line(moment, 80), "     12/Unknown - 3s 250ms/step - loss: 0.5000");
+
+  Screen screen;
+  ProgressPrinter printer(0, "step", screen.output(0));
+  printer.update(12, {{"loss", 0.5}});
+  screen.now += 3;
+  printer.finish();
+  EXPECT_EQ(screen.text, "12/12 [==============================] - 3s 250ms/step - loss: 0.5000\n");
 }
 
 TEST(ProgressBar, EndsItsLineWhenAbandoned) {
@@ -98,7 +163,7 @@ TEST(ProgressBar, EndsItsLineWhenAbandoned) {
   printer.update(1, {});
   printer.abandon();
   printer.finish();
-  EXPECT_EQ(screen.text, "\r 1/10 [===>..........................] - ETA: 0s\n");
+  EXPECT_EQ(screen.text, "\r 1/10 [==>...........................] - ETA: 0s\n");
   Screen quiet;
   ProgressPrinter(10, "step", quiet.output(80)).abandon();
   EXPECT_EQ(quiet.text, "");
@@ -120,6 +185,21 @@ TEST(ProgressBar, WritesPlainLinesToAFile) {
   EXPECT_EQ(line.find('\r'), std::string_view::npos);
   EXPECT_TRUE(line.starts_with("3/3 [==============================] - 0s ")) << line;
   EXPECT_TRUE(line.ends_with("us/step - loss: 0.5000\n")) << line;
+}
+
+TEST(ProgressBar, GoesOnWhenNobodyReadsIt) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  int ends[2] = {};
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  std::FILE* stream = fdopen(ends[1], "w");
+  {
+    ProgressBar bar(3, {.stream = stream});
+    EXPECT_NO_THROW(bar.update(3, {{"loss", 0.5}}));
+    EXPECT_NO_THROW(bar.finish());
+  }
+  std::fclose(stream);
+  std::signal(SIGPIPE, before);
 }
 
 }  // namespace

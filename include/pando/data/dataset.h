@@ -1,0 +1,115 @@
+// Dataset: a pipeline that hands out the elements of a data set, as tf.data does.
+#pragma once
+#include <pando/array.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace pando::data {
+
+// The columns of one sample, or of one batch.
+using Element = Arrays;
+
+class Pass;
+class Recipe;
+
+struct ShuffleOptions {
+  // Drawn by next_random_key() when the Dataset is made, if not given.
+  std::optional<std::uint64_t> seed = {};
+  // Whether every pass has an order of its own: a function of the seed, of how many iterators were made before over
+  // this shuffle, and of the repetition within the pass.
+  bool reshuffle_each_iteration = true;
+};
+
+struct BatchOptions {
+  // Drops the last batch if it is smaller.
+  bool drop_remainder = false;
+};
+
+// A description, cheap to copy and immutable; an Iterator is one pass over it, independent of others. A pass runs the
+// functions given to it when elements are asked for, in the thread that asks (behind a prefetch, in its thread). All
+// functions throw Error naming the values and the remedy.
+class PANDO_API Dataset {
+ public:
+  using Generator = std::function<std::optional<Element>()>;
+
+  // What cardinality() answers where there is no number, and the count of a repeat() without end.
+  static constexpr std::int64_t infinite = -1, unknown = -2, forever = -1;
+
+  // Row i of every array is element i, a view. The arrays need equal first sizes.
+  static Dataset from_tensor_slices(const Element& columns);
+  // `make` is called for each pass; what it returns is called until it returns nothing.
+  static Dataset from_generator(std::function<Generator()> make);
+  // An element of each, their columns one after the other; ends with the shortest.
+  static Dataset zip(const std::vector<Dataset>& datasets);
+
+  // Draws each element from the next `buffer` ones.
+  Dataset shuffle(std::int64_t buffer, const ShuffleOptions& options = {}) const;
+  // Stacks `size` elements of equal types and shapes, by copying them to new arrays.
+  Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
+  // The rows of each element, as views.
+  Dataset unbatch() const;
+  Dataset map(std::function<Element(const Element&)> function) const;
+  Dataset filter(std::function<bool(const Element&)> predicate) const;
+  Dataset repeat(std::int64_t count = forever) const;
+  Dataset take(std::int64_t count) const;
+  Dataset skip(std::int64_t count) const;
+  Dataset concatenate(const Dataset& other) const;
+  // Keeps the elements of the first complete pass, for all later ones.
+  Dataset cache() const;
+  // A thread of each pass computes up to `count` elements ahead, from the first next() on; what it throws, next()
+  // throws.
+  Dataset prefetch(std::int64_t count) const;
+
+  // The number of elements of one pass, or `infinite`, or `unknown`.
+  std::int64_t cardinality() const;
+
+  // One pass; for one thread at a time.
+  class PANDO_API Iterator {
+   public:
+    Iterator(Iterator&&) noexcept;
+    Iterator& operator=(Iterator&&) noexcept;
+    ~Iterator();
+
+    // Nothing at the end, and ever after.
+    std::optional<Element> next();
+
+   private:
+    friend class Dataset;
+    explicit Iterator(std::shared_ptr<const Recipe> recipe);
+
+    std::shared_ptr<const Recipe> recipe_;
+    std::unique_ptr<Pass> pass_;
+    bool ended_ = false;
+  };
+  Iterator iterator() const { return Iterator(recipe_); }
+
+  // for (const Element& element : dataset): a new pass.
+  struct End {};
+  class Cursor {
+   public:
+    explicit Cursor(Iterator iterator) : iterator_(std::move(iterator)), element_(iterator_.next()) {}
+
+    const Element& operator*() const { return *element_; }
+    const Element* operator->() const { return &*element_; }
+    Cursor& operator++() {
+      element_ = iterator_.next();
+      return *this;
+    }
+    bool operator==(End) const { return !element_; }
+
+   private:
+    Iterator iterator_;
+    std::optional<Element> element_;
+  };
+  Cursor begin() const { return Cursor(iterator()); }
+  End end() const { return {}; }
+
+ private:
+  explicit Dataset(std::shared_ptr<const Recipe> recipe) : recipe_(std::move(recipe)) {}
+
+  std::shared_ptr<const Recipe> recipe_;
+};
+
+}  // namespace pando::data

@@ -1,0 +1,25 @@
+// Files of arrays: IDX, the format of MNIST; NPY and NPZ, those of NumPy.
+#pragma once
+#include <pando/array.h>
+
+#include <map>
+#include <string>
+
+// Whatever is wrong with a file is thrown as Error, naming the file, the problem and the remedy; a size that a file
+// only announces is never trusted with memory. A file is written beside its old version and then takes its place, so
+// that a full disk or a crash leaves the old one whole.
+namespace pando::data {
+
+// uint8, int32, float32 and float64; gzipped files are read too, and written if the path ends in .gz.
+PANDO_API Array read_idx(const std::string& path);
+PANDO_API void write_idx(const std::string& path, const Array& array);
+
+// float32, float64, int32, int64, uint8 and bool, of version 1 and 2, little-endian, in C order; gzipped as IDX files.
+PANDO_API Array read_npy(const std::string& path);
+PANDO_API void write_npy(const std::string& path, const Array& array);
+
+// What numpy.savez and numpy.savez_compressed write: arrays as in NPY files, by name. Writes them as savez does.
+PANDO_API std::map<std::string, Array> read_npz(const std::string& path);
+PANDO_API void write_npz(const std::string& path, const std::map<std::string, Array>& arrays);
+
+}  // namespace pando::data

@@ -1,0 +1,40 @@
+// IPUStrategy: models made in its scope run on the IPUs of a device.
+#pragma once
+#include <pando/export.h>
+
+#include <memory>
+#include <string>
+
+namespace pando {
+struct Target;
+}
+
+namespace pando::ipu {
+
+class PANDO_API IPUStrategy {
+ public:
+  // Throws Error if no IPU system is configured or it has no such device.
+  explicit IPUStrategy(const std::string& device = "/device:IPU:0");
+
+  // Lasts until it is destroyed; scopes nest. It belongs to the thread that made it.
+  class PANDO_API Scope {
+   public:
+    explicit Scope(std::shared_ptr<const Target> target);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    std::shared_ptr<const Target> target_;
+  };
+  [[nodiscard]] Scope scope() const { return Scope(target_); }
+
+  // "/device:IPU:0".
+  const std::string& device() const;
+  int num_ipus() const;
+
+ private:
+  std::shared_ptr<const Target> target_;
+};
+
+}  // namespace pando::ipu

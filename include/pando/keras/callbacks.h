@@ -1,0 +1,91 @@
+// Callbacks: what happens beside training.
+#pragma once
+#include <pando/keras/history.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace pando::keras {
+
+class Model;
+
+// Derive from it for a callback of one's own. Batches and epochs are numbered from 0.
+class PANDO_API Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual void on_train_begin(Model& model);
+  virtual void on_train_end(Model& model);
+  virtual void on_epoch_begin(Model& model, std::int64_t epoch);
+  // What is added to the logs appears in the history.
+  virtual void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs);
+  // For every batch, whatever steps_per_execution is, after the execution that it was part of; the logs are the means
+  // of the epoch up to it. Only if sees_batches().
+  virtual void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs);
+  virtual bool sees_batches() const { return false; }
+};
+
+using Callbacks = std::vector<std::shared_ptr<Callback>>;
+
+namespace callbacks {
+
+// In all options: `monitor` names a log; `mode` is "min", "max", or "auto": the name tells (accuracies grow).
+struct ModelCheckpointOptions {
+  std::string monitor = "val_loss";
+  // Only when the monitored value is better than ever before.
+  bool save_best_only = false;
+  std::string mode = "auto";
+  int verbose = 0;
+};
+// Writes the weights at the end of each epoch to an .npz file; "{epoch}" and "{val_loss}" in the path are replaced.
+PANDO_API std::shared_ptr<Callback> ModelCheckpoint(const std::string& filepath,
+                                                    const ModelCheckpointOptions& options = {});
+
+struct EarlyStoppingOptions {
+  std::string monitor = "val_loss";
+  double min_delta = 0.0;
+  int patience = 0;
+  int verbose = 0;
+  std::string mode = "auto";
+  std::optional<double> baseline = {};
+  bool restore_best_weights = false;
+};
+PANDO_API std::shared_ptr<Callback> EarlyStopping(const EarlyStoppingOptions& options = {});
+
+struct ReduceLROnPlateauOptions {
+  std::string monitor = "val_loss";
+  double factor = 0.1;
+  int patience = 10;
+  int verbose = 0;
+  std::string mode = "auto";
+  double min_delta = 1e-4;
+  int cooldown = 0;
+  double min_lr = 0.0;
+};
+PANDO_API std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
+
+// From the epoch and the rate so far to the rate of the epoch.
+PANDO_API std::shared_ptr<Callback> LearningRateScheduler(
+    std::function<double(std::int64_t epoch, double rate)> schedule);
+
+struct CSVLoggerOptions {
+  char separator = ',';
+  bool append = false;
+};
+// One line an epoch.
+PANDO_API std::shared_ptr<Callback> CSVLogger(const std::string& filename, const CSVLoggerOptions& options = {});
+
+// Ends training at the first batch whose loss is no number.
+PANDO_API std::shared_ptr<Callback> TerminateOnNaN();
+
+struct LambdaCallbackOptions {
+  std::function<void(std::int64_t epoch)> on_epoch_begin = {};
+  std::function<void(std::int64_t epoch, const Logs& logs)> on_epoch_end = {};
+  std::function<void(std::int64_t batch, const Logs& logs)> on_train_batch_end = {};
+  std::function<void()> on_train_begin = {};
+  std::function<void()> on_train_end = {};
+};
+PANDO_API std::shared_ptr<Callback> LambdaCallback(const LambdaCallbackOptions& options);
+
+}  // namespace callbacks
+}  // namespace pando::keras

@@ -1,0 +1,48 @@
+// What training and evaluation report: Logs of a moment, History of a run.
+#pragma once
+#include <pando/export.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pando::keras {
+
+// Losses and metrics by name, in the order in which they are shown.
+class PANDO_API Logs {
+ public:
+  // Throws Error with the nearest name.
+  double operator[](const std::string& name) const;
+  bool contains(const std::string& name) const;
+  void set(const std::string& name, double value);
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  bool empty() const { return entries_.empty(); }
+  const std::vector<std::pair<std::string, double>>& entries() const { return entries_; }
+
+ private:
+  std::vector<std::pair<std::string, double>> entries_;
+};
+
+// One value an epoch for each name.
+class PANDO_API History {
+ public:
+  // Throws Error with the nearest name.
+  const std::vector<double>& operator[](const std::string& name) const;
+  bool contains(const std::string& name) const;
+  void add(std::int64_t epoch, const Logs& logs);
+
+  // The numbers of the epochs, from 0.
+  const std::vector<std::int64_t>& epochs() const { return epochs_; }
+  auto begin() const { return curves_.begin(); }
+  auto end() const { return curves_.end(); }
+  const std::vector<std::pair<std::string, std::vector<double>>>& curves() const { return curves_; }
+
+ private:
+  std::vector<std::int64_t> epochs_;
+  std::vector<std::pair<std::string, std::vector<double>>> curves_;
+};
+
+}  // namespace pando::keras

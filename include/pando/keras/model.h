@@ -1,0 +1,154 @@
+// Model and Sequential: compile, fit, evaluate, predict, summary.
+#pragma once
+#include <pando/data/dataset.h>
+#include <pando/keras/callbacks.h>
+#include <pando/keras/layers.h>
+#include <pando/keras/metrics.h>
+#include <pando/keras/optimizers.h>
+
+namespace pando::keras {
+
+// The same metrics for all outputs, or by the name of the output.
+class MetricList {
+ public:
+  MetricList() = default;
+  MetricList(std::initializer_list<Metric> list) : list_(list) {}
+  MetricList(const std::vector<Metric>& list) : list_(list) {}
+  MetricList(const std::map<std::string, std::vector<Metric>>& by_name) : by_name_(by_name) {}
+
+  const std::vector<Metric>& list() const { return list_; }
+  const std::map<std::string, std::vector<Metric>>& by_name() const { return by_name_; }
+
+ private:
+  std::vector<Metric> list_ = {};
+  std::map<std::string, std::vector<Metric>> by_name_ = {};
+};
+
+struct CompileOptions {
+  Optimizer optimizer = "rmsprop";
+  Losses loss = {};
+  MetricList metrics = {};
+  // One for each output; empty: 1.
+  std::vector<double> loss_weights = {};
+  // Batches that the device runs before the host looks again.
+  std::int64_t steps_per_execution = 1;
+};
+
+// Samples to validate with: arrays, or a Dataset of (x, y) or (x, y, sample_weight) batches.
+struct ValidationData {
+  ValidationData() = default;
+  ValidationData(const Arrays& x, const Arrays& y, std::optional<Array> sample_weight = {})
+      : x(x), y(y), sample_weight(std::move(sample_weight)), given(true) {}
+  ValidationData(const data::Dataset& dataset) : dataset(dataset), given(true) {}
+
+  Arrays x = {}, y = {};
+  std::optional<Array> sample_weight = {};
+  std::optional<data::Dataset> dataset = {};
+  bool given = false;
+};
+
+// verbose: 0 is silent, 1 a progress bar (one line an epoch where the output is no terminal), 2 one line an epoch.
+struct FitOptions {
+  // Of arrays; a Dataset has its own.
+  std::int64_t batch_size = 32;
+  std::int64_t epochs = 1;
+  // 0: until the data ends. A Dataset goes on in the next epoch where it was.
+  std::int64_t steps_per_epoch = 0;
+  // Of arrays, in another order each epoch; validation_split is taken from the end before.
+  bool shuffle = true;
+  int verbose = 1;
+  // One number a sample; a sample of weight 0 is left out of everything.
+  std::optional<Array> sample_weight = {};
+  // For each class that is not weighed 1.
+  std::map<std::int64_t, double> class_weight = {};
+  double validation_split = 0.0;
+  ValidationData validation_data = {};
+  // Of the validation; 0: until the data ends.
+  std::int64_t validation_steps = 0;
+  std::int64_t initial_epoch = 0;
+  Callbacks callbacks = {};
+};
+
+struct EvaluateOptions {
+  std::int64_t batch_size = 32;
+  std::int64_t steps = 0;
+  int verbose = 1;
+  std::optional<Array> sample_weight = {};
+};
+
+struct PredictOptions {
+  std::int64_t batch_size = 32;
+  std::int64_t steps = 0;
+  int verbose = 0;
+};
+
+struct ModelOptions {
+  std::string name = {};
+};
+
+// What is fed where everything else is read from the layers. Copies are the same model. A model made in the scope of an
+// IPUStrategy runs on its device, others on the host.
+class PANDO_API Model : public Layer {
+ public:
+  // All layers between the inputs and the outputs. Throws Error if an output depends on another input.
+  Model(const Tensor& input, const Tensor& output, const ModelOptions& options = {});
+  Model(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const ModelOptions& options = {});
+
+  // May be called again at any time: the weights stay, the optimizer starts afresh.
+  void compile(const CompileOptions& options);
+
+  // All throw Error before the first step if data, model and options do not fit.
+  History fit(const Arrays& x, const Arrays& y, const FitOptions& options = {});
+  History fit(const data::Dataset& dataset, const FitOptions& options = {});
+  Logs evaluate(const Arrays& x, const Arrays& y, const EvaluateOptions& options = {});
+  Logs evaluate(const data::Dataset& dataset, const EvaluateOptions& options = {});
+  // The model's only output; predict_outputs() for several.
+  Array predict(const Arrays& x, const PredictOptions& options = {});
+  Array predict(const data::Dataset& dataset, const PredictOptions& options = {});
+  std::vector<Array> predict_outputs(const Arrays& x, const PredictOptions& options = {});
+  std::vector<Array> predict_outputs(const data::Dataset& dataset, const PredictOptions& options = {});
+  // One update, on all samples at once.
+  Logs train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight = {});
+
+  // fit() ends after the execution that is running. May be called by callbacks and other threads.
+  void stop_training();
+
+  std::string summary_text() const;
+  // To standard output.
+  void summary() const;
+
+  std::vector<Layer> layers() const;
+  // Throws Error with the nearest name.
+  Layer get_layer(const std::string& name) const;
+  // Throws Error if the model was not compiled.
+  Optimizer optimizer() const;
+
+  // All weights by name, in an .npz file. Loading throws Error, and changes nothing, unless all are there.
+  void save_weights(const std::string& path) const;
+  void load_weights(const std::string& path);
+
+ protected:
+  struct Training;
+  Model(std::shared_ptr<LayerBody> body, const std::string& name);
+  std::shared_ptr<Training> training_;
+
+ private:
+  friend class Trainer;
+};
+
+// A stack of layers; it is built when it first sees data, or at once if the first layer knows its input's shape.
+class PANDO_API Sequential : public Model {
+ public:
+  Sequential(std::initializer_list<Layer> layers = {}, const ModelOptions& options = {});
+  explicit Sequential(const std::vector<Layer>& layers, const ModelOptions& options = {});
+  // To the end; a compiled model notices.
+  void add(const Layer& layer);
+};
+
+namespace utils {
+
+// Class numbers [n] (or [n, 1]) as rows of zeros with a 1, float32 [n, num_classes]. 0: as many as the largest needs.
+PANDO_API Array to_categorical(const Array& y, std::int64_t num_classes = 0);
+
+}  // namespace utils
+}  // namespace pando::keras

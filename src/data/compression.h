@@ -1,0 +1,58 @@
+// zlib, behind one file: bytes are inflated and gzipped as they pass through.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace pando {
+
+// Whether Pando was built with zlib. Without it the two classes below must not be made.
+bool can_compress();
+
+// What the compressed bytes are wrapped in: nothing, as in ZIP files, or members of a .gz file.
+enum class Wrapping { none, gzip };
+
+class Inflater {
+ public:
+  // Fills a span with compressed bytes and returns how many there were: fewer only at their end.
+  using Refill = std::function<std::size_t(std::span<std::byte>)>;
+  enum class State { good, damaged, too_short };
+
+  Inflater(Wrapping wrapping, Refill refill);
+  ~Inflater();
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // Fills `out`, and returns how many bytes there were: fewer only at the end, or where the state is no longer good.
+  std::size_t read(std::span<std::byte> out);
+  State state() const { return state_; }
+
+ private:
+  struct Stream;
+
+  std::unique_ptr<Stream> stream_;
+  State state_ = State::good;
+};
+
+// Makes a .gz file, the same bytes for the same input.
+class Gzipper {
+ public:
+  using Write = std::function<void(std::span<const std::byte>)>;
+
+  explicit Gzipper(Write write);
+  ~Gzipper();
+  Gzipper(const Gzipper&) = delete;
+  Gzipper& operator=(const Gzipper&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  // Writes what is left; to be called once, at the end.
+  void finish();
+
+ private:
+  struct Stream;
+
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace pando

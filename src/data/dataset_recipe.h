@@ -1,0 +1,82 @@
+// What a Dataset is made of: recipes, which are immutable, and the passes over them.
+#pragma once
+#include <pando/data/dataset.h>
+
+namespace pando::data {
+
+// An element, or a row of some columns that has not been looked at yet: shuffling moves rows around without making
+// arrays of them, and batches copy them straight from the columns.
+class Item {
+ public:
+  explicit Item(Element element) : columns_(std::make_shared<const Element>(std::move(element))) {}
+  Item(std::shared_ptr<const Element> columns, std::int64_t row) : columns_(std::move(columns)), row_(row) {}
+
+  // Arrays that share the elements of the columns.
+  Element element() const;
+
+  std::size_t columns() const { return columns_->size(); }
+  DType dtype(std::size_t column) const { return (*columns_)[column].dtype(); }
+  Shape shape(std::size_t column) const;
+  std::size_t bytes(std::size_t column) const;
+  const std::byte* raw(std::size_t column) const {
+    const Array& array = (*columns_)[column];
+    return row_ < 0 ? array.raw() : array.raw() + static_cast<std::size_t>(row_) * bytes(column);
+  }
+  // Whether both are rows of the same columns, and so of the same types and shapes.
+  bool is_like(const Item& other) const { return row_ >= 0 && other.row_ >= 0 && columns_ == other.columns_; }
+
+ private:
+  std::shared_ptr<const Element> columns_;
+  std::int64_t row_ = -1;
+};
+
+// One run through a recipe, which outlives it. Nothing is asked of the inputs before the first next().
+class Pass {
+ public:
+  virtual ~Pass() = default;
+  // Nothing at the end; not called again then, unless after restart().
+  virtual std::optional<Item> next() = 0;
+  // Starts anew, wherever it was: the next repetition of the same pass.
+  virtual void restart() = 0;
+};
+
+// A pass that asks one other for items.
+class PassOverInput : public Pass {
+ public:
+  explicit PassOverInput(std::unique_ptr<Pass> input) : input_(std::move(input)) {}
+  void restart() override { input_->restart(); }
+
+ protected:
+  std::unique_ptr<Pass> input_;
+};
+
+// Passes are begun in the thread that makes the iterator, all inputs' at once, so that their numbers, and with them
+// the orders of shuffles, do not depend on threads.
+class Recipe {
+ public:
+  virtual ~Recipe() = default;
+  virtual std::unique_ptr<Pass> begin() const = 0;
+  virtual std::int64_t cardinality() const = 0;
+};
+
+using RecipePointer = std::shared_ptr<const Recipe>;
+
+// The first size that all columns share; throws Error if there are none, or a scalar, or other sizes.
+std::int64_t rows_of(std::string_view what, const Element& columns);
+
+RecipePointer slices_recipe(const Element& columns);
+RecipePointer generator_recipe(std::function<Dataset::Generator()> make);
+RecipePointer zip_recipe(std::vector<RecipePointer> inputs);
+RecipePointer concatenate_recipe(RecipePointer first, RecipePointer second);
+RecipePointer shuffle_recipe(RecipePointer input, std::int64_t buffer, std::uint64_t seed, bool reshuffle);
+RecipePointer repeat_recipe(RecipePointer input, std::int64_t count);
+RecipePointer take_recipe(RecipePointer input, std::int64_t count);
+RecipePointer skip_recipe(RecipePointer input, std::int64_t count);
+RecipePointer batch_recipe(RecipePointer input, std::int64_t size, bool drop_remainder);
+RecipePointer unbatch_recipe(RecipePointer input);
+RecipePointer map_recipe(RecipePointer input, std::function<Element(const Element&)> function);
+RecipePointer filter_recipe(RecipePointer input, std::function<bool(const Element&)> predicate);
+RecipePointer cache_recipe(RecipePointer input);
+RecipePointer prefetch_recipe(RecipePointer input, std::int64_t count);
+
+}  // namespace pando::data

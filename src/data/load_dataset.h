@@ -1,0 +1,13 @@
+// Data sets from their files.
+#pragma once
+#include <pando/datasets.h>
+
+#include "data/dataset_list.h"
+
+namespace pando {
+
+// Finds the files, downloads them if they are nowhere, and checks each against its SHA-256. Throws Error, naming the
+// file, the places where it was looked for and the remedy.
+datasets::Splits load_dataset(const DatasetDescription& dataset, const datasets::LoadOptions& options);
+
+}  // namespace pando

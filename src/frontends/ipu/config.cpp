@@ -1,0 +1,146 @@
+#include <pando/ipu/config.h>
+#include <pando/ipu/strategy.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "base/text.h"
+#include "training/target.h"
+
+namespace pando {
+
+std::vector<DeviceInfo> devices() {
+  const auto describe = [](const Target& target) {
+    const Device& first = target.ipus.front();
+    return DeviceInfo{target.name, target.is_host ? 0 : static_cast<int>(target.ipus.size()), first.tiles(), "cpu",
+                      first.instruction_set()};
+  };
+  std::vector<DeviceInfo> list = {describe(*host_target())};
+  for (const auto& target : ipu_targets()) list.push_back(describe(*target));
+  return list;
+}
+
+namespace ipu {
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (char c : text) {
+    if (c == ',') words.emplace_back();
+    else if (c != ' ' && c != '[' && c != ']' && c != '(' && c != ')') words.back() += c;
+  }
+  return words;
+}
+
+int parse_number(const std::string& option, const std::string& wanted, const std::string& value,
+                 const std::string& word) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || word.empty())
+    throw Error(fmt::format("IPUConfig: {} takes {}, not '{}'", option, wanted, value));
+  return number;
+}
+
+void set_counts(Counts& counts, const std::string& option, const std::string& value) {
+  Counts list;
+  for (const std::string& word : words_of(value))
+    list.push_back(parse_number(option, "a whole number or a list such as [1, 2]", value, word));
+  counts = list;
+}
+
+using Setter = std::function<void(IPUConfig&, const std::string& option, const std::string& value)>;
+const std::map<std::string, Setter>& setters() {
+  static const std::map<std::string, Setter> table = {
+      {"auto_select_ipus", [](IPUConfig& c, const auto& o, const auto& v) { set_counts(c.auto_select_ipus, o, v); }},
+      {"select_ipus", [](IPUConfig& c, const auto& o, const auto& v) { set_counts(c.select_ipus, o, v); }},
+      {"tiles_per_ipu",
+       [](IPUConfig& c, const auto& o, const auto& v) { c.tiles_per_ipu = parse_number(o, "a whole number", v, v); }},
+      {"backend", [](IPUConfig& c, const auto&, const auto& v) { c.backend = v; }},
+      {"instruction_set", [](IPUConfig& c, const auto&, const auto& v) { c.instruction_set = v; }}};
+  return table;
+}
+
+// The number of IPUs of each device.
+std::vector<int> device_sizes(const IPUConfig& config) {
+  if (!config.select_ipus.empty()) {
+    if (!config.auto_select_ipus.empty())
+      throw Error("IPUConfig: auto_select_ipus and select_ipus are both set; use one of them");
+    for (std::size_t i = 0; i < config.select_ipus.size(); ++i) {
+      const int number = config.select_ipus[i];
+      if (number < 0) throw Error(fmt::format("IPUConfig: select_ipus has {} but IPUs are numbered from 0", number));
+      if (std::count(config.select_ipus.begin(), config.select_ipus.end(), number) > 1)
+        throw Error(fmt::format("IPUConfig: select_ipus has {} twice; a device needs an IPU of its own", number));
+    }
+    return std::vector<int>(config.select_ipus.size(), 1);
+  }
+  if (config.auto_select_ipus.empty())
+    throw Error("IPUConfig: no IPU is selected; set auto_select_ipus to the number you want");
+  for (int count : config.auto_select_ipus)
+    if (count < 1)
+      throw Error(fmt::format("IPUConfig: auto_select_ipus is {} but a device needs at least 1 IPU", count));
+  return config.auto_select_ipus;
+}
+
+}  // namespace
+
+void IPUConfig::set(const std::string& option, const std::string& value) {
+  const auto found = setters().find(option);
+  if (found == setters().end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, setter] : setters()) known.push_back(name);
+    throw Error(fmt::format("IPUConfig: {}", unknown_name("option", option, known)));
+  }
+  found->second(*this, option, value);
+}
+
+void IPUConfig::configure_ipu_system() const {
+  const std::vector<int> sizes = device_sizes(*this);
+  if (backend != "cpu") throw Error(fmt::format("IPUConfig: {}", unknown_name("backend", backend, {"cpu"})));
+  if (tiles_per_ipu < 0)
+    throw Error(fmt::format("IPUConfig: tiles_per_ipu is {} but must not be negative", tiles_per_ipu));
+  const int ipus = std::accumulate(sizes.begin(), sizes.end(), 0);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const DeviceOptions options{.tiles = tiles_per_ipu > 0 ? tiles_per_ipu : std::max(1, cores / ipus),
+                              .instruction_set = instruction_set};
+  std::vector<std::shared_ptr<const Target>> targets;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Target target{fmt::format("/device:IPU:{}", i), false, {}};
+    for (int j = 0; j < sizes[i]; ++j) target.ipus.emplace_back(options);
+    targets.push_back(std::make_shared<const Target>(std::move(target)));
+  }
+  if (!ipu_targets().empty())
+    std::fputs("Warning: the IPU system was configured before and is reset now; models keep their old devices.\n",
+               stderr);
+  set_ipu_targets(std::move(targets));
+}
+
+void reset_ipu_configuration() { set_ipu_targets({}); }
+
+IPUStrategy::IPUStrategy(const std::string& device) {
+  const auto targets = ipu_targets();
+  if (targets.empty())
+    throw Error("IPUStrategy: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+  std::vector<std::string> known;
+  for (const auto& target : targets) {
+    known.push_back(target->name);
+    if (target->name == device) target_ = target;
+  }
+  if (!target_) throw Error(fmt::format("IPUStrategy: {}", unknown_name("device", device, known)));
+}
+
+IPUStrategy::Scope::Scope(std::shared_ptr<const Target> target) : target_(std::move(target)) { enter_target(target_); }
+IPUStrategy::Scope::~Scope() { leave_target(target_); }
+
+const std::string& IPUStrategy::device() const { return target_->name; }
+int IPUStrategy::num_ipus() const { return static_cast<int>(target_->ipus.size()); }
+
+}  // namespace ipu
+}  // namespace pando

@@ -1,0 +1,275 @@
+#include <pando/keras/callbacks.h>
+
+#include <pando/keras/model.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+
+#include "frontends/keras/names.h"
+
+namespace pando::keras {
+
+void Callback::on_train_begin(Model&) {}
+void Callback::on_train_end(Model&) {}
+void Callback::on_epoch_begin(Model&, std::int64_t) {}
+void Callback::on_epoch_end(Model&, std::int64_t, Logs&) {}
+void Callback::on_train_batch_end(Model&, std::int64_t, const Logs&) {}
+
+namespace callbacks {
+
+namespace {
+
+// Follows a log and knows what better means.
+class Monitor {
+ public:
+  Monitor(const std::string& who, const std::string& name, const std::string& mode, double min_delta)
+      : who_(who), name_(name), min_delta_(std::abs(min_delta)) {
+    check_choice(who, "mode", mode, {"auto", "min", "max"});
+    grows_ = mode == "max" || (mode == "auto" && name.find("acc") != std::string::npos);
+  }
+  const std::string& name() const { return name_; }
+  double read(const Logs& logs) const {
+    if (logs.contains(name_)) return logs[name_];
+    std::vector<std::string> known;
+    for (const auto& [log, value] : logs) known.push_back(log);
+    const bool validation = name_.rfind("val_", 0) == 0;
+    throw Error(fmt::format("{}: {}{}", who_, unknown_name("log", name_, known),
+                            validation ? "; give fit() validation_data or validation_split" : ""));
+  }
+  double worst() const {
+    return grows_ ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  }
+  bool is_better(double value, double than) const {
+    return grows_ ? value - min_delta_ > than : value + min_delta_ < than;
+  }
+
+ private:
+  std::string who_, name_;
+  double min_delta_;
+  bool grows_ = false;
+};
+
+void say(int verbose, const std::string& text) {
+  if (verbose > 0) fmt::print("{}\n", text);
+}
+
+class Checkpoint : public Callback {
+ public:
+  Checkpoint(const std::string& path, const ModelCheckpointOptions& options)
+      : path_(path), options_(options), monitor_("ModelCheckpoint", options.monitor, options.mode, 0) {}
+  void on_train_begin(Model&) override { best_ = monitor_.worst(); }
+  void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
+    if (options_.save_best_only) {
+      const double value = monitor_.read(logs);
+      if (!monitor_.is_better(value, best_)) {
+        say(options_.verbose,
+            fmt::format("Epoch {}: {} did not improve from {:.5f}", epoch + 1, monitor_.name(), best_));
+        return;
+      }
+      best_ = value;
+    }
+    const std::string path = path_for(epoch, logs);
+    model.save_weights(path);
+    say(options_.verbose, fmt::format("Epoch {}: saving the weights to {}", epoch + 1, path));
+  }
+
+ private:
+  // "{epoch}" is written 02, "{val_loss}" 0.1234.
+  std::string path_for(std::int64_t epoch, const Logs& logs) const {
+    std::string path = path_;
+    const auto replace = [&](const std::string& name, const std::string& text) {
+      for (std::size_t at; (at = path.find("{" + name + "}")) != std::string::npos;)
+        path.replace(at, name.size() + 2, text);
+    };
+    replace("epoch", fmt::format("{:02}", epoch + 1));
+    for (const auto& [name, value] : logs) replace(name, fmt::format("{:.4f}", value));
+    return path;
+  }
+
+  std::string path_;
+  ModelCheckpointOptions options_;
+  Monitor monitor_;
+  double best_ = 0;
+};
+
+class Stopping : public Callback {
+ public:
+  explicit Stopping(const EarlyStoppingOptions& options)
+      : options_(options), monitor_("EarlyStopping", options.monitor, options.mode, options.min_delta) {}
+  void on_train_begin(Model&) override {
+    waited_ = 0;
+    best_ = options_.baseline.value_or(monitor_.worst());
+    best_weights_.clear();
+  }
+  void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
+    const double value = monitor_.read(logs);
+    if (monitor_.is_better(value, best_)) {
+      best_ = value;
+      waited_ = 0;
+      if (options_.restore_best_weights) best_weights_ = model.get_weights();
+      return;
+    }
+    if (++waited_ < options_.patience) return;
+    model.stop_training();
+    say(options_.verbose, fmt::format("Epoch {}: early stopping", epoch + 1));
+    if (!best_weights_.empty()) model.set_weights(best_weights_);
+  }
+
+ private:
+  EarlyStoppingOptions options_;
+  Monitor monitor_;
+  double best_ = 0;
+  int waited_ = 0;
+  std::vector<Array> best_weights_;
+};
+
+class Plateau : public Callback {
+ public:
+  explicit Plateau(const ReduceLROnPlateauOptions& options)
+      : options_(options), monitor_("ReduceLROnPlateau", options.monitor, options.mode, options.min_delta) {
+    if (!(options.factor > 0 && options.factor < 1))
+      throw Error(fmt::format("ReduceLROnPlateau: factor is {} but must be between 0 and 1", options.factor));
+  }
+  void on_train_begin(Model&) override {
+    best_ = monitor_.worst();
+    waited_ = cooling_ = 0;
+  }
+  void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
+    const double value = monitor_.read(logs), rate = model.optimizer().learning_rate();
+    logs.set("lr", rate);
+    if (cooling_ > 0) {
+      --cooling_;
+      waited_ = 0;
+    }
+    if (monitor_.is_better(value, best_)) {
+      best_ = value;
+      waited_ = 0;
+    } else if (cooling_ == 0 && ++waited_ >= options_.patience && rate > options_.min_lr) {
+      const double reduced = std::max(rate * options_.factor, options_.min_lr);
+      model.optimizer().set_learning_rate(reduced);
+      say(options_.verbose, fmt::format("Epoch {}: reducing the learning rate to {:g}", epoch + 1, reduced));
+      cooling_ = options_.cooldown;
+      waited_ = 0;
+    }
+  }
+
+ private:
+  ReduceLROnPlateauOptions options_;
+  Monitor monitor_;
+  double best_ = 0;
+  int waited_ = 0, cooling_ = 0;
+};
+
+class RateScheduler : public Callback {
+ public:
+  explicit RateScheduler(std::function<double(std::int64_t, double)> schedule) : schedule_(std::move(schedule)) {}
+  void on_epoch_begin(Model& model, std::int64_t epoch) override {
+    model.optimizer().set_learning_rate(schedule_(epoch, model.optimizer().learning_rate()));
+  }
+  void on_epoch_end(Model& model, std::int64_t, Logs& logs) override {
+    logs.set("lr", model.optimizer().learning_rate());
+  }
+
+ private:
+  std::function<double(std::int64_t, double)> schedule_;
+};
+
+class CsvFile : public Callback {
+ public:
+  CsvFile(const std::string& path, const CSVLoggerOptions& options) : path_(path), options_(options) {}
+  void on_train_begin(Model&) override {
+    // A line of names is there already if there is anything to append to.
+    const bool continued = options_.append && std::ifstream(path_).peek() != std::ifstream::traits_type::eof();
+    file_ = std::ofstream(path_, continued ? std::ios::app : std::ios::trunc);
+    if (!file_)
+      throw Error(fmt::format("CSVLogger: cannot write {}; see that the folder exists and is writable", path_));
+    names_written_ = continued;
+  }
+  void on_epoch_end(Model&, std::int64_t epoch, Logs& logs) override {
+    std::string names = "epoch", values = fmt::format("{}", epoch);
+    for (const auto& [name, value] : logs) {
+      names += options_.separator + name;
+      values += fmt::format("{}{}", options_.separator, value);
+    }
+    if (!names_written_) file_ << names << '\n';
+    names_written_ = true;
+    // A run that is killed keeps what it wrote.
+    file_ << values << std::endl;
+    if (!file_) throw Error(fmt::format("CSVLogger: cannot write {}; see that the disk is not full", path_));
+  }
+  void on_train_end(Model&) override { file_.close(); }
+
+ private:
+  std::string path_;
+  CSVLoggerOptions options_;
+  std::ofstream file_;
+  bool names_written_ = false;
+};
+
+class NanGuard : public Callback {
+ public:
+  void on_train_begin(Model&) override { ended_ = false; }
+  void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs) override {
+    if (ended_ || std::isfinite(logs["loss"])) return;
+    ended_ = true;
+    fmt::print(stderr, "\nBatch {}: the loss is {}, training ends; try a smaller learning rate\n", batch, logs["loss"]);
+    model.stop_training();
+  }
+  bool sees_batches() const override { return true; }
+
+ private:
+  bool ended_ = false;
+};
+
+class Lambdas : public Callback {
+ public:
+  explicit Lambdas(const LambdaCallbackOptions& options) : options_(options) {}
+  void on_train_begin(Model&) override {
+    if (options_.on_train_begin) options_.on_train_begin();
+  }
+  void on_train_end(Model&) override {
+    if (options_.on_train_end) options_.on_train_end();
+  }
+  void on_epoch_begin(Model&, std::int64_t epoch) override {
+    if (options_.on_epoch_begin) options_.on_epoch_begin(epoch);
+  }
+  void on_epoch_end(Model&, std::int64_t epoch, Logs& logs) override {
+    if (options_.on_epoch_end) options_.on_epoch_end(epoch, logs);
+  }
+  void on_train_batch_end(Model&, std::int64_t batch, const Logs& logs) override {
+    options_.on_train_batch_end(batch, logs);
+  }
+  bool sees_batches() const override { return options_.on_train_batch_end != nullptr; }
+
+ private:
+  LambdaCallbackOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> ModelCheckpoint(const std::string& filepath, const ModelCheckpointOptions& options) {
+  return std::make_shared<Checkpoint>(filepath, options);
+}
+std::shared_ptr<Callback> EarlyStopping(const EarlyStoppingOptions& options) {
+  return std::make_shared<Stopping>(options);
+}
+std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& options) {
+  return std::make_shared<Plateau>(options);
+}
+std::shared_ptr<Callback> LearningRateScheduler(std::function<double(std::int64_t epoch, double rate)> schedule) {
+  return std::make_shared<RateScheduler>(std::move(schedule));
+}
+std::shared_ptr<Callback> CSVLogger(const std::string& filename, const CSVLoggerOptions& options) {
+  return std::make_shared<CsvFile>(filename, options);
+}
+std::shared_ptr<Callback> TerminateOnNaN() { return std::make_shared<NanGuard>(); }
+std::shared_ptr<Callback> LambdaCallback(const LambdaCallbackOptions& options) {
+  return std::make_shared<Lambdas>(options);
+}
+
+}  // namespace callbacks
+}  // namespace pando::keras

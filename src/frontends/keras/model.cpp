@@ -1,0 +1,319 @@
+#include <pando/keras/model.h>
+
+#include <pando/array_functions.h>
+#include <pando/data/files.h>
+#include <pando/random.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "frontends/keras/names.h"
+#include "frontends/keras/trainer.h"
+
+namespace pando::keras {
+
+namespace {
+
+ModelBody& body_of(const Model& model) { return static_cast<ModelBody&>(model.body()); }
+
+std::string name_or(const std::string& name, const std::string& base) {
+  return name.empty() ? unique_name(base) : name;
+}
+
+// The stack called on an input, layer after layer.
+Network stack_network(const std::string& model, const std::vector<Layer>& stack, const Shape& input) {
+  if (stack.empty()) throw Error(fmt::format("the model '{}' has no layers; add() some", model));
+  const bool begins_with_input = stack.front().kind() == "InputLayer";
+  const Layer& first = stack[begins_with_input && stack.size() > 1 ? 1 : 0];
+  const DType dtype =
+      begins_with_input ? *stack.front().body().input_dtype() : first.body().input_dtype().value_or(DType::float32);
+  const Tensor start = TensorRecorder::input(fmt::format("{}_input", model), "InputLayer", {dtype, input});
+  Tensor x = start;
+  for (std::size_t i = begins_with_input ? 1 : 0; i < stack.size(); ++i) x = stack[i](x);
+  return make_network({start}, {x});
+}
+
+std::optional<Shape> first_input_shape(const std::vector<Layer>& stack) {
+  if (stack.empty() || !stack.front().body().input_shape) return std::nullopt;
+  Shape shape = {-1};
+  for (std::int64_t size : *stack.front().body().input_shape) shape.append(size);
+  return shape;
+}
+
+void check_numbers(const FitOptions& options) {
+  const auto not_negative = [](const char* name, std::int64_t value) {
+    if (value < 0) throw Error(fmt::format("fit: {} is {} but must not be negative", name, value));
+  };
+  not_negative("epochs", options.epochs);
+  not_negative("steps_per_epoch", options.steps_per_epoch);
+  not_negative("validation_steps", options.validation_steps);
+  not_negative("initial_epoch", options.initial_epoch);
+  if (!(options.validation_split >= 0 && options.validation_split < 1))
+    throw Error(fmt::format("fit: validation_split is {} but must be in [0, 1)", options.validation_split));
+  if (options.verbose < 0 || options.verbose > 2)
+    throw Error(fmt::format("fit: verbose is {} but must be 0, 1 or 2", options.verbose));
+}
+
+Arrays sliced(const Arrays& arrays, std::int64_t first, std::int64_t last) {
+  Arrays parts;
+  for (const Array& array : arrays) parts.push_back(array.slice(first, last));
+  return parts;
+}
+
+// The first part of the samples for training, the rest for validation.
+struct Split {
+  Arrays x, y;
+  std::optional<Array> sample_weight;
+  ValidationData validation;
+};
+Split split_samples(const Arrays& x, const Arrays& y, const FitOptions& options) {
+  Split split{x, y, options.sample_weight, options.validation_data};
+  if (options.validation_split == 0 || options.validation_data.given || x.empty() || x[0].shape().rank() == 0)
+    return split;
+  const std::int64_t count = x[0].shape()[0];
+  const auto first = static_cast<std::int64_t>(std::floor(static_cast<double>(count) * (1 - options.validation_split)));
+  if (first == 0 || first == count)
+    throw Error(fmt::format("fit: validation_split {} of {} samples leaves none for {}", options.validation_split,
+                            count, first == 0 ? "training" : "validation"));
+  for (const Array& array : y)
+    if (array.shape().rank() == 0 || array.shape()[0] != count) return split;
+  std::optional<Array> held_out;
+  if (options.sample_weight && options.sample_weight->elements() == count) {
+    split.sample_weight = options.sample_weight->slice(0, first);
+    held_out = options.sample_weight->slice(first, count);
+  }
+  split.validation = ValidationData(sliced(x, first, count), sliced(y, first, count), held_out);
+  split.x = sliced(x, 0, first);
+  split.y = sliced(y, 0, first);
+  return split;
+}
+
+// Checked against the model before training begins; nothing if there is no validation.
+std::optional<Samples> validation_samples(Model& model, const ValidationData& data, const FitOptions& options) {
+  if (!data.given) return std::nullopt;
+  Trainer trainer(model, "fit: validation_data");
+  if (data.dataset) {
+    const Samples samples = samples_of(trainer.use(true), *data.dataset, options.validation_steps);
+    trainer.check(samples, true);
+    return samples;
+  }
+  const Samples samples = samples_of(trainer.use(true), data.x, data.y, data.sample_weight, options.batch_size, false);
+  trainer.check(samples, true);
+  trainer.check_labels_of(data.y);
+  return samples;
+}
+
+Samples limited(Samples samples, std::int64_t steps) {
+  if (steps > 0) samples.steps = samples.steps < 0 ? steps : std::min(samples.steps, steps);
+  return samples;
+}
+
+Array only(const Model& model, std::vector<Array> outputs) {
+  if (outputs.size() != 1)
+    throw Error(
+        fmt::format("predict: the model '{}' has {} outputs; use predict_outputs()", model.name(), outputs.size()));
+  return std::move(outputs.front());
+}
+
+}  // namespace
+
+void ModelBody::build(LayerBuild&, const std::vector<Shape>& inputs) {
+  if (!network_) network_ = stack_network("sequential", stack_, inputs[0]);
+}
+
+void ModelBody::add(const Layer& layer) {
+  if (network_) network_ = make_network(network_->inputs, {layer(network_->outputs[0])});
+  stack_.push_back(layer);
+}
+
+std::vector<Value> ModelBody::call(LayerCall& call, const std::vector<Value>& inputs) const {
+  return trace_network(*network_, call.trace(), inputs);
+}
+
+int ModelBody::input_count() const { return network_ ? static_cast<int>(network_->inputs.size()) : 1; }
+std::vector<Layer> ModelBody::layers() const { return is_sequential_ ? stack_ : network_->layers; }
+
+Model::Model(std::shared_ptr<LayerBody> body, const std::string& name)
+    : Layer(std::move(body), name), training_(std::make_shared<Training>()) {
+  training_->key = next_random_key();
+}
+
+Model::Model(const Tensor& input, const Tensor& output, const ModelOptions& options)
+    : Model(std::vector{input}, std::vector{output}, options) {}
+
+Model::Model(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const ModelOptions& options)
+    : Model(std::make_shared<ModelBody>(make_network(inputs, outputs)), name_or(options.name, "model")) {
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  build(shapes);
+}
+
+void Model::compile(const CompileOptions& options) {
+  if (options.steps_per_execution < 1)
+    throw Error(fmt::format("compile: steps_per_execution is {} but must be at least 1", options.steps_per_execution));
+  std::vector<OutputGoals> goals;
+  if (built()) goals = make_goals(*body_of(*this).network(), options);
+  training_->options = options;
+  training_->goals = std::move(goals);
+  training_->variables = Variables();
+  training_->steps.clear();
+}
+
+History Model::fit(const Arrays& x, const Arrays& y, const FitOptions& options) {
+  check_numbers(options);
+  const Split split = split_samples(x, y, options);
+  Trainer trainer(*this, "fit");
+  Samples samples =
+      samples_of(trainer.use(true), split.x, split.y, split.sample_weight, options.batch_size, options.shuffle);
+  trainer.check(samples, true);
+  trainer.check_labels_of(split.y);
+  samples = limited(std::move(samples), options.steps_per_epoch);
+  const std::optional<Samples> validation = validation_samples(*this, split.validation, options);
+  return trainer.fit(samples, validation ? &*validation : nullptr, options);
+}
+
+History Model::fit(const data::Dataset& dataset, const FitOptions& options) {
+  check_numbers(options);
+  if (options.sample_weight)
+    throw Error("fit: sample_weight is for arrays; put weights into the data set as a third column");
+  if (options.validation_split != 0) throw Error("fit: validation_split is for arrays; use validation_data");
+  Trainer trainer(*this, "fit");
+  const Samples samples = samples_of(trainer.use(true), dataset, options.steps_per_epoch);
+  trainer.check(samples, true);
+  const std::optional<Samples> validation = validation_samples(*this, options.validation_data, options);
+  return trainer.fit(samples, validation ? &*validation : nullptr, options);
+}
+
+Logs Model::evaluate(const Arrays& x, const Arrays& y, const EvaluateOptions& options) {
+  Trainer trainer(*this, "evaluate");
+  const Samples samples = samples_of(trainer.use(true), x, y, options.sample_weight, options.batch_size, false);
+  trainer.check(samples, true);
+  trainer.check_labels_of(y);
+  return trainer.evaluate(limited(samples, options.steps), options.verbose);
+}
+
+Logs Model::evaluate(const data::Dataset& dataset, const EvaluateOptions& options) {
+  Trainer trainer(*this, "evaluate");
+  const Samples samples = samples_of(trainer.use(true), dataset, options.steps);
+  trainer.check(samples, true);
+  return trainer.evaluate(samples, options.verbose);
+}
+
+std::vector<Array> Model::predict_outputs(const Arrays& x, const PredictOptions& options) {
+  Trainer trainer(*this, "predict");
+  const Samples samples = samples_of(trainer.use(false), x, {}, {}, options.batch_size, false);
+  trainer.check(samples, false);
+  return trainer.predict(limited(samples, options.steps), options.verbose);
+}
+
+std::vector<Array> Model::predict_outputs(const data::Dataset& dataset, const PredictOptions& options) {
+  Trainer trainer(*this, "predict");
+  const Samples samples = samples_of(trainer.use(false), dataset, options.steps);
+  trainer.check(samples, false);
+  return trainer.predict(samples, options.verbose);
+}
+
+Array Model::predict(const Arrays& x, const PredictOptions& options) {
+  return only(*this, predict_outputs(x, options));
+}
+Array Model::predict(const data::Dataset& dataset, const PredictOptions& options) {
+  return only(*this, predict_outputs(dataset, options));
+}
+
+Logs Model::train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight) {
+  Trainer trainer(*this, "train_on_batch");
+  const std::int64_t count = x.empty() || x[0].shape().rank() == 0 ? 1 : std::max<std::int64_t>(1, x[0].shape()[0]);
+  const Samples samples = samples_of(trainer.use(true), x, y, sample_weight, count, false);
+  trainer.check(samples, true);
+  trainer.check_labels_of(y);
+  return trainer.train_on_batch(samples);
+}
+
+void Model::stop_training() { training_->stop = true; }
+
+std::string Model::summary_text() const {
+  const Network* network = body_of(*this).network();
+  if (network == nullptr)
+    throw Error(fmt::format(
+        "summary: the model '{}' is not built; give its first layer an input_shape, or fit it before", name()));
+  return summary_of(name(), *network, body_of(*this).is_sequential());
+}
+
+void Model::summary() const {
+  std::fputs(summary_text().c_str(), stdout);
+  std::fflush(stdout);
+}
+
+std::vector<Layer> Model::layers() const { return body().layers(); }
+
+Layer Model::get_layer(const std::string& name) const {
+  std::vector<std::string> known;
+  for (const Layer& layer : layers()) {
+    if (layer.name() == name) return layer;
+    known.push_back(layer.name());
+  }
+  throw Error(unknown_name("layer", name, known));
+}
+
+Optimizer Model::optimizer() const {
+  if (!training_->options) throw Error(fmt::format("the model '{}' is not compiled and has no optimizer", name()));
+  return training_->options->optimizer;
+}
+
+void Model::save_weights(const std::string& path) const {
+  std::map<std::string, Array> arrays;
+  for (const Parameter& weight : weights()) arrays.emplace(weight.name(), weight.value());
+  data::write_npz(path, arrays);
+}
+
+void Model::load_weights(const std::string& path) {
+  const std::map<std::string, Array> arrays = data::read_npz(path);
+  std::vector<Parameter> parameters = weights();
+  for (const Parameter& weight : parameters) {
+    const auto found = arrays.find(weight.name());
+    if (found == arrays.end())
+      throw Error(fmt::format("load_weights: {} has no '{}', which the model '{}' needs", path, weight.name(), name()));
+    if (found->second.shape() != weight.shape())
+      throw Error(fmt::format("load_weights: '{}' has shape {} in {} but {} in the model '{}'", weight.name(),
+                              to_string(found->second.shape()), path, to_string(weight.shape()), name()));
+  }
+  for (Parameter& weight : parameters) weight.set_value(arrays.at(weight.name()));
+}
+
+Sequential::Sequential(std::initializer_list<Layer> layers, const ModelOptions& options)
+    : Sequential(std::vector<Layer>(layers), options) {}
+
+Sequential::Sequential(const std::vector<Layer>& layers, const ModelOptions& options)
+    : Model(std::make_shared<ModelBody>(layers), name_or(options.name, "sequential")) {
+  if (const std::optional<Shape> shape = first_input_shape(layers)) build({*shape});
+}
+
+void Sequential::add(const Layer& layer) {
+  body_of(*this).add(layer);
+  training_->goals.clear();
+  training_->steps.clear();
+  if (const std::optional<Shape> shape = first_input_shape(layers()); shape && !built()) build({*shape});
+}
+
+namespace utils {
+
+Array to_categorical(const Array& y, std::int64_t num_classes) {
+  const Array labels = y.astype(DType::int64).reshape({-1});
+  const std::int64_t* label = labels.data<std::int64_t>();
+  std::int64_t largest = -1;
+  for (std::int64_t i = 0; i < labels.elements(); ++i) largest = std::max(largest, label[i]);
+  if (num_classes == 0) num_classes = largest + 1;
+  Array rows(DType::float32, {labels.elements(), num_classes});
+  for (std::int64_t i = 0; i < labels.elements(); ++i) {
+    if (label[i] < 0 || label[i] >= num_classes)
+      throw Error(fmt::format("to_categorical: label {} is {} but there are {} classes, so labels must be 0 to {}", i,
+                              label[i], num_classes, num_classes - 1));
+    rows.mutable_data<float>()[i * num_classes + label[i]] = 1.0f;
+  }
+  return rows;
+}
+
+}  // namespace utils
+}  // namespace pando::keras

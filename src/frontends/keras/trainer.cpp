@@ -1,0 +1,243 @@
+#include "frontends/keras/trainer.h"
+
+#include <pando/array_functions.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "frontends/keras/optimizer_state.h"
+
+namespace pando::keras {
+
+namespace {
+
+const Network* network_of(const Model& model) { return static_cast<ModelBody&>(model.body()).network(); }
+
+ProgressBar make_bar(std::int64_t steps, int verbose) {
+  const ProgressStyle style = verbose == 0   ? ProgressStyle::silent
+                              : verbose == 1 ? ProgressStyle::bar
+                                             : ProgressStyle::lines;
+  return ProgressBar(std::max<std::int64_t>(0, steps), {.style = style});
+}
+
+}  // namespace
+
+void RunningMeans::add(const Program& program, const std::function<void()>& each) {
+  const Array counts = program.output(count_output);
+  std::vector<Array> outputs;
+  for (const std::string& name : names_) outputs.push_back(program.output(name));
+  for (std::int64_t step = 0; step < counts.elements(); ++step) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += static_cast<double>(outputs[i].data<float>()[step]);
+    count_ += static_cast<double>(counts.data<float>()[step]);
+    if (each) each();
+  }
+}
+
+Logs RunningMeans::logs(const std::string& prefix) const {
+  Logs logs;
+  // Where no sample counts, there is nothing to report but 0.
+  for (std::size_t i = 0; i < sums_.size(); ++i) logs.set(prefix + names_[i], count_ > 0 ? sums_[i] / count_ : 0.0);
+  return logs;
+}
+
+const Network& Trainer::network() const { return *network_of(model_); }
+
+SampleUse Trainer::use(bool with_targets) const {
+  const Network* built = network_of(model_);
+  const std::size_t inputs = built == nullptr ? 1 : built->inputs.size();
+  const std::size_t outputs = built == nullptr ? 1 : built->outputs.size();
+  return {who_, inputs, with_targets ? outputs : 0};
+}
+
+void Trainer::check(const Samples& samples, bool with_targets) {
+  if (with_targets && !training().options)
+    throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
+  if (!model_.built()) {
+    Shape shape = {-1};
+    for (std::int64_t size : samples.columns[0].shape) shape.append(size);
+    model_.build({shape});
+  }
+  if (training().options && training().goals.empty()) training().goals = make_goals(network(), compiled());
+  check_samples(use(with_targets), samples, network(), training().goals);
+}
+
+void Trainer::check_labels_of(const Arrays& y) { check_labels(use(true), y, network(), training().goals); }
+
+Step& Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
+  const auto inputs = static_cast<std::ptrdiff_t>(network().inputs.size());
+  const auto targets = mode == Mode::predict ? 0 : static_cast<std::ptrdiff_t>(network().outputs.size());
+  const auto first = samples.columns.begin();
+  const StepRequest request{
+      mode, samples.batch_size, {first, first + inputs}, {first + inputs, first + inputs + targets}, weighted};
+  for (Step& step : training().steps)
+    if (step.request == request) return step;
+  const std::vector<OutputGoals>& goals = training().goals;
+  if (mode != Mode::predict &&
+      std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
+    throw Error(
+        fmt::format("{}: the model '{}' was compiled without a loss; give one to compile()", who_, model_.name()));
+  StepContext context{model_,
+                      network(),
+                      goals,
+                      training().options ? &compiled().optimizer : nullptr,
+                      training().variables,
+                      training().target->ipus.front()};
+  return training().steps.emplace_back(build_step(request, context));
+}
+
+StepFeeder Trainer::feeder(const Step& step, const Samples& samples,
+                           const std::map<std::int64_t, double>& class_weight) {
+  const SampleUse sample_use = use(step.request.mode != Mode::predict);
+  const std::uint64_t key = training().key + static_cast<std::uint64_t>(training().epochs_begun);
+  return StepFeeder(step, network(), training().goals,
+                    {.use = sample_use,
+                     .source = samples.begin(key),
+                     .steps = samples.steps,
+                     .first_update = training().options ? compiled().optimizer.iterations() : 0,
+                     .weighted = has_weights(sample_use, samples),
+                     .class_weight = class_weight});
+}
+
+void Trainer::apply_learning_rate() {
+  const auto& rate = compiled().optimizer.state().learning_rate;
+  if (!rate.schedule()) training().variables.set(rate_variable, Array::scalar(static_cast<float>(rate.rate())));
+}
+
+void Trainer::tell_about_steps_per_execution(std::int64_t steps) {
+  if (training().target->is_host || compiled().steps_per_execution > 1 || steps == 1 ||
+      training().told_about_steps_per_execution)
+    return;
+  training().told_about_steps_per_execution = true;
+  fmt::print(stderr,
+             "The model '{}' has been configured with only 1 step per execution. Consider increasing the value of "
+             "`steps_per_execution` passed to `compile()` to improve performance.\n",
+             model_.name());
+}
+
+Trainer::Epoch Trainer::train_epoch(Step& step, const Samples& samples, const FitOptions& options,
+                                    const InterruptDelay& interrupt, ProgressBar& bar) {
+  Feed feed(step.program, feeder(step, samples, options.class_weight));
+  ++training().epochs_begun;
+  RunningMeans means(step.names);
+  std::int64_t batch = 0;
+  const std::function<void()> tell_callbacks = [&] {
+    for (const auto& callback : options.callbacks)
+      if (callback->sees_batches()) callback->on_train_batch_end(model_, batch, means.logs());
+    ++batch;
+  };
+  const bool batches_seen = std::any_of(options.callbacks.begin(), options.callbacks.end(),
+                                        [](const auto& callback) { return callback->sees_batches(); });
+  const auto stopping = [&] { return training().stop || interrupt.requested(); };
+  const std::int64_t done = run_executions(step.program, feed, samples.steps, compiled().steps_per_execution,
+                                           [&](std::int64_t first, std::int64_t count) {
+                                             compiled().optimizer.state().iterations += count;
+                                             means.add(step.program, batches_seen ? tell_callbacks : nullptr);
+                                             bar.update(first + count, means.logs().entries());
+                                             // A callback may have changed it.
+                                             apply_learning_rate();
+                                             return !stopping();
+                                           });
+  const bool ran_out = !stopping() && done < samples.steps;
+  if (ran_out)
+    fmt::print(stderr,
+               "\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
+               "steps_per_epoch * epochs batches, or use repeat().\n",
+               done, samples.steps);
+  return {means.logs(), done, stopping() || ran_out};
+}
+
+History Trainer::fit(const Samples& samples, const Samples* validation, const FitOptions& options) {
+  Step& step = step_for(Mode::train, samples, has_weights(use(true), samples) || !options.class_weight.empty());
+  tell_about_steps_per_execution(samples.steps);
+  training().stop = false;
+  apply_learning_rate();
+  InterruptDelay interrupt;
+  History history;
+  for (const auto& callback : options.callbacks) callback->on_train_begin(model_);
+  bool last = false;
+  for (std::int64_t epoch = options.initial_epoch; epoch < options.epochs && !last && !training().stop; ++epoch) {
+    for (const auto& callback : options.callbacks) callback->on_epoch_begin(model_, epoch);
+    apply_learning_rate();
+    if (options.verbose != 0) {
+      fmt::print("Epoch {}/{}\n", epoch + 1, options.epochs);
+      std::fflush(stdout);
+    }
+    ProgressBar bar = make_bar(samples.steps, options.verbose);
+    Epoch result = train_epoch(step, samples, options, interrupt, bar);
+    last = result.last;
+    if (interrupt.requested() || result.steps == 0) break;
+    if (validation != nullptr) {
+      for (const auto& [name, value] : test(*validation, "val_", nullptr)) result.logs.set(name, value);
+      bar.update(result.steps, result.logs.entries());
+    }
+    bar.finish();
+    for (const auto& callback : options.callbacks) callback->on_epoch_end(model_, epoch, result.logs);
+    history.add(epoch, result.logs);
+  }
+  for (const auto& callback : options.callbacks) callback->on_train_end(model_);
+  if (interrupt.requested() && options.verbose != 0)
+    fmt::print(stderr, "Interrupted: training ended after update {}.\n", compiled().optimizer.iterations());
+  interrupt.deliver();
+  return history;
+}
+
+Logs Trainer::test(const Samples& samples, const std::string& prefix, ProgressBar* bar) {
+  Step& step = step_for(Mode::test, samples, has_weights(use(true), samples));
+  Feed feed(step.program, feeder(step, samples));
+  RunningMeans means(step.names);
+  run_executions(step.program, feed, samples.steps, compiled().steps_per_execution,
+                 [&](std::int64_t first, std::int64_t count) {
+                   means.add(step.program);
+                   if (bar != nullptr) bar->update(first + count, means.logs().entries());
+                   return true;
+                 });
+  return means.logs(prefix);
+}
+
+Logs Trainer::evaluate(const Samples& samples, int verbose) {
+  ProgressBar bar = make_bar(samples.steps, verbose);
+  const Logs logs = test(samples, "", &bar);
+  bar.finish();
+  return logs;
+}
+
+std::vector<Array> Trainer::predict(const Samples& samples, int verbose) {
+  Step& step = step_for(Mode::predict, samples, false);
+  StepFeeder filler = feeder(step, samples);
+  const std::shared_ptr<const SampleCounts> counts = filler.counts();
+  Feed feed(step.program, std::move(filler));
+  ProgressBar bar = make_bar(samples.steps, verbose);
+  std::vector<Arrays> pieces(step.names.size());
+  // Predictions of an execution are kept in memory at once: no more than needed, whatever steps_per_execution is.
+  const std::int64_t per_execution = training().options ? compiled().steps_per_execution : 1;
+  run_executions(step.program, feed, samples.steps, per_execution, [&](std::int64_t first, std::int64_t count) {
+    for (std::size_t i = 0; i < step.names.size(); ++i) {
+      const Array rows = step.program.output(step.names[i]);
+      for (std::int64_t j = 0; j < count; ++j) {
+        const Array batch = rows.slice(j, j + 1).reshape(rows.shape().part(1, rows.shape().rank()));
+        pieces[i].push_back(batch.slice(0, counts->of_step(first + j)));
+      }
+    }
+    bar.update(first + count);
+    return true;
+  });
+  bar.finish();
+  std::vector<Array> outputs;
+  for (const Arrays& list : pieces) outputs.push_back(concatenate(list));
+  return outputs;
+}
+
+Logs Trainer::train_on_batch(const Samples& samples) {
+  Step& step = step_for(Mode::train, samples, has_weights(use(true), samples));
+  apply_learning_rate();
+  Feed feed(step.program, feeder(step, samples), 1);
+  step.program.run(1, feed);
+  ++compiled().optimizer.state().iterations;
+  RunningMeans means(step.names);
+  means.add(step.program);
+  return means.logs();
+}
+
+}  // namespace pando::keras

@@ -1,0 +1,65 @@
+// Trainer: runs the programs of a model over samples.
+#pragma once
+#include <pando/progress.h>
+
+#include "frontends/keras/samples.h"
+#include "frontends/keras/training.h"
+#include "training/execution.h"
+
+namespace pando::keras {
+
+// Sums over the samples of an epoch, in double: exact counts, and means that do not drift.
+class RunningMeans {
+ public:
+  explicit RunningMeans(std::vector<std::string> names) : names_(std::move(names)), sums_(names_.size()) {}
+  // Adds the steps of the last execution, one by one; `each` (if any) is called after each.
+  void add(const Program& program, const std::function<void()>& each = {});
+  Logs logs(const std::string& prefix = "") const;
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<double> sums_;
+  double count_ = 0;
+};
+
+class Trainer {
+ public:
+  // `who` begins messages: "fit".
+  Trainer(Model& model, const std::string& who) : model_(model), who_(who) {}
+
+  // What samples must have; before a Sequential model is built it has one input and one output.
+  SampleUse use(bool with_targets) const;
+  // Builds the model for these samples if it is not built, and checks that it can take them.
+  void check(const Samples& samples, bool with_targets);
+  void check_labels_of(const Arrays& y);
+
+  // `validation` may be null.
+  History fit(const Samples& samples, const Samples* validation, const FitOptions& options);
+  Logs evaluate(const Samples& samples, int verbose);
+  std::vector<Array> predict(const Samples& samples, int verbose);
+  Logs train_on_batch(const Samples& samples);
+
+ private:
+  struct Epoch {
+    Logs logs;
+    std::int64_t steps = 0;
+    // Training ends with it: it was interrupted, stopped, or the data ran out.
+    bool last = false;
+  };
+
+  const Network& network() const;
+  Model::Training& training() const { return *model_.training_; }
+  const CompileOptions& compiled() const { return *training().options; }
+  Step& step_for(Mode mode, const Samples& samples, bool weighted);
+  StepFeeder feeder(const Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight = {});
+  void apply_learning_rate();
+  Epoch train_epoch(Step& step, const Samples& samples, const FitOptions& options, const InterruptDelay& interrupt,
+                    ProgressBar& bar);
+  Logs test(const Samples& samples, const std::string& prefix, ProgressBar* bar);
+  void tell_about_steps_per_execution(std::int64_t steps);
+
+  Model& model_;
+  std::string who_;
+};
+
+}  // namespace pando::keras

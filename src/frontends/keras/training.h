@@ -1,0 +1,52 @@
+// What a model keeps for training, and the programs that it was compiled to.
+#pragma once
+#include <atomic>
+#include <deque>
+
+#include "frontends/keras/step.h"
+#include "training/target.h"
+
+namespace pando::keras {
+
+// The layers of a model: fixed, or a stack that is built when its input's shape is known.
+class ModelBody : public LayerBody {
+ public:
+  explicit ModelBody(Network network) : network_(std::move(network)) {}
+  explicit ModelBody(std::vector<Layer> stack) : is_sequential_(true), stack_(std::move(stack)) {}
+
+  std::string kind() const override { return is_sequential_ ? "Sequential" : "Functional"; }
+  void build(LayerBuild& build, const std::vector<Shape>& inputs) override;
+  std::vector<Value> call(LayerCall& call, const std::vector<Value>& inputs) const override;
+  // The network knows the type of each input.
+  std::optional<DType> input_dtype() const override { return std::nullopt; }
+  int input_count() const override;
+  std::vector<Layer> layers() const override;
+
+  bool is_sequential() const { return is_sequential_; }
+  // To the end of the stack.
+  void add(const Layer& layer);
+  // Null until it is built.
+  const Network* network() const { return network_ ? &*network_ : nullptr; }
+
+ private:
+  std::optional<Network> network_;
+  bool is_sequential_ = false;
+  std::vector<Layer> stack_;
+};
+
+struct Model::Training {
+  std::shared_ptr<const Target> target = current_target();
+  // Chooses the order of the samples of each epoch.
+  std::uint64_t key = 0;
+  std::int64_t epochs_begun = 0;
+  std::optional<CompileOptions> options = {};
+  std::vector<OutputGoals> goals = {};
+  // The states of the optimizer; the weights are shared into it.
+  Variables variables = {};
+  // Never moved: a run holds on to its step.
+  std::deque<Step> steps = {};
+  std::atomic<bool> stop = false;
+  bool told_about_steps_per_execution = false;
+};
+
+}  // namespace pando::keras

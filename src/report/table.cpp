@@ -1,0 +1,72 @@
+#include "report/table.h"
+
+#include <fmt/format.h>
+
+namespace pando {
+
+namespace {
+
+// A column ends at a fraction of the line.
+struct Column {
+  std::string title;
+  double end;
+};
+using Columns = std::vector<Column>;
+
+const Columns& columns_of(bool with_connections) {
+  static const Columns plain = {{"Layer (type)", .45}, {"Output Shape", .85}, {"Param #", 1.}};
+  static const Columns connected = {
+      {"Layer (type)", .33}, {"Output Shape", .55}, {"Param #", .67}, {"Connected to", 1.}};
+  return with_connections ? connected : plain;
+}
+
+// Each field fills its column; one that reaches its end still leaves a blank before the next.
+std::string row_text(const std::vector<std::string>& fields, const Columns& columns, int line_length) {
+  std::string line;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!line.empty()) line.back() = ' ';
+    line += fields[i];
+    line.resize(static_cast<std::size_t>(line_length * columns[i].end), ' ');
+  }
+  return line + "\n";
+}
+
+std::string grouped_by_thousands(std::int64_t value) {
+  std::string digits = fmt::format("{}", value);
+  for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, ",");
+  return digits;
+}
+
+// The row of a layer and, under its first connection, the others.
+std::string layer_text(const SummaryRow& row, const Columns& columns, int line_length) {
+  const auto connection = [&](std::size_t i) { return i < row.connected_to.size() ? row.connected_to[i] : ""; };
+  std::string text =
+      row_text({row.layer, row.output_shape, fmt::format("{}", row.parameters), connection(0)}, columns, line_length);
+  const bool with_connections = columns.size() == 4;
+  for (std::size_t i = 1; with_connections && i < row.connected_to.size(); ++i)
+    text += row_text({"", "", "", connection(i)}, columns, line_length);
+  return text;
+}
+
+}  // namespace
+
+std::string summary_text(const std::string& model_name, const std::vector<SummaryRow>& rows,
+                         const SummaryTotals& totals, bool with_connections, int line_length) {
+  const Columns& columns = columns_of(with_connections);
+  const int length = line_length > 0 ? line_length : with_connections ? 98 : 65;
+  const std::string thin = std::string(static_cast<std::size_t>(length), '_') + "\n";
+  const std::string thick = std::string(static_cast<std::size_t>(length), '=') + "\n";
+
+  std::string text = fmt::format("Model: \"{}\"\n", model_name) + thin;
+  std::vector<std::string> titles;
+  for (const Column& column : columns) titles.push_back(column.title);
+  text += row_text(titles, columns, length) + thick;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    text += layer_text(rows[i], columns, length) + (i + 1 == rows.size() ? thick : thin);
+  text += fmt::format("Total params: {}\n", grouped_by_thousands(totals.trainable + totals.non_trainable));
+  text += fmt::format("Trainable params: {}\n", grouped_by_thousands(totals.trainable));
+  text += fmt::format("Non-trainable params: {}\n", grouped_by_thousands(totals.non_trainable));
+  return text + thin;
+}
+
+}  // namespace pando

@@ -1,0 +1,41 @@
+#include "training/target.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace pando {
+
+namespace {
+
+thread_local std::vector<std::shared_ptr<const Target>> scopes;
+
+std::mutex system_mutex;
+std::vector<std::shared_ptr<const Target>> configured;
+
+}  // namespace
+
+std::shared_ptr<const Target> host_target() {
+  static const auto host = std::make_shared<const Target>(Target{"/device:CPU:0", true, {Device()}});
+  return host;
+}
+
+std::shared_ptr<const Target> current_target() { return scopes.empty() ? host_target() : scopes.back(); }
+void enter_target(std::shared_ptr<const Target> target) { scopes.push_back(std::move(target)); }
+
+void leave_target(const std::shared_ptr<const Target>& target) {
+  // Scopes that are kept in objects need not end in the reverse order.
+  const auto last = std::find(scopes.rbegin(), scopes.rend(), target);
+  if (last != scopes.rend()) scopes.erase(std::next(last).base());
+}
+
+std::vector<std::shared_ptr<const Target>> ipu_targets() {
+  const std::lock_guard lock(system_mutex);
+  return configured;
+}
+
+void set_ipu_targets(std::vector<std::shared_ptr<const Target>> targets) {
+  const std::lock_guard lock(system_mutex);
+  configured = std::move(targets);
+}
+
+}  // namespace pando

@@ -1,0 +1,26 @@
+// Target: where a model runs, the host or a device of one or more virtual IPUs.
+#pragma once
+#include <pando/program.h>
+
+namespace pando {
+
+struct Target {
+  // "/device:IPU:0".
+  std::string name;
+  bool is_host = false;
+  std::vector<Device> ipus;
+};
+
+// The target of the innermost scope on this thread; the host outside of all.
+std::shared_ptr<const Target> current_target();
+void enter_target(std::shared_ptr<const Target> target);
+void leave_target(const std::shared_ptr<const Target>& target);
+
+// All cores as one device.
+std::shared_ptr<const Target> host_target();
+
+// The devices of the configured IPU system, in the order of their names; empty if there is none.
+std::vector<std::shared_ptr<const Target>> ipu_targets();
+void set_ipu_targets(std::vector<std::shared_ptr<const Target>> targets);
+
+}  // namespace pando

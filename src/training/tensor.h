@@ -1,0 +1,41 @@
+// What a Tensor is made of: a value under a trace, or the record of a call that will make it.
+#pragma once
+#include <pando/tensor.h>
+
+namespace pando {
+
+// A call of a layer or a function on recorded tensors. An input of a model has no function.
+struct Recording {
+  std::string name;
+  // The class that a summary shows: "Conv2D".
+  std::string kind;
+  std::vector<Tensor> inputs;
+  TensorFunction function;
+  std::vector<Type> outputs;
+  // The front end's layer, if a layer was called, and how often it had been called before.
+  std::shared_ptr<void> layer = {};
+  int call = 0;
+};
+
+struct Tensor::State {
+  Type type;
+  // Traced:
+  Trace* trace = nullptr;
+  Value value = {};
+  // Recorded: which output of which call.
+  std::shared_ptr<const Recording> recording = {};
+  int output = 0;
+};
+
+class TensorRecorder {
+ public:
+  // The outputs of a call. Their types come from running its function on a trial graph.
+  static std::vector<Tensor> record(Recording recording);
+  // The input of a model; axis 0 of the shape is -1.
+  static Tensor input(const std::string& name, const std::string& kind, const Type& type);
+};
+
+// Whether all are recorded (true) or all traced (false). Throws Error naming `what` otherwise, or if one is none.
+bool all_recorded(const std::string& what, const std::vector<Tensor>& tensors);
+
+}  // namespace pando

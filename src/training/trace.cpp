@@ -1,0 +1,86 @@
+#include <pando/trace.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pando {
+
+namespace {
+
+// Within the variables that each parameter has for itself.
+constexpr const char* value_name = "value";
+
+}  // namespace
+
+struct Parameter::State {
+  std::string name;
+  Type type;
+  bool trainable;
+  Variables variables;
+};
+
+Parameter::Parameter(const std::string& name, const Array& value, bool trainable)
+    : state_(new State{name, {value.dtype(), value.shape()}, trainable, {}}) {
+  state_->variables.set(value_name, value);
+}
+
+const std::string& Parameter::name() const { return state_->name; }
+const Type& Parameter::type() const { return state_->type; }
+bool Parameter::trainable() const { return state_->trainable; }
+Array Parameter::value() const { return state_->variables.get(value_name); }
+
+void Parameter::set_value(const Array& value) {
+  if (value.shape() != shape())
+    throw Error(fmt::format("the weight '{}' has shape {} but the value has shape {}", name(), to_string(shape()),
+                            to_string(value.shape())));
+  state_->variables.set(value_name, value.astype(type().dtype));
+}
+
+struct Trace::State {
+  Graph& graph;
+  bool training;
+  std::vector<Parameter> parameters;
+  std::vector<Value> values;
+  Value counter;
+  Value sample_mask;
+};
+
+Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}}) {}
+Trace::~Trace() = default;
+
+Graph& Trace::graph() const { return state_->graph; }
+bool Trace::training() const { return state_->training; }
+void Trace::set_training(bool training) { state_->training = training; }
+const std::vector<Parameter>& Trace::parameters() const { return state_->parameters; }
+
+Value Trace::value_of(const Parameter& parameter) {
+  std::vector<Parameter>& known = state_->parameters;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (known[i] == parameter) return state_->values[i];
+    if (known[i].name() == parameter.name())
+      throw Error(
+          fmt::format("two weights of the model are named '{}'; give their layers different names", parameter.name()));
+  }
+  known.push_back(parameter);
+  const Type& type = parameter.type();
+  state_->values.push_back(ops::variable(state_->graph, parameter.name(), type.dtype, type.shape));
+  return state_->values.back();
+}
+
+void Trace::assign(const Parameter& parameter, Value value) { state_->graph.assign(value_of(parameter), value); }
+
+Value Trace::counter() {
+  if (!state_->counter) state_->counter = ops::input(state_->graph, "counter", DType::int32, {2});
+  return state_->counter;
+}
+
+Value Trace::sample_mask() const { return state_->sample_mask; }
+void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
+
+void Trace::bind(Variables& variables) const {
+  for (const Parameter& parameter : state_->parameters)
+    variables.share(parameter.name(), parameter.state_->variables, value_name);
+}
+
+}  // namespace pando

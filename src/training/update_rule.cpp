@@ -1,0 +1,59 @@
+#include "training/update_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pando {
+
+namespace {
+
+Value sum_of_squares(Value x) { return ops::reduce_sum(ops::square(x)); }
+
+// limit / max(norm, limit): 1 for gradients that are short enough.
+Value shrinking(Value squares, double limit) {
+  return limit / ops::maximum(ops::sqrt(squares), ops::scalar(squares, limit));
+}
+
+Array filled(const Type& type, double number) {
+  Array value(DType::float32, type.shape);
+  for (std::int64_t i = 0; i < value.elements(); ++i) value.mutable_data<float>()[i] = static_cast<float>(number);
+  return value.astype(type.dtype);
+}
+
+}  // namespace
+
+std::vector<Value> clip_gradients(std::vector<Value> gradients, const GradientClipping& clipping) {
+  if (gradients.empty()) return gradients;
+  if (clipping.value)
+    for (Value& gradient : gradients) gradient = ops::clip(gradient, -*clipping.value, *clipping.value);
+  if (clipping.norm)
+    for (Value& gradient : gradients) gradient = gradient * shrinking(sum_of_squares(gradient), *clipping.norm);
+  if (clipping.global_norm) {
+    Value squares = sum_of_squares(gradients[0]);
+    for (std::size_t i = 1; i < gradients.size(); ++i) squares = squares + sum_of_squares(gradients[i]);
+    const Value factor = shrinking(squares, *clipping.global_norm);
+    for (Value& gradient : gradients) gradient = gradient * factor;
+  }
+  return gradients;
+}
+
+void apply_updates(Trace& trace, Variables& variables, const UpdateRule& rule, Value rate, Value step,
+                   const std::vector<Parameter>& parameters, const std::vector<Value>& gradients) {
+  const std::vector<std::string> known = variables.names();
+  const Graph::Scope scope(trace.graph(), rule.name);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    std::vector<Value> states;
+    for (const UpdateRule::State& state : rule.states) {
+      const std::string name = fmt::format("{}/{}/{}", rule.name, parameters[i].name(), state.name);
+      const Type type{parameters[i].type().dtype, state.scalar ? Shape() : parameters[i].shape()};
+      if (std::find(known.begin(), known.end(), name) == known.end()) variables.set(name, filled(type, state.initial));
+      states.push_back(ops::variable(trace.graph(), name, type.dtype, type.shape));
+    }
+    const std::vector<Value> updated = rule.update(rate, step, trace.value_of(parameters[i]), gradients[i], states);
+    trace.assign(parameters[i], updated[0]);
+    for (std::size_t j = 0; j < states.size(); ++j) trace.graph().assign(states[j], updated[j + 1]);
+  }
+}
+
+}  // namespace pando

@@ -1,0 +1,39 @@
+// UpdateRule: what an optimizer of any front end does to a parameter.
+#pragma once
+#include <pando/trace.h>
+
+#include <functional>
+#include <optional>
+
+namespace pando {
+
+struct UpdateRule {
+  // What is kept for each parameter between updates, in its shape or as a scalar.
+  struct State {
+    std::string name;
+    double initial = 0.0;
+    bool scalar = false;
+  };
+  // "adam".
+  std::string name;
+  std::vector<State> states = {};
+  // The parameter and its states after the update; `step` (int32, scalar) counts the updates before it.
+  std::function<std::vector<Value>(Value rate, Value step, Value parameter, Value gradient,
+                                   const std::vector<Value>& states)>
+      update;
+};
+
+// Limits on gradients, applied in this order.
+struct GradientClipping {
+  std::optional<double> value = {};
+  std::optional<double> norm = {};
+  std::optional<double> global_norm = {};
+};
+
+std::vector<Value> clip_gradients(std::vector<Value> gradients, const GradientClipping& clipping);
+
+// Adds the update of each parameter to the graph. New states get their first values in `variables`.
+void apply_updates(Trace& trace, Variables& variables, const UpdateRule& rule, Value rate, Value step,
+                   const std::vector<Parameter>& parameters, const std::vector<Value>& gradients);
+
+}  // namespace pando

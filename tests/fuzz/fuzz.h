@@ -1,0 +1,22 @@
+// What every fuzzer of a reader does: a file is read, or refused with an Error; anything else is a bug.
+#pragma once
+#include <pando/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace pando {
+
+// Defined by each fuzzer: reads `bytes` as a file.
+void read_bytes(std::span<const std::byte> bytes);
+
+}  // namespace pando
+
+extern "C" inline __attribute__((used)) int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    pando::read_bytes(std::as_bytes(std::span(data, size)));
+  } catch (const pando::Error&) {
+  }
+  return 0;
+}

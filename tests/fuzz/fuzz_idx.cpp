@@ -1,0 +1,7 @@
+#include "data/idx.h"
+#include "tests/fuzz/fuzz.h"
+
+void pando::read_bytes(std::span<const std::byte> bytes) {
+  ByteFile file("input", bytes);
+  data::read_idx(file);
+}

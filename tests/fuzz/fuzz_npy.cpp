@@ -1,0 +1,7 @@
+#include "data/npy.h"
+#include "tests/fuzz/fuzz.h"
+
+void pando::read_bytes(std::span<const std::byte> bytes) {
+  ByteFile file("input", bytes);
+  data::read_npy(file);
+}

@@ -1,0 +1,97 @@
+// IPUConfig and IPUStrategy: nothing takes effect before it should, and mistakes are named.
+#include <gtest/gtest.h>
+#include <pando/pando.h>
+
+#include "tests/message.h"
+
+using namespace pando;
+
+namespace {
+
+struct IpuSystem : testing::Test {
+  void SetUp() override { ipu::reset_ipu_configuration(); }
+  void TearDown() override { ipu::reset_ipu_configuration(); }
+};
+
+TEST_F(IpuSystem, IsThereOnceItIsConfigured) {
+  EXPECT_EQ(devices().size(), 1u);
+  EXPECT_EQ(devices()[0].name, "/device:CPU:0");
+  ipu::IPUConfig config;
+  config.auto_select_ipus = 1;
+  EXPECT_EQ(devices().size(), 1u);
+  config.configure_ipu_system();
+  ASSERT_EQ(devices().size(), 2u);
+  EXPECT_EQ(devices()[1].name, "/device:IPU:0");
+  EXPECT_EQ(devices()[1].ipus, 1);
+  const ipu::IPUStrategy strategy;
+  EXPECT_EQ(strategy.device(), "/device:IPU:0");
+  EXPECT_EQ(strategy.num_ipus(), 1);
+}
+
+TEST_F(IpuSystem, IsResetWithAWarning) {
+  ipu::IPUConfig config;
+  config.auto_select_ipus = {1, 1};
+  config.configure_ipu_system();
+  EXPECT_EQ(devices().size(), 3u);
+  config.auto_select_ipus = 1;
+  testing::internal::CaptureStderr();
+  config.configure_ipu_system();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "Warning: the IPU system was configured before and is reset now; models keep their old devices.\n");
+  EXPECT_EQ(devices().size(), 2u);
+}
+
+TEST_F(IpuSystem, RefusesWrongOptions) {
+  ipu::IPUConfig config;
+  EXPECT_EQ(message([&] { config.configure_ipu_system(); }),
+            "IPUConfig: no IPU is selected; set auto_select_ipus to the number you want");
+  EXPECT_EQ(message([&] { config.set("auto_select_ipu", "1"); }),
+            "IPUConfig: unknown option 'auto_select_ipu'; did you mean 'auto_select_ipus'?");
+  EXPECT_EQ(message([&] { config.set("auto_select_ipus", "two"); }),
+            "IPUConfig: auto_select_ipus takes a whole number or a list such as [1, 2], not 'two'");
+  EXPECT_EQ(message([&] { config.set("tiles_per_ipu", "1.5"); }),
+            "IPUConfig: tiles_per_ipu takes a whole number, not '1.5'");
+  config.auto_select_ipus = 0;
+  EXPECT_EQ(message([&] { config.configure_ipu_system(); }),
+            "IPUConfig: auto_select_ipus is 0 but a device needs at least 1 IPU");
+  config.set("auto_select_ipus", "[1, 2]");
+  EXPECT_EQ(config.auto_select_ipus, ipu::Counts({1, 2}));
+  config.select_ipus = {0, 1};
+  EXPECT_EQ(message([&] { config.configure_ipu_system(); }),
+            "IPUConfig: auto_select_ipus and select_ipus are both set; use one of them");
+  config.auto_select_ipus = {};
+  config.select_ipus = {3, 3};
+  EXPECT_EQ(message([&] { config.configure_ipu_system(); }),
+            "IPUConfig: select_ipus has 3 twice; a device needs an IPU of its own");
+  config.select_ipus = 2;
+  config.backend = "gpu";
+  EXPECT_EQ(message([&] { config.configure_ipu_system(); }), "IPUConfig: unknown backend 'gpu'; did you mean 'cpu'?");
+  EXPECT_EQ(devices().size(), 1u);
+}
+
+TEST_F(IpuSystem, IsNeededByAStrategy) {
+  EXPECT_EQ(message([] { ipu::IPUStrategy(); }),
+            "IPUStrategy: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+  ipu::IPUConfig config;
+  config.auto_select_ipus = 1;
+  config.configure_ipu_system();
+  EXPECT_EQ(message([] { ipu::IPUStrategy("/device:IPU:1"); }),
+            "IPUStrategy: unknown device '/device:IPU:1'; did you mean '/device:IPU:0'?");
+}
+
+TEST_F(IpuSystem, TellsWhenAnExecutionIsOneStepOnly) {
+  ipu::IPUConfig config;
+  config.auto_select_ipus = 1;
+  config.configure_ipu_system();
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  keras::Sequential model({keras::layers::Dense(1)}, {.name = "slow"});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  testing::internal::CaptureStderr();
+  model.fit(ones({8, 2}), ones({8, 1}), {.batch_size = 4, .epochs = 2, .verbose = 0});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "The model 'slow' has been configured with only 1 step per execution. Consider increasing the value of "
+            "`steps_per_execution` passed to `compile()` to improve performance.\n");
+}
+
+}  // namespace

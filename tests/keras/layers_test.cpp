@@ -1,0 +1,178 @@
+// Layers: names, shapes, weights, and how models are put together from them.
+#include <gtest/gtest.h>
+#include <pando/pando.h>
+
+#include "tests/message.h"
+
+using namespace pando;
+using namespace pando::keras;
+
+namespace {
+
+std::int64_t parameters(const Shape& input, const Layer& layer) {
+  layer(Input(input));
+  return layer.count_params();
+}
+
+TEST(Layers, HaveTheParameterCountsOfKeras) {
+  EXPECT_EQ(parameters({784}, layers::Dense(128)), 100480);
+  EXPECT_EQ(parameters({784}, layers::Dense(128, {.use_bias = false})), 100352);
+  EXPECT_EQ(parameters({28, 28, 1}, layers::Conv2D(32, {3, 3})), 320);
+  EXPECT_EQ(parameters({13, 13, 32}, layers::Conv2D(64, 3, {.groups = 2})), 64 * 9 * 16 + 64);
+  EXPECT_EQ(parameters({8, 8, 4}, layers::Conv2DTranspose(6, {3, 2})), 3 * 2 * 4 * 6 + 6);
+  EXPECT_EQ(parameters({8, 8, 4}, layers::DepthwiseConv2D(3, {.depth_multiplier = 2})), 9 * 4 * 2 + 8);
+  EXPECT_EQ(parameters({8, 8, 4}, layers::SeparableConv2D(5, 3)), 9 * 4 + 4 * 5 + 5);
+  EXPECT_EQ(parameters({8, 8, 4}, layers::BatchNormalization()), 16);
+  EXPECT_EQ(parameters({8}, layers::LayerNormalization()), 16);
+  EXPECT_EQ(parameters({7}, layers::Embedding(100, 16)), 1600);
+  EXPECT_EQ(parameters({8, 8, 4}, layers::MaxPooling2D()), 0);
+}
+
+TEST(Layers, GiveTheShapesOfKeras) {
+  const Tensor image = Input({28, 28, 3});
+  const auto shape = [&](const Layer& layer) { return to_string(layer(image).shape()); };
+  EXPECT_EQ(shape(layers::Conv2D(8, {3, 5})), "[-1, 26, 24, 8]");
+  EXPECT_EQ(shape(layers::Conv2D(8, 3, {.padding = "same", .strides = {2, 3}})), "[-1, 14, 10, 8]");
+  EXPECT_EQ(shape(layers::Conv2D(8, 3, {.dilation_rate = 2})), "[-1, 24, 24, 8]");
+  EXPECT_EQ(shape(layers::Conv2DTranspose(8, 3, {.padding = "same", .strides = 2})), "[-1, 56, 56, 8]");
+  EXPECT_EQ(shape(layers::Conv2DTranspose(8, 3, {.strides = 2})), "[-1, 57, 57, 8]");
+  EXPECT_EQ(shape(layers::DepthwiseConv2D(3)), "[-1, 26, 26, 3]");
+  EXPECT_EQ(shape(layers::MaxPooling2D(3)), "[-1, 9, 9, 3]");
+  EXPECT_EQ(shape(layers::AveragePooling2D(2, {.strides = 1, .padding = "same"})), "[-1, 28, 28, 3]");
+  EXPECT_EQ(shape(layers::GlobalAveragePooling2D()), "[-1, 3]");
+  EXPECT_EQ(shape(layers::GlobalMaxPooling2D({.keepdims = true})), "[-1, 1, 1, 3]");
+  EXPECT_EQ(shape(layers::Flatten()), "[-1, 2352]");
+  EXPECT_EQ(shape(layers::Reshape({14, -1})), "[-1, 14, 168]");
+  EXPECT_EQ(shape(layers::Permute({3, 1, 2})), "[-1, 3, 28, 28]");
+  EXPECT_EQ(shape(layers::ZeroPadding2D({1, 2})), "[-1, 30, 32, 3]");
+  EXPECT_EQ(shape(layers::ZeroPadding2D({Pair(1, 2), Pair(3, 4)})), "[-1, 31, 35, 3]");
+  EXPECT_EQ(shape(layers::UpSampling2D({2, 3})), "[-1, 56, 84, 3]");
+  EXPECT_EQ(shape(layers::UpSampling2D(2, {.interpolation = "bilinear"})), "[-1, 56, 56, 3]");
+  EXPECT_EQ(shape(layers::RandomFlip()), "[-1, 28, 28, 3]");
+  EXPECT_EQ(shape(layers::Dense(4)), "[-1, 28, 28, 4]");
+}
+
+TEST(Layers, AreNamedAsInKeras) {
+  const std::string first = layers::Conv2D(1, 1).name(), second = layers::Conv2D(1, 1).name();
+  EXPECT_EQ(first.rfind("conv2d", 0), 0u);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(layers::MaxPooling2D().name().rfind("max_pooling2d", 0), 0u);
+  EXPECT_EQ(layers::ReLU().name().rfind("re_lu", 0), 0u);
+  EXPECT_EQ(layers::Dense(1, {.name = "head"}).name(), "head");
+  const layers::Dense dense(2, {.name = "weighed"});
+  dense(Input({3}));
+  EXPECT_EQ(dense.weights()[0].name(), "weighed/kernel");
+  EXPECT_EQ(dense.weights()[1].name(), "weighed/bias");
+}
+
+TEST(Layers, KeepTheirWeightsWhereverTheyAreUsed) {
+  const layers::Dense shared(3);
+  const Tensor a = Input({4}), b = Input({4});
+  const Model both({a, b}, {layers::Add()({shared(a), shared(b)})});
+  const Model alone(a, shared(a));
+  EXPECT_EQ(both.count_params(), 15);
+  shared.set_weight("bias", ones({3}));
+  EXPECT_TRUE(array_equal(alone.get_weights()[1], ones({3})));
+  EXPECT_TRUE(array_equal(both.get_weights()[1], ones({3})));
+}
+
+TEST(Layers, AreDrawnFromTheSeedWheneverTheyAreBuilt) {
+  const auto kernel = [](bool late) {
+    set_random_seed(11);
+    const layers::Dense first(3), second(3);
+    if (late) second(Input({4}));
+    first(Input({4}));
+    if (!late) second(Input({4}));
+    return second.get_weights()[0];
+  };
+  EXPECT_TRUE(array_equal(kernel(true), kernel(false)));
+}
+
+TEST(Layers, RefuseWhatTheyCannotTake) {
+  const layers::Conv2D conv(8, 3, {.name = "c"});
+  EXPECT_EQ(
+      message([&] { conv(Input({784})); }),
+      "layer 'c' (Conv2D) takes an input of 4 axes, the batch among them, but was called on (None, 784); insert a "
+      "Reshape");
+  const layers::Dense dense(8, {.name = "d"});
+  dense(Input({4}));
+  EXPECT_EQ(
+      message([&] { dense(Input({5})); }),
+      "layer 'd' (Dense) was built for an input of shape (None, 4) and cannot take one of shape (None, 5); use a new "
+      "layer");
+  EXPECT_EQ(message([] { layers::Dense(4, {.activation = "rleu"}); }),
+            "unknown activation 'rleu'; did you mean 'relu'?");
+  EXPECT_EQ(message([] { layers::Conv2D(4, 3, {.padding = "smae"}); }),
+            "Conv2D: unknown padding 'smae'; did you mean 'same'?");
+  EXPECT_EQ(message([] { layers::Dense(4, {.kernel_initializer = "glorot_unifrom"}); }),
+            "unknown initializer 'glorot_unifrom'; did you mean 'glorot_uniform'?");
+  EXPECT_EQ(message([] { layers::Dropout(1.0); }), "Dropout: the rate is 1 but must be in [0, 1)");
+  EXPECT_EQ(message([&] {
+              layers::Dense(4, {.name = "e"})({Input({4}), Input({4})});
+            }),
+            "layer 'e' (Dense) takes 1 input but was called on 2");
+  EXPECT_EQ(message([&] { layers::Reshape({5}, {.name = "r"})(Input({4})); }).substr(0, 45),
+            "layer 'r' (Reshape) cannot take (None, 4): re");
+}
+
+TEST(Models, NestAndShareLayers) {
+  const Sequential inner({layers::Dense(4, {.activation = "relu", .input_shape = Shape{3}}), layers::Dense(2)});
+  const Tensor x = Input({3});
+  const Model outer(x, layers::Dense(1)(inner(x)));
+  EXPECT_EQ(inner.count_params(), 3 * 4 + 4 + 4 * 2 + 2);
+  EXPECT_EQ(outer.count_params(), inner.count_params() + 3);
+  inner.set_trainable(false);
+  EXPECT_EQ(outer.trainable_weights().size(), 2u);
+  EXPECT_EQ(outer.weights().size(), 6u);
+}
+
+TEST(Models, RefuseWhatDoesNotConnect) {
+  const Tensor a = Input({4}, {.name = "a"}), b = Input({4}, {.name = "b"});
+  EXPECT_EQ(message([&] { Model(a, layers::Dense(2)(b)); }),
+            "Model: an output depends on the input 'b', which is not among the model's inputs; add it");
+  EXPECT_EQ(message([&] { Model(a, layers::Dense(4, {.name = "twin"})(layers::Dense(4, {.name = "twin"})(a))); }),
+            "Model: two layers are named 'twin'; the names of a model's layers must differ");
+  const Model model(a, layers::Dense(2, {.name = "dense_head"})(a));
+  EXPECT_EQ(message([&] { model.get_layer("dense_haed"); }), "unknown layer 'dense_haed'; did you mean 'dense_head'?");
+  EXPECT_EQ(message([&] { model.get_weight("dense_head/kernal"); }),
+            "'" + model.name() + "': unknown weight 'dense_head/kernal'; did you mean 'dense_head/kernel'?");
+  EXPECT_EQ(message([&] {
+              model.set_weights({ones({4, 2})});
+            }),
+            "set_weights: '" + model.name() + "' has 2 weights but 1 values were given");
+  EXPECT_EQ(message([] { Sequential({layers::Dense(2)}, {.name = "stack"}).summary(); }),
+            "summary: the model 'stack' is not built; give its first layer an input_shape, or fit it before");
+}
+
+TEST(Models, PrintTheSummaryOfKeras) {
+  const Tensor input = Input({28, 28, 1}, {.name = "image"});
+  Tensor x = layers::Conv2D(32, {3, 3}, {.activation = "relu", .name = "conv"})(input);
+  const Tensor left = layers::GlobalAveragePooling2D({.name = "average"})(x);
+  const Tensor right = layers::GlobalMaxPooling2D({.name = "largest"})(x);
+  x = layers::Concatenate({.name = "joined"})({left, right});
+  const Model model(input, layers::Dense(10, {.activation = "softmax", .name = "classes"})(x), {.name = "branched"});
+  EXPECT_EQ(model.summary_text(), R"(Model: "branched"
+__________________________________________________________________________________________________
+Layer (type)                    Output Shape         Param #     Connected to                     
+==================================================================================================
+image (InputLayer)              [(None, 28, 28, 1)]  0                                            
+__________________________________________________________________________________________________
+conv (Conv2D)                   (None, 26, 26, 32)   320         image[0][0]                      
+__________________________________________________________________________________________________
+average (GlobalAveragePooling2D (None, 32)           0           conv[0][0]                       
+__________________________________________________________________________________________________
+largest (GlobalMaxPooling2D)    (None, 32)           0           conv[0][0]                       
+__________________________________________________________________________________________________
+joined (Concatenate)            (None, 64)           0           average[0][0]                    
+                                                                 largest[0][0]                    
+__________________________________________________________________________________________________
+classes (Dense)                 (None, 10)           650         joined[0][0]                     
+==================================================================================================
+Total params: 970
+Trainable params: 970
+Non-trainable params: 0
+__________________________________________________________________________________________________
+)");
+}
+
+}  // namespace
