@@ -1,6 +1,6 @@
 // What training and evaluation report: Logs of a moment, History of a run.
 #pragma once
-#include <pando/export.h>
+#include <pando/plot.h>
 
 #include <cstdint>
 #include <string>
@@ -38,11 +38,12 @@ class PANDO_API History {
   const std::vector<std::int64_t>& epochs() const { return epochs_; }
   auto begin() const { return curves_.begin(); }
   auto end() const { return curves_.end(); }
-  const std::vector<std::pair<std::string, std::vector<double>>>& curves() const { return curves_; }
+  // For plot::training_curves(history).
+  operator const plot::Curves&() const { return curves_; }
 
  private:
   std::vector<std::int64_t> epochs_;
-  std::vector<std::pair<std::string, std::vector<double>>> curves_;
+  plot::Curves curves_;
 };
 
 }  // namespace pando::keras

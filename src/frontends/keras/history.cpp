@@ -15,16 +15,22 @@ namespace {
 
 template <class Entries>
 auto find_entry(Entries& entries, const std::string& name) {
-  return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == name; });
+  return std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
+    const auto& [known, value] = entry;
+    return known == name;
+  });
 }
 
 template <class Entries>
 const auto& require_entry(const char* kind, const Entries& entries, const std::string& name) {
   const auto found = find_entry(entries, name);
-  if (found != entries.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& entry : entries) known.push_back(entry.first);
-  throw Error(unknown_name(kind, name, known));
+  if (found == entries.end()) {
+    std::vector<std::string> all;
+    for (const auto& [known, value] : entries) all.push_back(known);
+    throw Error(unknown_name(kind, name, all));
+  }
+  const auto& [known, value] = *found;
+  return value;
 }
 
 }  // namespace
@@ -47,7 +53,7 @@ void History::add(std::int64_t epoch, const Logs& logs) {
   for (const auto& [name, value] : logs) {
     const auto found = find_entry(curves_, name);
     std::vector<double>& curve =
-        found == curves_.end() ? curves_.emplace_back(name, std::vector<double>()).second : found->second;
+        found == curves_.end() ? curves_.emplace_back(plot::Curve{.name = name}).values : found->values;
     // What was not logged in an earlier epoch is not a number there.
     curve.resize(epochs_.size() - 1, std::numeric_limits<double>::quiet_NaN());
     curve.push_back(value);

@@ -64,8 +64,7 @@ Value chance_crossentropy(Value chance, Value target) {
 Value binary_crossentropy(Value prediction, Value target, const losses::CrossentropyOptions& options) {
   if (options.label_smoothing != 0) target = target * (1 - options.label_smoothing) + options.label_smoothing / 2;
   const Value logits = options.from_logits ? prediction : undone(prediction, "sigmoid");
-  return mean_of_sample(logits ? ops::sigmoid_cross_entropy(logits, target)
-                               : chance_crossentropy(prediction, target));
+  return mean_of_sample(logits ? ops::sigmoid_cross_entropy(logits, target) : chance_crossentropy(prediction, target));
 }
 
 const std::map<std::string, std::function<Loss()>>& losses_by_name() {

@@ -62,12 +62,12 @@ Value sample_images(Value images, Value rows, Value columns, const layers::Rando
   const Value below = pixels(y1, x0) * (1.0 - right) + pixels(y1, x1) * right;
   const Value seen = above * (1.0 - down) + below * down;
   if (options.fill_mode != "constant") return seen;
-  const auto within = [](Value place, std::int64_t size) {
-    return ops::logical_and(ops::greater(place, ops::scalar(place, -0.5)),
-                            ops::less(place, ops::scalar(place, static_cast<double>(size) - 0.5)));
+  // Less than a pixel beyond the border the image still counts in part.
+  const auto inner = [](Value place, std::int64_t size) {
+    return ops::clip(ops::minimum(place + 1.0, static_cast<double>(size) - place), 0.0, 1.0);
   };
-  const Value visible = ops::broadcast(ops::logical_and(within(rows, height), within(columns, width)), places);
-  return ops::select(ops::reshape(visible, {batch, height, width, 1}), seen, ops::scalar(seen, options.fill_value));
+  const Value part = share(inner(rows, height) * inner(columns, width));
+  return seen * part + (1.0 - part) * options.fill_value;
 }
 
 Value reversed(Value x, int axis) {
