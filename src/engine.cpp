@@ -1,4 +1,5 @@
-// The one file that wires the parts together: a graph in, a program that runs on its device out.
+// Wires the parts together: a graph in, a program that runs on its device out. parallel_engine.cpp does the same for a
+// step that is divided over several devices.
 #include <pando/program.h>
 
 #include <fmt/format.h>
@@ -6,19 +7,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/cpu_backend.h"
 #include "base/text.h"
-#include "compiler/compile.h"
+#include "engine.h"
 
 namespace pando {
-
-struct Device::State {
-  cpu::CpuBackend backend;
-};
-
-struct Variables::State {
-  VariableStore store;
-};
 
 struct Program::State {
   std::shared_ptr<Device::State> device;
@@ -34,7 +26,8 @@ struct Feed::State {
 };
 
 Device::Device(const DeviceOptions& options)
-    : state_(new State{cpu::CpuBackend(options.tiles, options.instruction_set)}) {}
+    : state_(new State{cpu::CpuBackend(options.tiles, options.instruction_set,
+                                       {.first_core = options.first_core, .shared_cores = options.shared_cores})}) {}
 int Device::tiles() const { return state_->backend.tiles(); }
 std::string Device::instruction_set() const { return std::string(cpu::name(state_->backend.instruction_set())); }
 
@@ -54,9 +47,7 @@ void Variables::share(const std::string& name, const Variables& other, const std
 
 std::vector<std::string> compile_passes() { return pass_names(); }
 
-Program::Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options)
-    : state_(new State{device.state_, variables.state_, {}, nullptr, {}}) {
-  Backend& backend = device.state_->backend;
+Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& options) {
   CompileOptions compile_options{
       .disabled_passes = options.disabled_passes,
       .check_numerics = options.check_numerics,
@@ -65,7 +56,13 @@ Program::Program(const Graph& graph, const Device& device, const Variables& vari
     compile_options.on_pass = [&](const PassReport& report) {
       options.on_pass({std::string(report.name), report.microseconds, report.text});
     };
-  state_->plan = compile(graph, compile_options);
+  return compile(graph, compile_options);
+}
+
+Program::Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options)
+    : state_(new State{device.state_, variables.state_, {}, nullptr, {}}) {
+  Backend& backend = device.state_->backend;
+  state_->plan = compile_for(backend, graph, options);
   state_->executable = backend.load(state_->plan, variables.state_->store);
 }
 

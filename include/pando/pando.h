@@ -11,10 +11,12 @@
 #include <pando/gradients.h>
 #include <pando/graph.h>
 #include <pando/ipu/config.h>
+#include <pando/ipu/pipelining.h>
 #include <pando/ipu/strategy.h>
 #include <pando/keras/datasets.h>
 #include <pando/keras/model.h>
 #include <pando/ops.h>
+#include <pando/parallel.h>
 #include <pando/plot.h>
 #include <pando/program.h>
 #include <pando/progress.h>

@@ -15,6 +15,9 @@ struct DeviceOptions {
   // "portable", "neon", "avx2" or "avx512"; empty takes the best that this machine has, or what the environment
   // variable PANDO_INSTRUCTION_SET says.
   std::string instruction_set = {};
+  // Where several devices share out the cores: the first core of this one, and whether others use the same.
+  int first_core = 0;
+  bool shared_cores = false;
 };
 
 // A virtual IPU: its tiles wait for programs while it lives. Copies are the same device.
@@ -27,6 +30,7 @@ class PANDO_API Device {
 
  private:
   friend class Program;
+  friend class ParallelProgram;
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -50,6 +54,7 @@ class PANDO_API Variables {
 
  private:
   friend class Program;
+  friend class ParallelProgram;
   struct State;
   std::shared_ptr<State> state_;
 };

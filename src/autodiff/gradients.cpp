@@ -58,13 +58,26 @@ std::vector<Value> gradients(Value loss, const std::vector<Value>& values) {
   if (!is_floating(loss.dtype()) || loss.shape().rank() != 0)
     throw Error(fmt::format("gradients: the loss is {} but must be a float scalar; reduce it with a mean or a sum",
                             to_string(loss.type())));
-  Graph& graph = loss.graph();
+  return gradients(std::vector{loss}, {ops::scalar(loss, 1.0)}, values);
+}
+
+std::vector<Value> gradients(const std::vector<Value>& outputs, const std::vector<Value>& output_gradients,
+                             const std::vector<Value>& values) {
+  if (outputs.empty() || outputs.size() != output_gradients.size())
+    throw Error(fmt::format("gradients: {} outputs have {} gradients; give one for each", outputs.size(),
+                            output_gradients.size()));
+  Graph& graph = outputs.front().graph();
   const std::vector<bool> depends = find_dependents(graph, values);
 
   PerValue found;
   for (const Node& node : graph.nodes()) found.emplace_back(node.outputs.size());
-  accumulate(found, loss.id(), ops::scalar(loss, 1.0));
-  for (std::size_t i = static_cast<std::size_t>(loss.id().node) + 1; i-- > 0;) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].type() != output_gradients[i].type())
+      throw Error(fmt::format("gradients: output {} is {} but its gradient is {}; they must be of one type", i,
+                              to_string(outputs[i].type()), to_string(output_gradients[i].type())));
+    accumulate(found, outputs[i].id(), output_gradients[i]);
+  }
+  for (std::size_t i = found.size(); i-- > 0;) {
     bool reached = false;
     for (const Value& gradient : found[i]) reached = reached || gradient;
     if (reached && depends[i]) propagate(graph, i, depends, found);

@@ -69,4 +69,13 @@ std::string summary_text(const std::string& model_name, const std::vector<Summar
   return text + thin;
 }
 
+std::string stage_table_text(const std::string& model_name, const std::vector<std::pair<std::string, int>>& rows) {
+  constexpr int length = 65;
+  const std::string thin = std::string(length, '_') + "\n", thick = std::string(length, '=') + "\n";
+  std::string text = fmt::format("Model: \"{}\"\n{}{:<45}{}\n{}", model_name, thin, "Layer", "Pipeline Stage", thick);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    text += fmt::format("{:<45}{}\n{}", rows[i].first, rows[i].second, i + 1 == rows.size() ? thick : thin);
+  return text;
+}
+
 }  // namespace pando

@@ -26,4 +26,7 @@ struct SummaryTotals {
 std::string summary_text(const std::string& model_name, const std::vector<SummaryRow>& rows,
                          const SummaryTotals& totals, bool with_connections, int line_length = 0);
 
+// The layers of a pipelined model with the stage of each, in the same style.
+std::string stage_table_text(const std::string& model_name, const std::vector<std::pair<std::string, int>>& rows);
+
 }  // namespace pando

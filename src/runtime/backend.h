@@ -18,6 +18,9 @@ class Executable {
   // values of the i-th output that is kept for every step. Throws Error if the Plan checks numerics and finds
   // something.
   virtual std::int64_t run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) = 0;
+  // One step on these feeds, one for each of Plan::feeds. Output number i of Plan::outputs goes to outputs[i], unless
+  // that is null.
+  virtual void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) = 0;
   // Copies what output number `output` of the Plan was in the last step.
   virtual void read_output(std::size_t output, std::byte* to) const = 0;
 };

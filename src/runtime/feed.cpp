@@ -16,12 +16,25 @@ constexpr std::chrono::microseconds poll_interval{50};
 
 SingleFeed::SingleFeed(const Plan& plan) : memory_(allocate_host_memory(plan.feed_bytes, "the feeds")) {}
 
+namespace {
+
+std::vector<std::size_t> feed_offsets(const Plan& plan) {
+  std::vector<std::size_t> offsets;
+  for (const Port& feed : plan.feeds) offsets.push_back(plan.buffers[static_cast<std::size_t>(feed.buffer)].offset);
+  return offsets;
+}
+
+}  // namespace
+
 FeedRing::FeedRing(const Plan& plan, Fill fill, int slots)
-    : slot_bytes_(std::max(plan.feed_bytes, buffer_alignment)),
+    : FeedRing(feed_offsets(plan), plan.feed_bytes, std::move(fill), slots) {}
+
+FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots)
+    : offsets_(std::move(offsets)),
+      slot_bytes_(std::max(slot_bytes, buffer_alignment)),
       slots_(slots),
       fill_(std::move(fill)),
       memory_(allocate_host_memory(slot_bytes_ * static_cast<std::size_t>(slots), "the feed ring")) {
-  for (const Port& feed : plan.feeds) offsets_.push_back(plan.buffers[static_cast<std::size_t>(feed.buffer)].offset);
   thread_ = std::thread([this] { fill_all(); });
 }
 
@@ -49,8 +62,15 @@ void FeedRing::fill_all() {
   ended_.store(true, std::memory_order_release);
 }
 
-std::byte* FeedRing::acquire() {
-  const std::int64_t step = taken_.load(std::memory_order_relaxed);
+std::byte* FeedRing::acquire() { return const_cast<std::byte*>(wait_for(taken_.load(std::memory_order_relaxed))); }
+
+void FeedRing::release_before(std::int64_t step) {
+  std::int64_t taken = taken_.load(std::memory_order_relaxed);
+  while (taken < step && !taken_.compare_exchange_weak(taken, step, std::memory_order_release)) {
+  }
+}
+
+const std::byte* FeedRing::wait_for(std::int64_t step) {
   for (std::uint32_t turn = 0; filled_.load(std::memory_order_acquire) <= step; ++turn) {
     // Read `ended_` before looking once more: the filler may end right after its last batch.
     if (ended_.load(std::memory_order_acquire) && filled_.load(std::memory_order_acquire) <= step) return nullptr;

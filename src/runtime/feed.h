@@ -45,12 +45,18 @@ class FeedRing final : public Feeds {
  public:
   // Throws Error if the memory cannot be had.
   FeedRing(const Plan& plan, Fill fill, int slots);
+  // Slots of `slot_bytes` with a feed at each offset.
+  FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots);
   ~FeedRing() override;
   FeedRing(const FeedRing&) = delete;
   FeedRing& operator=(const FeedRing&) = delete;
 
   std::byte* acquire() override;
   void release() override { taken_.fetch_add(1, std::memory_order_release); }
+  // For several readers, instead of acquire() and release(): the slot of step number `step`, or null if the feed ends
+  // before it; and that nobody needs the slots before `step` any more.
+  const std::byte* wait_for(std::int64_t step);
+  void release_before(std::int64_t step);
   // Throws what the filler threw, if it did.
   void rethrow();
 

@@ -49,14 +49,36 @@ TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique
       case Buffer::Kind::feed: feed_offsets_.emplace_back(static_cast<std::int32_t>(i), buffer.offset); break;
     }
   }
-  for (const Port& output : plan.outputs)
+  for (const Port& output : plan.outputs) {
     if (output.every_step)
       every_step_.push_back(
           {output.buffer, static_cast<std::size_t>(output.type.shape.elements()) * size_of(output.type.dtype)});
+    const auto shares = std::count_if(plan.outputs.begin(), plan.outputs.end(),
+                                      [&](const Port& other) { return other.buffer == output.buffer; });
+    const Buffer& buffer = plan.buffers[static_cast<std::size_t>(output.buffer)];
+    movable_.push_back(buffer.kind == Buffer::Kind::arena && shares == 1);
+  }
+}
+
+void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) {
+  // Kernels only read feeds.
+  for (std::size_t i = 0; i < plan_.feeds.size(); ++i)
+    buffers_[static_cast<std::size_t>(plan_.feeds[i].buffer)] = const_cast<std::byte*>(feeds[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (movable_[i] && outputs[i] != nullptr) buffers_[static_cast<std::size_t>(plan_.outputs[i].buffer)] = outputs[i];
+  execution_ = {.steps = 1, .is_fed = true};
+  failure_.clear();
+  tiles_->run([this](int tile) { run_tile(tile); });
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto buffer = static_cast<std::size_t>(plan_.outputs[i].buffer);
+    if (movable_[i]) buffers_[buffer] = arena_.get() + plan_.buffers[buffer].offset;
+    else if (outputs[i] != nullptr) read_output(i, outputs[i]);
+  }
+  if (!failure_.empty()) throw Error(failure_);
 }
 
 std::int64_t TileExecutor::run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) {
-  execution_ = {steps, feeds, every_step};
+  execution_ = {.steps = steps, .feeds = feeds, .every_step = every_step};
   failure_.clear();
   tiles_->run([this](int tile) { run_tile(tile); });
   if (!failure_.empty()) throw Error(failure_);
@@ -86,7 +108,7 @@ void TileExecutor::run_tile(int index) {
 
 bool TileExecutor::begin_step() {
   if (execution_.done == execution_.steps || !failure_.empty()) return false;
-  if (feed_offsets_.empty() && execution_.feeds == nullptr) return true;
+  if (execution_.is_fed || (feed_offsets_.empty() && execution_.feeds == nullptr)) return true;
   std::byte* slot = execution_.feeds->acquire();
   if (slot == nullptr) return false;
   for (const auto& [buffer, offset] : feed_offsets_) buffers_[static_cast<std::size_t>(buffer)] = slot + offset;
@@ -94,7 +116,7 @@ bool TileExecutor::begin_step() {
 }
 
 void TileExecutor::end_step() {
-  for (std::size_t i = 0; i < every_step_.size(); ++i)
+  for (std::size_t i = 0; !execution_.is_fed && i < every_step_.size(); ++i)
     std::memcpy(execution_.every_step[i] + static_cast<std::size_t>(execution_.done) * every_step_[i].bytes,
                 buffers_[static_cast<std::size_t>(every_step_[i].buffer)], every_step_[i].bytes);
   if (execution_.feeds != nullptr) execution_.feeds->release();

@@ -17,6 +17,7 @@ class TileExecutor final : public Executable {
                std::shared_ptr<TileGroup> tiles, VariableStore& variables);
 
   std::int64_t run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) override;
+  void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) override;
   void read_output(std::size_t output, std::byte* to) const override;
 
  private:
@@ -27,7 +28,9 @@ class TileExecutor final : public Executable {
   struct Execution {
     std::int64_t steps = 0;
     Feeds* feeds = nullptr;
-    std::span<std::byte* const> every_step;
+    std::span<std::byte* const> every_step = {};
+    // By a single step(), which also takes the outputs.
+    bool is_fed = false;
     std::int64_t done = 0;
     bool stopped = false;
   };
@@ -46,6 +49,8 @@ class TileExecutor final : public Executable {
   std::vector<std::byte*> buffers_;
   std::vector<std::pair<std::int32_t, std::size_t>> feed_offsets_;
   std::vector<EveryStep> every_step_;
+  // For each output, whether kernels can write it where a step() wants it: it is in the arena, and no other output.
+  std::vector<bool> movable_;
   Execution execution_;
   std::string failure_;
 };

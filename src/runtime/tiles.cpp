@@ -75,10 +75,11 @@ void SpinBarrier::arrive_and_wait() {
     wait_turn(turn, oversubscribed_);
 }
 
-TileGroup::TileGroup(int count)
+TileGroup::TileGroup(int count, const TilePlacement& placement)
     : cores_(allowed_cores()),
+      first_core_(placement.first_core),
       count_(count > 0 ? count : static_cast<int>(cores_.size())),
-      oversubscribed_(count_ > static_cast<int>(cores_.size())),
+      oversubscribed_(placement.shared_cores || first_core_ + count_ > static_cast<int>(cores_.size())),
       barrier_(count_, oversubscribed_) {
   try {
     for (int tile = 1; tile < count_; ++tile) threads_.emplace_back([this, tile] { serve(tile); });
@@ -98,9 +99,13 @@ TileGroup::~TileGroup() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+int TileGroup::core_of(int tile) const {
+  return oversubscribed_ ? -1 : cores_[static_cast<std::size_t>(first_core_ + tile)];
+}
+
 void TileGroup::run(const std::function<void(int)>& work) {
   if (count_ == 1) return work(0);
-  const Pinned pinned(oversubscribed_ ? -1 : cores_[0]);
+  const Pinned pinned(core_of(0));
   work_ = &work;
   running_.store(count_ - 1, std::memory_order_relaxed);
   launch_.fetch_add(1, std::memory_order_release);
@@ -110,7 +115,7 @@ void TileGroup::run(const std::function<void(int)>& work) {
 }
 
 void TileGroup::serve(int tile) {
-  const Pinned pinned(oversubscribed_ ? -1 : cores_[static_cast<std::size_t>(tile)]);
+  const Pinned pinned(core_of(tile));
   std::uint32_t seen = 0;
   while (true) {
     std::uint32_t turn = 0;

@@ -27,12 +27,20 @@ class SpinBarrier {
 // One turn of a wait: `turn` counts up from 0.
 void wait_turn(std::uint32_t turn, bool oversubscribed);
 
+// Which cores the tiles of a group use.
+struct TilePlacement {
+  // Tile i is pinned to the core of this number among those of the process, plus i.
+  int first_core = 0;
+  // Other groups use the same cores: nobody is pinned, and who waits gives its core away.
+  bool shared_cores = false;
+};
+
 // The calling thread is tile 0, the others are threads of the group. Each is pinned to a core while it runs, if there
 // are enough cores. One run() at a time.
 class TileGroup {
  public:
   // `count` 0 takes as many tiles as the process may use cores.
-  explicit TileGroup(int count);
+  explicit TileGroup(int count, const TilePlacement& placement = {});
   ~TileGroup();
   TileGroup(const TileGroup&) = delete;
   TileGroup& operator=(const TileGroup&) = delete;
@@ -45,7 +53,11 @@ class TileGroup {
  private:
   void serve(int tile);
 
+  // -1: tiles are not pinned.
+  int core_of(int tile) const;
+
   std::vector<int> cores_;
+  const int first_core_;
   const int count_;
   const bool oversubscribed_;
   SpinBarrier barrier_;

@@ -12,7 +12,8 @@ std::byte* VariableStore::bind(const std::string& name, const Type& type) {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
     const std::size_t bytes = static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype);
-    auto entry = std::make_shared<Entry>(Entry{type, allocate_host_memory(bytes, fmt::format("variable '{}'", name))});
+    auto entry =
+        std::make_shared<Entry>(Entry{type, allocate_host_memory(bytes, fmt::format("variable '{}'", name)), 0});
     return entries_.emplace(name, std::move(entry)).first->second->memory.get();
   }
   const Entry& entry = *found->second;
@@ -24,6 +25,20 @@ std::byte* VariableStore::bind(const std::string& name, const Type& type) {
 
 void VariableStore::set(const std::string& name, const Array& value) {
   std::memcpy(bind(name, {value.dtype(), value.shape()}), value.raw(), value.bytes());
+  ++entries_.at(name)->version;
+}
+
+void VariableStore::follow(const VariableStore& other, const std::vector<std::string>& names,
+                           std::vector<std::uint64_t>& versions) {
+  // A version that nothing has: the first time everything is copied.
+  versions.resize(names.size(), ~std::uint64_t{0});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Entry& entry = *other.find(names[i]);
+    if (entry.version == versions[i]) continue;
+    std::memcpy(bind(names[i], entry.type), entry.memory.get(),
+                static_cast<std::size_t>(entry.type.shape.elements()) * size_of(entry.type.dtype));
+    versions[i] = entry.version;
+  }
 }
 
 Array VariableStore::get(const std::string& name) const {

@@ -6,15 +6,15 @@
 
 namespace pando {
 
-std::int64_t run_executions(Program& program, Feed& feed, std::int64_t steps, std::int64_t steps_per_execution,
+std::int64_t run_executions(std::int64_t steps, std::int64_t steps_per_execution,
+                            const std::function<std::int64_t(std::int64_t steps)>& execute,
                             const std::function<bool(std::int64_t first, std::int64_t count)>& after) {
   std::int64_t done = 0;
   while (steps < 0 || done < steps) {
-    const std::int64_t wanted = steps < 0 ? steps_per_execution : std::min(steps_per_execution, steps - done);
-    const std::int64_t count = program.run(wanted, feed);
-    if (count > 0 && !after(done, count)) return done + count;
+    const std::int64_t count = execute(steps < 0 ? steps_per_execution : std::min(steps_per_execution, steps - done));
+    if (count == 0) break;
+    if (!after(done, count)) return done + count;
     done += count;
-    if (count < wanted) break;
   }
   return done;
 }

@@ -8,6 +8,7 @@ namespace pando {
 namespace {
 
 thread_local std::vector<std::shared_ptr<const Target>> scopes;
+thread_local std::optional<int> stage_of_scope;
 
 std::mutex system_mutex;
 std::vector<std::shared_ptr<const Target>> configured;
@@ -27,6 +28,9 @@ void leave_target(const std::shared_ptr<const Target>& target) {
   const auto last = std::find(scopes.rbegin(), scopes.rend(), target);
   if (last != scopes.rend()) scopes.erase(std::next(last).base());
 }
+
+std::optional<int> current_stage() { return stage_of_scope; }
+void set_current_stage(std::optional<int> stage) { stage_of_scope = stage; }
 
 std::vector<std::shared_ptr<const Target>> ipu_targets() {
   const std::lock_guard lock(system_mutex);

@@ -2,6 +2,8 @@
 #pragma once
 #include <pando/program.h>
 
+#include <optional>
+
 namespace pando {
 
 struct Target {
@@ -15,6 +17,10 @@ struct Target {
 std::shared_ptr<const Target> current_target();
 void enter_target(std::shared_ptr<const Target> target);
 void leave_target(const std::shared_ptr<const Target>& target);
+
+// The pipeline stage that calls of layers on this thread belong to; nothing outside of all PipelineStage scopes.
+std::optional<int> current_stage();
+void set_current_stage(std::optional<int> stage);
 
 // All cores as one device.
 std::shared_ptr<const Target> host_target();

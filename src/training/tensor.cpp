@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "training/target.h"
+
 namespace pando {
 
 namespace {
@@ -60,6 +62,7 @@ DType Tensor::dtype() const { return state().type.dtype; }
 
 std::vector<Tensor> TensorRecorder::record(Recording recording) {
   recording.outputs = trial_outputs(recording);
+  recording.stage = current_stage();
   const auto shared = std::make_shared<const Recording>(std::move(recording));
   std::vector<Tensor> outputs(shared->outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i)

@@ -2,6 +2,8 @@
 #pragma once
 #include <pando/tensor.h>
 
+#include <optional>
+
 namespace pando {
 
 // A call of a layer or a function on recorded tensors. An input of a model has no function.
@@ -15,6 +17,8 @@ struct Recording {
   // The front end's layer, if a layer was called, and how often it had been called before.
   std::shared_ptr<void> layer = {};
   int call = 0;
+  // Of the PipelineStage scope that it was made in.
+  std::optional<int> stage = {};
 };
 
 struct Tensor::State {

@@ -1,6 +1,7 @@
 // Model and Sequential: compile, fit, evaluate, predict, summary.
 #pragma once
 #include <pando/data/dataset.h>
+#include <pando/ipu/pipelining.h>
 #include <pando/keras/callbacks.h>
 #include <pando/keras/layers.h>
 #include <pando/keras/metrics.h>
@@ -109,6 +110,20 @@ class PANDO_API Model : public Layer {
   std::vector<Array> predict_outputs(const data::Dataset& dataset, const PredictOptions& options = {});
   // One update, on all samples at once.
   Logs train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight = {});
+
+  // Pipelines: which stage each call of a layer belongs to, where no PipelineStage scopes said; one number for each of
+  // get_pipeline_stage_assignment(), for a Sequential model one for each layer.
+  void set_pipeline_stage_assignment(const std::vector<int>& stages);
+  struct PipelineStageAssignment {
+    std::string layer;
+    int stage = 0;
+  };
+  std::vector<PipelineStageAssignment> get_pipeline_stage_assignment() const;
+  std::string pipeline_stage_assignment_summary_text() const;
+  void print_pipeline_stage_assignment_summary() const;
+  void set_pipelining_options(const ipu::keras::PipeliningOptions& options);
+  // Without a pipeline.
+  void set_gradient_accumulation_options(const ipu::keras::GradientAccumulationOptions& options);
 
   // fit() ends after the execution that is running. May be called by callbacks and other threads.
   void stop_training();

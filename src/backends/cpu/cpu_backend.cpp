@@ -18,8 +18,9 @@ std::unique_ptr<Kernel> make_kernel_for(const KernelCall& call, const Routines& 
 
 }  // namespace
 
-CpuBackend::CpuBackend(int tiles, std::string_view instruction_set)
-    : routines_(routines_for(choose_instruction_set(instruction_set))), tiles_(std::make_shared<TileGroup>(tiles)) {}
+CpuBackend::CpuBackend(int tiles, std::string_view instruction_set, const TilePlacement& placement)
+    : routines_(routines_for(choose_instruction_set(instruction_set))),
+      tiles_(std::make_shared<TileGroup>(tiles, placement)) {}
 
 std::unique_ptr<Executable> CpuBackend::load(const Plan& plan, VariableStore& variables) {
   std::vector<std::vector<std::unique_ptr<Kernel>>> kernels;

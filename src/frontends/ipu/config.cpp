@@ -108,12 +108,17 @@ void IPUConfig::configure_ipu_system() const {
     throw Error(fmt::format("IPUConfig: tiles_per_ipu is {} but must not be negative", tiles_per_ipu));
   const int ipus = std::accumulate(sizes.begin(), sizes.end(), 0);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const DeviceOptions options{.tiles = tiles_per_ipu > 0 ? tiles_per_ipu : std::max(1, cores / ipus),
-                              .instruction_set = instruction_set};
+  const int tiles = tiles_per_ipu > 0 ? tiles_per_ipu : std::max(1, cores / ipus);
+  const bool shared = tiles * ipus > cores;
   std::vector<std::shared_ptr<const Target>> targets;
+  int first_core = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Target target{fmt::format("/device:IPU:{}", i), false, {}};
-    for (int j = 0; j < sizes[i]; ++j) target.ipus.emplace_back(options);
+    for (int j = 0; j < sizes[i]; ++j, first_core += tiles)
+      target.ipus.emplace_back(DeviceOptions{.tiles = tiles,
+                                             .instruction_set = instruction_set,
+                                             .first_core = shared ? 0 : first_core,
+                                             .shared_cores = shared});
     targets.push_back(std::make_shared<const Target>(std::move(target)));
   }
   if (!ipu_targets().empty())

@@ -11,6 +11,7 @@
 
 #include "frontends/keras/names.h"
 #include "frontends/keras/trainer.h"
+#include "report/table.h"
 
 namespace pando::keras {
 
@@ -229,6 +230,54 @@ Logs Model::train_on_batch(const Arrays& x, const Arrays& y, const std::optional
   trainer.check(samples, true);
   trainer.check_labels_of(y);
   return trainer.train_on_batch(samples);
+}
+
+void Model::set_pipeline_stage_assignment(const std::vector<int>& stages) {
+  const std::size_t wanted =
+      built() ? body_of(*this).network()->calls.size() - body_of(*this).network()->inputs.size() : layers().size();
+  if (stages.size() != wanted)
+    throw Error(fmt::format("set_pipeline_stage_assignment: the model '{}' has {} layers but {} stages were given",
+                            name(), wanted, stages.size()));
+  training_->parallelism.stages = stages;
+  training_->steps.clear();
+}
+
+std::vector<Model::PipelineStageAssignment> Model::get_pipeline_stage_assignment() const {
+  std::vector<PipelineStageAssignment> list;
+  const std::vector<int>& given = training_->parallelism.stages;
+  if (!built()) {
+    for (std::size_t i = 0; i < layers().size(); ++i)
+      list.push_back({layers()[i].name(), given.empty() ? 0 : given[i]});
+    return list;
+  }
+  const Network& network = *body_of(*this).network();
+  const StageAssignment assignment = assign_stages(network, given);
+  for (std::size_t i = 0; i < network.calls.size(); ++i)
+    if (network.calls[i]->function) list.push_back({network.calls[i]->name, assignment.of_call[i]});
+  return list;
+}
+
+std::string Model::pipeline_stage_assignment_summary_text() const {
+  std::vector<std::pair<std::string, int>> rows;
+  for (const auto& [layer, stage] : get_pipeline_stage_assignment()) rows.emplace_back(layer, stage);
+  return stage_table_text(name(), rows);
+}
+
+void Model::print_pipeline_stage_assignment_summary() const {
+  std::fputs(pipeline_stage_assignment_summary_text().c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void Model::set_pipelining_options(const ipu::keras::PipeliningOptions& options) {
+  check_accumulation_count("set_pipelining_options", options.gradient_accumulation_steps_per_replica);
+  training_->parallelism.pipelining = options;
+  training_->steps.clear();
+}
+
+void Model::set_gradient_accumulation_options(const ipu::keras::GradientAccumulationOptions& options) {
+  check_accumulation_count("set_gradient_accumulation_options", options.gradient_accumulation_steps_per_replica);
+  training_->parallelism.accumulation = options;
+  training_->steps.clear();
 }
 
 void Model::stop_training() { training_->stop = true; }

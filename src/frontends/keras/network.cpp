@@ -82,20 +82,32 @@ Network make_network(const std::vector<Tensor>& inputs, const std::vector<Tensor
   return network;
 }
 
+void NetworkValues::set(const Tensor& tensor, Value value) {
+  values_[{call_of(tensor).get(), tensor.state().output}] = value;
+}
+bool NetworkValues::has(const Tensor& tensor) const {
+  return values_.contains({call_of(tensor).get(), tensor.state().output});
+}
+Value NetworkValues::operator[](const Tensor& tensor) const {
+  return values_.at({call_of(tensor).get(), tensor.state().output});
+}
+void NetworkValues::run(const Recording& call) {
+  std::vector<Value> arguments;
+  for (const Tensor& input : call.inputs) arguments.push_back((*this)[input]);
+  const std::vector<Value> results = call.function(trace_, arguments);
+  for (std::size_t i = 0; i < results.size(); ++i) values_[{&call, static_cast<int>(i)}] = results[i];
+}
+
 std::vector<Value> trace_network(const Network& network, Trace& trace, const std::vector<Value>& inputs) {
-  std::map<std::pair<const Recording*, int>, Value> values;
-  const auto key = [](const Tensor& tensor) { return std::pair{call_of(tensor).get(), tensor.state().output}; };
+  NetworkValues values(trace);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    values[key(network.inputs[i])] = ops::cast(inputs[i], network.inputs[i].dtype());
-  for (const Call& call : network.calls) {
-    if (values.contains({call.get(), 0})) continue;
-    std::vector<Value> arguments;
-    for (const Tensor& input : call->inputs) arguments.push_back(values.at(key(input)));
-    const std::vector<Value> results = call->function(trace, arguments);
-    for (std::size_t i = 0; i < results.size(); ++i) values[{call.get(), static_cast<int>(i)}] = results[i];
-  }
+    values.set(network.inputs[i], ops::cast(inputs[i], network.inputs[i].dtype()));
+  for (const Call& call : network.calls)
+    if (std::none_of(network.inputs.begin(), network.inputs.end(),
+                     [&](const Tensor& input) { return call_of(input) == call; }))
+      values.run(*call);
   std::vector<Value> outputs;
-  for (const Tensor& output : network.outputs) outputs.push_back(values.at(key(output)));
+  for (const Tensor& output : network.outputs) outputs.push_back(values[output]);
   return outputs;
 }
 

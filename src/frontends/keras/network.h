@@ -1,5 +1,7 @@
 // Network: the calls of layers between the inputs and the outputs of a model.
 #pragma once
+#include <map>
+
 #include "frontends/keras/layer.h"
 #include "training/tensor.h"
 
@@ -15,6 +17,21 @@ struct Network {
 
 // Throws Error if an output depends on an input that is not given, or two layers have one name.
 Network make_network(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
+
+// The values of a network's tensors under a trace, call by call.
+class NetworkValues {
+ public:
+  explicit NetworkValues(Trace& trace) : trace_(trace) {}
+  void set(const Tensor& tensor, Value value);
+  bool has(const Tensor& tensor) const;
+  Value operator[](const Tensor& tensor) const;
+  // Computes its outputs; its inputs must be there.
+  void run(const Recording& call);
+
+ private:
+  Trace& trace_;
+  std::map<std::pair<const Recording*, int>, Value> values_;
+};
 
 // The outputs for these inputs.
 std::vector<Value> trace_network(const Network& network, Trace& trace, const std::vector<Value>& inputs);

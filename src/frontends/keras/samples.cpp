@@ -180,7 +180,8 @@ void check_labels(const SampleUse& use, const Arrays& y, const Network& network,
 
 StepFeeder::StepFeeder(const Step& step, const Network& network, const std::vector<OutputGoals>& goals, Options options)
     : request_(step.request), options_(std::move(options)), counts_(std::make_shared<SampleCounts>()) {
-  const std::vector<PortInfo> feeds = step.program.feeds();
+  const std::vector<PortInfo> feeds = step.feeds();
+  feeds_of_replica_ = feeds.size();
   const auto index_of = [&](const std::string& name) {
     for (std::size_t i = 0; i < feeds.size(); ++i)
       if (feeds[i].name == name) return static_cast<int>(i);
@@ -223,34 +224,57 @@ void StepFeeder::weigh_classes(std::span<std::byte* const> feeds, std::int64_t c
   }
 }
 
-bool StepFeeder::operator()(std::int64_t step, std::span<std::byte* const> feeds) {
-  if (options_.steps >= 0 && step >= options_.steps) return false;
+// Returns the number of samples, 0 at the end of the data.
+std::int64_t StepFeeder::take_batch(std::int64_t number, std::span<std::byte* const> feeds) {
+  if (options_.steps >= 0 && number >= options_.steps) return 0;
   std::vector<std::byte*> places;
   for (Column& column : columns_) places.push_back(memory(column, feeds));
-  float* weights = reinterpret_cast<float*>(memory(weights_, feeds));
-  if (options_.weighted) places.push_back(reinterpret_cast<std::byte*>(weights));
-  // A Dataset may have columns beyond those that are used.
-  const std::int64_t batch = request_.batch_size, count = options_.source->next(batch, places);
-  if (count == 0) return false;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
-    if (column.classes > 0)
-      check_label_range(options_.use, places[i], column.type.dtype, count * column.type.shape.elements(),
-                        column.classes);
-    // What fills a batch up is a real sample, so that nothing unusual is computed; its weight is 0.
+  if (options_.weighted) places.push_back(memory(weights_, feeds));
+  const std::int64_t count = options_.source->next(request_.batch_size, places);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    if (columns_[i].classes > 0)
+      check_label_range(options_.use, places[i], columns_[i].type.dtype, count * columns_[i].type.shape.elements(),
+                        columns_[i].classes);
+  return count;
+}
+
+// What fills a batch up is a real sample, the first of `example`, so that nothing unusual is computed; its weight is 0.
+void StepFeeder::fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) {
+  for (Column& column : columns_) {
     const auto bytes = static_cast<std::size_t>(column.type.shape.elements()) * size_of(column.type.dtype);
-    for (std::int64_t row = count; row < batch; ++row)
-      std::memcpy(places[i] + static_cast<std::size_t>(row) * bytes, places[i], bytes);
+    for (std::int64_t row = count; row < request_.batch_size; ++row) {
+      std::byte* place = memory(column, feeds) + static_cast<std::size_t>(row) * bytes;
+      if (const std::byte* sample = memory(column, example); sample != place) std::memcpy(place, sample, bytes);
+    }
   }
+}
+
+void StepFeeder::weigh(std::int64_t count, std::span<std::byte* const> feeds) {
+  float* weights = reinterpret_cast<float*>(memory(weights_, feeds));
   if (!options_.weighted) std::fill_n(weights, count, 1.0f);
-  std::fill(weights + count, weights + batch, 0.0f);
+  std::fill(weights + count, weights + request_.batch_size, 0.0f);
   if (!options_.class_weight.empty()) weigh_classes(feeds, count, weights);
-  const auto counted = static_cast<float>(std::count_if(weights, weights + batch, [](float w) { return w != 0; }));
-  const float scale = counted > 0 ? 1.0f / counted : 0.0f;
-  const std::int32_t counter[2] = {static_cast<std::int32_t>(options_.first_update + step), 0};
+  const auto counted =
+      static_cast<float>(std::count_if(weights, weights + request_.batch_size, [](float w) { return w != 0; }));
+  const float scale = !options_.scale_by_samples ? 1.0f : counted > 0 ? 1.0f / counted : 0.0f;
   if (scale_feed_ >= 0) std::memcpy(feeds[static_cast<std::size_t>(scale_feed_)], &scale, sizeof scale);
-  if (counter_feed_ >= 0) std::memcpy(feeds[static_cast<std::size_t>(counter_feed_)], counter, sizeof counter);
-  counts_->add(count);
+}
+
+bool StepFeeder::operator()(std::int64_t row, std::span<std::byte* const> feeds) {
+  const std::span<std::byte* const> first = feeds.subspan(0, feeds_of_replica_);
+  const std::int64_t row_of_update = row % options_.rows_per_update;
+  for (std::int64_t replica = 0; replica < options_.replicas; ++replica) {
+    const auto own = feeds.subspan(static_cast<std::size_t>(replica) * feeds_of_replica_, feeds_of_replica_);
+    const std::int64_t count = take_batch(row * options_.replicas + replica, own);
+    if (replica == 0 && count == 0) return false;
+    fill_up(count, own, first);
+    weigh(count, own);
+    const std::int64_t first_sample = (row_of_update * options_.replicas + replica) * request_.batch_size;
+    const std::int32_t counter[2] = {static_cast<std::int32_t>(options_.first_update + row / options_.rows_per_update),
+                                     static_cast<std::int32_t>(first_sample)};
+    if (counter_feed_ >= 0) std::memcpy(own[static_cast<std::size_t>(counter_feed_)], counter, sizeof counter);
+    counts_->add(count);
+  }
   return true;
 }
 

@@ -39,21 +39,21 @@ void check_samples(const SampleUse& use, const Samples& samples, const Network& 
 // Throws Error naming the first label that the loss of its output cannot take.
 void check_labels(const SampleUse& use, const Arrays& y, const Network& network, const std::vector<OutputGoals>& goals);
 
-// How many samples each step was given; written by the thread of the feed.
+// How many samples each batch was given, those of spare replicas 0; written by the thread of the feed.
 class SampleCounts {
  public:
   void add(std::int64_t count) {
     const std::lock_guard lock(mutex_);
-    of_step_.push_back(count);
+    of_batch_.push_back(count);
   }
-  std::int64_t of_step(std::int64_t step) const {
+  std::int64_t of_batch(std::int64_t batch) const {
     const std::lock_guard lock(mutex_);
-    return of_step_.at(static_cast<std::size_t>(step));
+    return of_batch_.at(static_cast<std::size_t>(batch));
   }
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::int64_t> of_step_;
+  std::vector<std::int64_t> of_batch_;
 };
 
 // Fills the feeds of a step: pads the last batch, weighs samples and counts them.
@@ -65,11 +65,17 @@ class StepFeeder {
     // At most so many batches are taken; negative: all.
     std::int64_t steps = -1;
     std::int64_t first_update = 0;
+    // A row has a batch for each replica; so many rows make an update.
+    std::int64_t replicas = 1, rows_per_update = 1;
+    // What each batch is scaled by: 1 over its samples, or 1 where the program divides by the samples of the update.
+    bool scale_by_samples = true;
     bool weighted = false;
     std::map<std::int64_t, double> class_weight = {};
   };
   StepFeeder(const Step& step, const Network& network, const std::vector<OutputGoals>& goals, Options options);
-  bool operator()(std::int64_t step, std::span<std::byte* const> feeds);
+  // Fills row number `row`: the feeds of the first replica, then those of the next. Spare replicas get batches without
+  // samples.
+  bool operator()(std::int64_t row, std::span<std::byte* const> feeds);
 
   std::shared_ptr<const SampleCounts> counts() const { return counts_; }
 
@@ -83,12 +89,16 @@ class StepFeeder {
     std::int64_t classes = 0;
   };
   std::byte* memory(Column& column, std::span<std::byte* const> feeds) const;
+  std::int64_t take_batch(std::int64_t number, std::span<std::byte* const> feeds);
+  void fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example);
+  void weigh(std::int64_t count, std::span<std::byte* const> feeds);
   void weigh_classes(std::span<std::byte* const> feeds, std::int64_t count, float* weights);
 
   StepRequest request_;
   Options options_;
   std::vector<Column> columns_;
   Column weights_;
+  std::size_t feeds_of_replica_ = 0;
   int scale_feed_ = -1, counter_feed_ = -1;
   std::shared_ptr<SampleCounts> counts_;
 };

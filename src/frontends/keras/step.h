@@ -1,8 +1,10 @@
 // From a compiled model to the program of one step: of training, of testing or of prediction.
 #pragma once
+#include <pando/ipu/pipelining.h>
 #include <pando/keras/model.h>
+#include <pando/parallel.h>
 
-#include "frontends/keras/network.h"
+#include "frontends/keras/stages.h"
 
 namespace pando::keras {
 
@@ -17,6 +19,19 @@ struct StepRequest {
   // Whether samples have weights other than 0 and 1.
   bool weighted = false;
   friend bool operator==(const StepRequest&, const StepRequest&) = default;
+};
+
+// How a step is divided over IPUs.
+struct Division {
+  int replicas = 1;
+  StageAssignment stages = {};
+  // Micro-batches of an update, for each replica.
+  std::int64_t accumulation = 1;
+  PipelineOrder order = PipelineOrder::grouped;
+  bool recomputation = false;
+  bool sum_of_means = false;
+
+  bool is_whole() const { return replicas == 1 && stages.stages == 1 && accumulation == 1; }
 };
 
 // The loss and the metrics of each output of a model.
@@ -36,14 +51,20 @@ inline constexpr const char* weight_feed = "sample_weight";
 inline constexpr const char* scale_feed = "update_scale";
 inline constexpr const char* counter_feed = "counter";
 inline constexpr const char* rate_variable = "learning_rate";
-// The number of samples that count, an output beside those of sum_names.
+// The number of samples that count, an output beside those of Step::names.
 inline constexpr const char* count_output = "sample_count";
 
 struct Step {
   StepRequest request;
-  Program program;
   // Outputs of every step that are sums over its samples; the first is the loss. Of a prediction: the model's outputs.
   std::vector<std::string> names;
+  // Outputs of other stages that are part of the loss.
+  std::vector<std::string> penalties = {};
+  // One of the two.
+  std::optional<Program> program = {};
+  std::optional<ParallelProgram> parallel = {};
+
+  std::vector<PortInfo> feeds() const { return program ? program->feeds() : parallel->feeds(); }
 };
 
 struct StepContext {
@@ -52,7 +73,9 @@ struct StepContext {
   const std::vector<OutputGoals>& goals;
   const Optimizer* optimizer = nullptr;
   Variables variables;
-  const Device& device;
+  const Division& division;
+  // The IPUs of all replicas: the stages of the first, then those of the next.
+  std::vector<Device> devices;
 };
 Step build_step(const StepRequest& request, StepContext& context);
 

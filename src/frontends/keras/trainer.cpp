@@ -24,13 +24,17 @@ ProgressBar make_bar(std::int64_t steps, int verbose) {
 
 }  // namespace
 
-void RunningMeans::add(const Program& program, const std::function<void()>& each) {
-  const Array counts = program.output(count_output);
+void RunningMeans::add(const StepRun& run, const Step& step, const std::function<void()>& each) {
+  const Array counts = run.output(count_output);
   std::vector<Array> outputs;
-  for (const std::string& name : names_) outputs.push_back(program.output(name));
-  for (std::int64_t step = 0; step < counts.elements(); ++step) {
-    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += static_cast<double>(outputs[i].data<float>()[step]);
-    count_ += static_cast<double>(counts.data<float>()[step]);
+  for (const std::string& name : names_) outputs.push_back(run.output(name));
+  std::vector<Array> penalties;
+  for (const std::string& name : step.penalties) penalties.push_back(run.output(name));
+  for (std::int64_t batch = 0; batch < counts.elements(); ++batch) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += static_cast<double>(outputs[i].data<float>()[batch]);
+    // The loss is the first.
+    for (const Array& penalty : penalties) sums_[0] += static_cast<double>(penalty.data<float>()[batch]);
+    count_ += static_cast<double>(counts.data<float>()[batch]);
     if (each) each();
   }
 }
@@ -54,13 +58,17 @@ SampleUse Trainer::use(bool with_targets) const {
 void Trainer::check(const Samples& samples, bool with_targets) {
   if (with_targets && !training().options)
     throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
-  if (!model_.built()) {
-    Shape shape = {-1};
-    for (std::int64_t size : samples.columns[0].shape) shape.append(size);
-    model_.build({shape});
-  }
+  build_for(samples);
   if (training().options && training().goals.empty()) training().goals = make_goals(network(), compiled());
+  training().division = make_division(who_, training().parallelism, *training().target, network());
   check_samples(use(with_targets), samples, network(), training().goals);
+}
+
+void Trainer::build_for(const Samples& samples) {
+  if (model_.built()) return;
+  Shape shape = {-1};
+  for (std::int64_t size : samples.columns[0].shape) shape.append(size);
+  model_.build({shape});
 }
 
 void Trainer::check_labels_of(const Arrays& y) { check_labels(use(true), y, network(), training().goals); }
@@ -78,26 +86,33 @@ Step& Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
       std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
     throw Error(
         fmt::format("{}: the model '{}' was compiled without a loss; give one to compile()", who_, model_.name()));
-  StepContext context{model_,
-                      network(),
-                      goals,
-                      training().options ? &compiled().optimizer : nullptr,
-                      training().variables,
-                      training().target->ipus.front()};
+  StepContext context{.model = model_,
+                      .network = network(),
+                      .goals = goals,
+                      .optimizer = training().options ? &compiled().optimizer : nullptr,
+                      .variables = training().variables,
+                      .division = training().division,
+                      .devices = devices_of(training().division, training().parallelism, *training().target)};
   return training().steps.emplace_back(build_step(request, context));
 }
 
-StepFeeder Trainer::feeder(const Step& step, const Samples& samples,
-                           const std::map<std::int64_t, double>& class_weight) {
+StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight) {
+  const bool trains = step.request.mode == Mode::train;
   const SampleUse sample_use = use(step.request.mode != Mode::predict);
   const std::uint64_t key = training().key + static_cast<std::uint64_t>(training().epochs_begun);
-  return StepFeeder(step, network(), training().goals,
+  const Division& division = training().division;
+  const std::int64_t first_update = training().options ? compiled().optimizer.iterations() : 0;
+  StepFeeder feeder(step, network(), training().goals,
                     {.use = sample_use,
                      .source = samples.begin(key),
                      .steps = samples.steps,
-                     .first_update = training().options ? compiled().optimizer.iterations() : 0,
+                     .first_update = first_update,
+                     .replicas = step.program ? 1 : division.replicas,
+                     .rows_per_update = trains ? division.accumulation : 1,
+                     .scale_by_samples = step.program || division.sum_of_means,
                      .weighted = has_weights(sample_use, samples),
                      .class_weight = class_weight});
+  return StepRun(step, division, std::move(feeder), first_update);
 }
 
 void Trainer::apply_learning_rate() {
@@ -118,7 +133,7 @@ void Trainer::tell_about_steps_per_execution(std::int64_t steps) {
 
 Trainer::Epoch Trainer::train_epoch(Step& step, const Samples& samples, const FitOptions& options,
                                     const InterruptDelay& interrupt, ProgressBar& bar) {
-  Feed feed(step.program, feeder(step, samples, options.class_weight));
+  StepRun run = begin(step, samples, options.class_weight);
   ++training().epochs_begun;
   RunningMeans means(step.names);
   std::int64_t batch = 0;
@@ -130,15 +145,16 @@ Trainer::Epoch Trainer::train_epoch(Step& step, const Samples& samples, const Fi
   const bool batches_seen = std::any_of(options.callbacks.begin(), options.callbacks.end(),
                                         [](const auto& callback) { return callback->sees_batches(); });
   const auto stopping = [&] { return training().stop || interrupt.requested(); };
-  const std::int64_t done = run_executions(step.program, feed, samples.steps, compiled().steps_per_execution,
-                                           [&](std::int64_t first, std::int64_t count) {
-                                             compiled().optimizer.state().iterations += count;
-                                             means.add(step.program, batches_seen ? tell_callbacks : nullptr);
-                                             bar.update(first + count, means.logs().entries());
-                                             // A callback may have changed it.
-                                             apply_learning_rate();
-                                             return !stopping();
-                                           });
+  const auto execute = [&](std::int64_t batches) { return run.run(batches); };
+  const auto after = [&](std::int64_t first, std::int64_t count) {
+    compiled().optimizer.state().iterations += run.updates();
+    means.add(run, step, batches_seen ? tell_callbacks : nullptr);
+    bar.update(first + count, means.logs().entries());
+    // A callback may have changed it.
+    apply_learning_rate();
+    return !stopping();
+  };
+  const std::int64_t done = run_executions(samples.steps, compiled().steps_per_execution, execute, after);
   const bool ran_out = !stopping() && done < samples.steps;
   if (ran_out)
     fmt::print(stderr,
@@ -149,6 +165,7 @@ Trainer::Epoch Trainer::train_epoch(Step& step, const Samples& samples, const Fi
 }
 
 History Trainer::fit(const Samples& samples, const Samples* validation, const FitOptions& options) {
+  check_accumulation(who_, training().parallelism, training().division);
   Step& step = step_for(Mode::train, samples, has_weights(use(true), samples) || !options.class_weight.empty());
   tell_about_steps_per_execution(samples.steps);
   training().stop = false;
@@ -185,14 +202,15 @@ History Trainer::fit(const Samples& samples, const Samples* validation, const Fi
 
 Logs Trainer::test(const Samples& samples, const std::string& prefix, ProgressBar* bar) {
   Step& step = step_for(Mode::test, samples, has_weights(use(true), samples));
-  Feed feed(step.program, feeder(step, samples));
+  StepRun run = begin(step, samples);
   RunningMeans means(step.names);
-  run_executions(step.program, feed, samples.steps, compiled().steps_per_execution,
-                 [&](std::int64_t first, std::int64_t count) {
-                   means.add(step.program);
-                   if (bar != nullptr) bar->update(first + count, means.logs().entries());
-                   return true;
-                 });
+  run_executions(
+      samples.steps, compiled().steps_per_execution, [&](std::int64_t batches) { return run.run(batches); },
+      [&](std::int64_t first, std::int64_t count) {
+        means.add(run, step);
+        if (bar != nullptr) bar->update(first + count, means.logs().entries());
+        return true;
+      });
   return means.logs(prefix);
 }
 
@@ -205,19 +223,17 @@ Logs Trainer::evaluate(const Samples& samples, int verbose) {
 
 std::vector<Array> Trainer::predict(const Samples& samples, int verbose) {
   Step& step = step_for(Mode::predict, samples, false);
-  StepFeeder filler = feeder(step, samples);
-  const std::shared_ptr<const SampleCounts> counts = filler.counts();
-  Feed feed(step.program, std::move(filler));
+  StepRun run = begin(step, samples);
   ProgressBar bar = make_bar(samples.steps, verbose);
   std::vector<Arrays> pieces(step.names.size());
-  // Predictions of an execution are kept in memory at once: no more than needed, whatever steps_per_execution is.
   const std::int64_t per_execution = training().options ? compiled().steps_per_execution : 1;
-  run_executions(step.program, feed, samples.steps, per_execution, [&](std::int64_t first, std::int64_t count) {
+  const auto execute = [&](std::int64_t batches) { return run.run(batches); };
+  run_executions(samples.steps, per_execution, execute, [&](std::int64_t first, std::int64_t count) {
     for (std::size_t i = 0; i < step.names.size(); ++i) {
-      const Array rows = step.program.output(step.names[i]);
+      const Array rows = run.output(step.names[i]);
       for (std::int64_t j = 0; j < count; ++j) {
         const Array batch = rows.slice(j, j + 1).reshape(rows.shape().part(1, rows.shape().rank()));
-        pieces[i].push_back(batch.slice(0, counts->of_step(first + j)));
+        pieces[i].push_back(batch.slice(0, run.samples_of(first + j)));
       }
     }
     bar.update(first + count);
@@ -230,13 +246,14 @@ std::vector<Array> Trainer::predict(const Samples& samples, int verbose) {
 }
 
 Logs Trainer::train_on_batch(const Samples& samples) {
+  check_accumulation(who_, training().parallelism, training().division);
   Step& step = step_for(Mode::train, samples, has_weights(use(true), samples));
   apply_learning_rate();
-  Feed feed(step.program, feeder(step, samples), 1);
-  step.program.run(1, feed);
-  ++compiled().optimizer.state().iterations;
+  StepRun run = begin(step, samples);
+  run.run(1);
+  compiled().optimizer.state().iterations += run.updates();
   RunningMeans means(step.names);
-  means.add(step.program);
+  means.add(run, step);
   return means.logs();
 }
 

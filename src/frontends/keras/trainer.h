@@ -2,7 +2,7 @@
 #pragma once
 #include <pando/progress.h>
 
-#include "frontends/keras/samples.h"
+#include "frontends/keras/step_run.h"
 #include "frontends/keras/training.h"
 #include "training/execution.h"
 
@@ -12,8 +12,8 @@ namespace pando::keras {
 class RunningMeans {
  public:
   explicit RunningMeans(std::vector<std::string> names) : names_(std::move(names)), sums_(names_.size()) {}
-  // Adds the steps of the last execution, one by one; `each` (if any) is called after each.
-  void add(const Program& program, const std::function<void()>& each = {});
+  // Adds the batches of the last execution, one by one; `each` (if any) is called after each.
+  void add(const StepRun& run, const Step& step, const std::function<void()>& each = {});
   Logs logs(const std::string& prefix = "") const;
 
  private:
@@ -51,7 +51,9 @@ class Trainer {
   Model::Training& training() const { return *model_.training_; }
   const CompileOptions& compiled() const { return *training().options; }
   Step& step_for(Mode mode, const Samples& samples, bool weighted);
-  StepFeeder feeder(const Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight = {});
+  // Builds the model for samples of this type if it is not built.
+  void build_for(const Samples& samples);
+  StepRun begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight = {});
   void apply_learning_rate();
   Epoch train_epoch(Step& step, const Samples& samples, const FitOptions& options, const InterruptDelay& interrupt,
                     ProgressBar& bar);

@@ -3,8 +3,7 @@
 #include <atomic>
 #include <deque>
 
-#include "frontends/keras/step.h"
-#include "training/target.h"
+#include "frontends/keras/division.h"
 
 namespace pando::keras {
 
@@ -41,6 +40,8 @@ struct Model::Training {
   std::int64_t epochs_begun = 0;
   std::optional<CompileOptions> options = {};
   std::vector<OutputGoals> goals = {};
+  Parallelism parallelism = {};
+  Division division = {};
   // The states of the optimizer; the weights are shared into it.
   Variables variables = {};
   // Never moved: a run holds on to its step.

@@ -53,7 +53,14 @@ struct BatchNormalizationBody : LayerBody {
     if (!call.training() || !call.trainable())
       return {ops::batch_norm_inference(inputs[0], scale, offset, mean, variance, options_.epsilon)};
     const ops::BatchNorm norm = ops::batch_norm(inputs[0], scale, offset, options_.epsilon, call.trace().sample_mask());
-    const auto moved = [&](Value old, Value seen) { return old * options_.momentum + seen * (1 - options_.momentum); };
+    const Value mask = call.trace().sample_mask();
+    const auto moved = [&](Value old, Value seen) {
+      const Value average = old * options_.momentum + seen * (1 - options_.momentum);
+      // A spare replica has a batch without samples, which says nothing.
+      if (!mask) return average;
+      const Value count = ops::reduce_sum(mask);
+      return ops::select(ops::greater(count, ops::scalar(count, 0.0)), average, old);
+    };
     call.assign(mean_index, moved(mean, norm.mean));
     call.assign(mean_index + 1, moved(variance, norm.variance));
     return {norm.y};

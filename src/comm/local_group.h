@@ -1,0 +1,31 @@
+// LocalGroup: replicas that are threads of one process reduce what each has, in memory that all can see.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pando {
+
+// Waits until `counter` is at least `value`: a short spin, then asleep.
+void wait_until_at_least(const std::atomic<std::uint32_t>& counter, std::uint32_t value);
+
+class LocalGroup {
+ public:
+  explicit LocalGroup(int members) : members_(members), parts_(static_cast<std::size_t>(members)) {}
+
+  // Returns when all members have arrived.
+  void barrier();
+  // Every member gives as many numbers; afterwards each has their sum, or mean, over all members: the same bits,
+  // whoever comes first. Each member computes its share of the numbers.
+  void all_reduce(int member, std::span<const std::span<float>> numbers, bool mean);
+
+ private:
+  const int members_;
+  std::vector<std::span<const std::span<float>>> parts_;
+  std::atomic<std::uint32_t> arrived_ = 0;
+  std::atomic<std::uint32_t> generation_ = 0;
+};
+
+}  // namespace pando

@@ -1,0 +1,82 @@
+// explain: what a run will do, before it does it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/pipeline_schedule.h"
+
+namespace pando {
+
+// Bytes on one device.
+struct MemoryUse {
+  std::size_t weights = 0, optimizer = 0, gradients = 0, activations = 0, stash = 0, feeds = 0;
+
+  std::size_t total() const { return weights + optimizer + gradients + activations + stash + feeds; }
+};
+
+struct ExplainedStage {
+  // "conv2d .. max_pooling2d"
+  std::string layers = {};
+  // Of one micro-batch.
+  double megaflops = 0;
+  MemoryUse memory = {};
+};
+
+struct Explanation {
+  std::string model = "model";
+  // 0: not known.
+  std::int64_t samples = 0;
+  std::int64_t batch_size = 32;
+  // 0: the model runs on the host device.
+  int ipus = 0;
+  int replicas = 1;
+  std::vector<ExplainedStage> stages = {};
+  // Micro-batches of each replica in an update.
+  std::int64_t gradient_accumulation = 1;
+  // Batches over all replicas.
+  std::int64_t steps_per_execution = 1;
+  // 0: not known.
+  int cores = 0;
+  int tiles_per_ipu = 1;
+  // Only looked at if there are several stages.
+  PipelineSchedule schedule = {};
+  bool training = true;
+};
+
+// What follows from an Explanation. Without training nothing is updated or accumulated: an update is then a round, one
+// batch for each replica.
+struct ExplainedCounts {
+  std::int64_t effective_batch = 0;
+  std::int64_t batches_per_update = 0;
+  // Executions run whole updates.
+  std::int64_t updates_per_execution = 0;
+  // Of an epoch.
+  std::int64_t batches = 0, updates = 0, executions = 0;
+  std::int64_t samples_in_last_batch = 0;
+  std::int64_t batches_in_last_update = 0;
+  // What spare replicas get in the last update.
+  std::int64_t empty_batches = 0;
+  std::int64_t updates_in_last_execution = 0;
+  // A pipeline fills and empties once for so many: those of an update, or without training of an execution.
+  std::int64_t micro_batches = 0;
+  // The part of its time in which a pipeline's devices wait; 0 without a pipeline.
+  double bubble = 0;
+  int idle_ipus = 0;
+  // Of all stages and replicas.
+  double megaflops = 0;
+  std::size_t memory = 0;
+};
+ExplainedCounts counts_of(const Explanation& explanation);
+
+// What could be better and how, a sentence each.
+std::vector<std::string> hints(const Explanation& explanation);
+
+// For people: lines under 80 columns, in ASCII but for the names given.
+std::string to_text(const Explanation& explanation);
+
+// For programs: one JSON object of all of the above.
+std::string to_json(const Explanation& explanation);
+
+}  // namespace pando

@@ -1,0 +1,196 @@
+#include "runtime/pipeline_executor.h"
+
+#include <algorithm>
+
+namespace pando {
+
+// One device: its programs, its ring of slots, and how far it is in this run.
+struct PipelineExecutor::Stage {
+  int replica, index, device;
+  DeviceProgram programs;
+  std::size_t slot_bytes;
+  std::uint32_t slots;
+  HostMemory memory{nullptr, nullptr};
+  // Rows of this run whose forward, and backward, pass is done.
+  std::atomic<std::uint32_t> forward_done = 0, backward_done = 0;
+  std::int32_t counter[2] = {0, 0};
+  std::int64_t rows = 0;
+  // Of one update.
+  std::vector<PipelineAction> actions = {};
+  std::vector<const std::byte*> feeds = {};
+  std::vector<std::byte*> outputs = {};
+  Stage *before = nullptr, *behind = nullptr;
+
+  std::byte* slot(std::int64_t row) const { return memory.get() + static_cast<std::size_t>(row % slots) * slot_bytes; }
+};
+
+namespace {
+
+void publish(std::atomic<std::uint32_t>& counter, std::int64_t row) {
+  counter.store(static_cast<std::uint32_t>(row + 1), std::memory_order_release);
+  counter.notify_all();
+}
+
+}  // namespace
+
+PipelineExecutor::PipelineExecutor(PipelineLayout layout, std::vector<DeviceProgram> devices)
+    : layout_(std::move(layout)) {
+  verify(layout_.schedule);
+  for (int device = 0; device < static_cast<int>(devices.size()); ++device) {
+    const int index = device % stages();
+    std::unique_ptr<Stage> stage(
+        new Stage{.replica = device / stages(),
+                  .index = index,
+                  .device = device,
+                  .programs = std::move(devices[static_cast<std::size_t>(device)]),
+                  .slot_bytes = layout_.slot_bytes[static_cast<std::size_t>(index)],
+                  // One in work, and one that the stage before may fill meanwhile.
+                  .slots = static_cast<std::uint32_t>(layout_.schedule.stash_depth(index) + 2)});
+    stage->memory = allocate_host_memory(stage->slot_bytes * stage->slots, "the activations of a pipeline stage");
+    if (index > 0) {
+      stage->before = stages_.back().get();
+      stages_.back()->behind = stage.get();
+    }
+    stages_.push_back(std::move(stage));
+  }
+  for (int i = 0; i < stages(); ++i) groups_.push_back(std::make_unique<LocalGroup>(layout_.replicas));
+  for (int device = 1; device < static_cast<int>(stages_.size()); ++device)
+    threads_.emplace_back([this, device] { serve(device); });
+}
+
+PipelineExecutor::~PipelineExecutor() {
+  stopping_ = true;
+  launches_.fetch_add(1);
+  launches_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+int PipelineExecutor::rows_in_flight() const {
+  std::uint32_t rows = 0;
+  for (const auto& stage : stages_) rows += stage->slots;
+  return static_cast<int>(rows) / layout_.replicas + 2;
+}
+
+std::int64_t PipelineExecutor::run(const Run& run) {
+  for (auto& stage : stages_) {
+    if (stage->actions.empty() || run.rows_per_update != run_.rows_per_update)
+      stage->actions = actions_of_stage(layout_.schedule, stage->index, run.rows_per_update);
+    stage->forward_done = 0;
+    stage->backward_done = 0;
+    stage->rows = 0;
+  }
+  run_ = run;
+  finished_ = 0;
+  launches_.fetch_add(1, std::memory_order_release);
+  launches_.notify_all();
+  run_device(0);
+  wait_until_at_least(finished_, static_cast<std::uint32_t>(threads_.size()));
+  return stages_.front()->rows;
+}
+
+void PipelineExecutor::serve(int device) {
+  for (std::uint32_t launch = 1;; ++launch) {
+    wait_until_at_least(launches_, launch);
+    if (stopping_) return;
+    run_device(device);
+    finished_.fetch_add(1, std::memory_order_release);
+    finished_.notify_all();
+  }
+}
+
+void PipelineExecutor::run_device(int device) {
+  Stage& stage = *stages_[static_cast<std::size_t>(device)];
+  for (std::int64_t update = 0; update < run_.updates; ++update)
+    if (!run_update(stage, update)) return;
+}
+
+// Returns false when the feed has ended.
+bool PipelineExecutor::run_update(Stage& stage, std::int64_t update) {
+  const std::int64_t first = stage.rows;
+  std::int64_t rows = run_.rows_per_update;
+  for (const PipelineAction& action : stage.actions) {
+    if (action.micro_batch >= rows) continue;
+    if (!action.forward) run_backward(stage, first + action.micro_batch, action.micro_batch == 0);
+    // Every stage of every replica finds the end at the same row, which then ends the update.
+    else if (!run_forward(stage, first + action.micro_batch)) rows = action.micro_batch;
+  }
+  stage.rows += rows;
+  if (rows > 0 && training()) {
+    LocalGroup& group = *groups_[static_cast<std::size_t>(stage.index)];
+    if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::exchange, update);
+    group.all_reduce(stage.replica, stage.programs.gradients, false);
+    group.all_reduce(stage.replica, stage.programs.statistics, true);
+    if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::exchange, update);
+    stage.counter[0] = static_cast<std::int32_t>(run_.first_update + update);
+    if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::update, update);
+    run_program(stage, stage.programs.update, nullptr, 0);
+    if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::update, update);
+  }
+  return rows == run_.rows_per_update;
+}
+
+bool PipelineExecutor::run_forward(Stage& stage, std::int64_t row) {
+  const std::byte* fed = run_.feed->wait_for(run_.first_row + row);
+  if (fed == nullptr) return false;
+  if (stage.before != nullptr) wait_until_at_least(stage.before->forward_done, static_cast<std::uint32_t>(row + 1));
+  if (stage.behind != nullptr && row >= stage.behind->slots) {
+    const auto& freed = training() ? stage.behind->backward_done : stage.behind->forward_done;
+    wait_until_at_least(freed, static_cast<std::uint32_t>(row + 1) - stage.behind->slots);
+  }
+  const std::byte* host = fed + layout_.host_bytes * static_cast<std::size_t>(stage.replica);
+  if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::forward, row);
+  run_program(stage, stage.programs.forward, host, row);
+  if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::forward, row);
+  publish(stage.forward_done, row);
+  if (!training()) finish_row(stage, row);
+  return true;
+}
+
+void PipelineExecutor::run_backward(Stage& stage, std::int64_t row, bool first_of_update) {
+  if (stage.behind != nullptr) wait_until_at_least(stage.behind->backward_done, static_cast<std::uint32_t>(row + 1));
+  const std::byte* fed = run_.feed->wait_for(run_.first_row + row);
+  const std::byte* host = fed + layout_.host_bytes * static_cast<std::size_t>(stage.replica);
+  if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::backward, row);
+  run_program(stage, first_of_update ? stage.programs.backward_first : stage.programs.backward_next, host, row);
+  if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::backward, row);
+  publish(stage.backward_done, row);
+  finish_row(stage, row);
+}
+
+// Gives a row of the feed back when all replicas are done with it.
+void PipelineExecutor::finish_row(Stage& stage, std::int64_t row) {
+  const bool is_last_user = training() ? stage.before == nullptr : stage.behind == nullptr;
+  if (!is_last_user) return;
+  std::uint32_t done = static_cast<std::uint32_t>(row + 1);
+  for (const auto& other : stages_)
+    if (other->index == stage.index)
+      done = std::min(done, (training() ? other->backward_done : other->forward_done).load(std::memory_order_acquire));
+  run_.feed->release_before(run_.first_row + done);
+}
+
+const std::byte* PipelineExecutor::find(const Stage& stage, const PortRoute& route, const std::byte* host,
+                                        std::int64_t row) const {
+  switch (route.place) {
+    case PortRoute::Place::host: return host + route.offset;
+    case PortRoute::Place::own: return stage.slot(row) + route.offset;
+    case PortRoute::Place::next: return stage.behind->slot(row) + route.offset;
+    case PortRoute::Place::previous: return stage.before->slot(row) + route.offset;
+    case PortRoute::Place::counter: return reinterpret_cast<const std::byte*>(stage.counter);
+    case PortRoute::Place::result: break;
+  }
+  const auto place = static_cast<std::size_t>(row) * static_cast<std::size_t>(layout_.replicas) +
+                     static_cast<std::size_t>(stage.replica);
+  return run_.results + place * layout_.result_bytes + route.offset;
+}
+
+void PipelineExecutor::run_program(Stage& stage, RoutedProgram& program, const std::byte* host, std::int64_t row) {
+  if (program.executable == nullptr) return;
+  stage.feeds.clear();
+  stage.outputs.clear();
+  for (const PortRoute& route : program.feeds) stage.feeds.push_back(find(stage, route, host, row));
+  for (const PortRoute& route : program.outputs)
+    stage.outputs.push_back(const_cast<std::byte*>(find(stage, route, host, row)));
+  program.executable->step(stage.feeds, stage.outputs);
+}
+
+}  // namespace pando

@@ -1,0 +1,358 @@
+// Replicas, accumulation and pipelines: however an update is divided over IPUs, it is the update of one device.
+#include <gtest/gtest.h>
+#include <pando/pando.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/message.h"
+
+using namespace pando;
+using namespace pando::keras;
+using ipu::pipelining_ops::PipelineSchedule;
+
+namespace {
+
+struct Data {
+  Array x, y;
+};
+
+// Small images of three kinds.
+Data images(std::int64_t count) {
+  Data data{Array(DType::float32, {count, 6, 6, 1}), Array(DType::int32, {count})};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto kind = static_cast<std::int32_t>(i * 7 % 3);
+    data.y.mutable_data<std::int32_t>()[i] = kind;
+    for (std::int64_t j = 0; j < 36; ++j)
+      data.x.mutable_data<float>()[i * 36 + j] =
+          static_cast<float>(std::sin(static_cast<double>(i * 36 + j) * 1.3)) + (j % 3 == kind ? 1.0f : 0.0f);
+  }
+  return data;
+}
+
+struct Setup {
+  std::string name;
+  int ipus = 1;
+  int stages = 1;
+  std::int64_t batch_size = 32;
+  std::int64_t accumulation = 1;
+  PipelineSchedule schedule = PipelineSchedule::Grouped;
+  bool recomputation = false;
+  int tiles = 1;
+};
+
+void PrintTo(const Setup& setup, std::ostream* out) { *out << setup.name; }
+
+void configure(int ipus, int tiles) {
+  ipu::reset_ipu_configuration();
+  ipu::IPUConfig config;
+  config.auto_select_ipus = ipus;
+  config.tiles_per_ipu = tiles;
+  config.configure_ipu_system();
+}
+
+// Layers in four groups, so that there can be 1, 2 or 4 stages.
+Model make_model(const std::string& kind, int stages, double penalty = 0.0) {
+  set_random_seed(9);
+  const auto stage_of = [&](int group) { return group * stages / 4; };
+  const auto in_stage = [&](int group, const std::function<Tensor()>& call) {
+    if (stages == 1) return call();
+    const ipu::keras::PipelineStage stage(stage_of(group));
+    return call();
+  };
+  const Tensor input = Input({6, 6, 1});
+  Tensor x;
+  if (kind == "cnn") {
+    x = in_stage(0, [&] {
+      return layers::Conv2D(4, 3, {.activation = "relu", .kernel_regularizer = regularizers::L2(penalty)})(input);
+    });
+    x = in_stage(1, [&] { return layers::MaxPooling2D()(x); });
+    x = in_stage(2, [&] { return layers::Dropout(0.3)(layers::Flatten()(x)); });
+  } else {
+    x = in_stage(0, [&] {
+      return layers::Dense(
+          12, {.activation = "relu", .kernel_regularizer = regularizers::L2(penalty)})(layers::Flatten()(input));
+    });
+    x = in_stage(1, [&] { return layers::Dropout(0.3)(x); });
+    x = in_stage(2, [&] { return layers::Dense(8, {.activation = "tanh"})(x); });
+  }
+  x = in_stage(3, [&] { return layers::Dense(3, {.activation = "softmax"})(x); });
+  return Model(input, x);
+}
+
+struct Outcome {
+  std::vector<Array> weights;
+  History history;
+  Logs test;
+  Array predictions;
+};
+
+Outcome train(const std::string& kind, const Setup& setup, const Data& data, std::int64_t epochs,
+              const Optimizer& optimizer, double penalty = 0.0) {
+  configure(setup.ipus, setup.tiles);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  Model model = make_model(kind, setup.stages, penalty);
+  if (setup.stages > 1)
+    model.set_pipelining_options({.gradient_accumulation_steps_per_replica = setup.accumulation,
+                                  .pipeline_schedule = setup.schedule,
+                                  .recomputation = setup.recomputation});
+  else if (setup.accumulation > 1)
+    model.set_gradient_accumulation_options({.gradient_accumulation_steps_per_replica = setup.accumulation});
+  model.compile({.optimizer = optimizer,
+                 .loss = "sparse_categorical_crossentropy",
+                 .metrics = {"accuracy"},
+                 .steps_per_execution = 40});
+  const History history =
+      model.fit(data.x, data.y, {.batch_size = setup.batch_size, .epochs = epochs, .shuffle = false, .verbose = 0});
+  return {model.get_weights(), history, model.evaluate(data.x, data.y, {.batch_size = setup.batch_size, .verbose = 0}),
+          model.predict(data.x, {.batch_size = setup.batch_size})};
+}
+
+double relative_distance(const std::vector<Array>& a, const std::vector<Array>& b) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += sum(square(a[i] - b[i])).item<double>();
+    size += sum(square(a[i])).item<double>();
+  }
+  return std::sqrt(difference / size);
+}
+
+const std::vector<Setup> setups = {
+    {.name = "replicas2", .ipus = 2, .batch_size = 16},
+    {.name = "replicas4", .ipus = 4, .batch_size = 8},
+    {.name = "replicas8", .ipus = 8, .batch_size = 4},
+    {.name = "accumulation8", .batch_size = 4, .accumulation = 8},
+    {.name = "grouped2", .ipus = 2, .stages = 2, .batch_size = 4, .accumulation = 8},
+    {.name = "interleaved2",
+     .ipus = 2,
+     .stages = 2,
+     .batch_size = 4,
+     .accumulation = 8,
+     .schedule = PipelineSchedule::Interleaved},
+    {.name = "sequential2",
+     .ipus = 2,
+     .stages = 2,
+     .batch_size = 4,
+     .accumulation = 8,
+     .schedule = PipelineSchedule::Sequential},
+    {.name = "grouped4", .ipus = 4, .stages = 4, .batch_size = 4, .accumulation = 8},
+    {.name = "interleaved4",
+     .ipus = 4,
+     .stages = 4,
+     .batch_size = 4,
+     .accumulation = 8,
+     .schedule = PipelineSchedule::Interleaved},
+    {.name = "sequential4",
+     .ipus = 4,
+     .stages = 4,
+     .batch_size = 4,
+     .accumulation = 8,
+     .schedule = PipelineSchedule::Sequential},
+    {.name = "recomputed4", .ipus = 4, .stages = 4, .batch_size = 4, .accumulation = 8, .recomputation = true},
+    {.name = "replicas2_stages2_accumulation2", .ipus = 4, .stages = 2, .batch_size = 8, .accumulation = 2},
+    {.name = "two_tiles", .ipus = 2, .stages = 2, .batch_size = 16, .accumulation = 2, .tiles = 2},
+};
+
+class Divided : public testing::TestWithParam<Setup> {};
+
+TEST_P(Divided, GivesTheWeightsOfOneDevice) {
+  const Data data = images(160);
+  for (const std::string kind : {"mlp", "cnn"}) {
+    const Optimizer sgd = optimizers::SGD({.learning_rate = 0.1, .momentum = 0.9});
+    const Outcome one = train(kind, {.name = "one"}, data, 4, sgd, 0.01);
+    const Outcome divided =
+        train(kind, GetParam(), data, 4, optimizers::SGD({.learning_rate = 0.1, .momentum = 0.9}), 0.01);
+    EXPECT_LT(relative_distance(one.weights, divided.weights), 1e-5) << kind;
+    EXPECT_EQ(one.test["accuracy"], divided.test["accuracy"]) << kind;
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(one.history["loss"][i], divided.history["loss"][i], 1e-5) << kind;
+      EXPECT_NEAR(one.history["accuracy"][i], divided.history["accuracy"][i], 1e-12) << kind;
+    }
+    EXPECT_TRUE(allclose(one.predictions, divided.predictions, 1e-4, 1e-5)) << kind;
+  }
+}
+
+TEST_P(Divided, WorksWithAdam) {
+  const Data data = images(64);
+  const Outcome one = train("mlp", {.name = "one"}, data, 3, "adam");
+  const Outcome divided = train("mlp", GetParam(), data, 3, "adam");
+  EXPECT_LT(relative_distance(one.weights, divided.weights), 2e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Divided, testing::ValuesIn(setups), [](const auto& info) { return info.param.name; });
+
+TEST(Parallel, LosesNoSampleWhenNothingDivides) {
+  // 3 replicas of 7 micro-batches of 5: updates of 105 samples, the last of them shorter.
+  const Data data = images(1'001);
+  const Outcome one =
+      train("mlp", {.name = "one", .batch_size = 105}, data, 2, optimizers::SGD({.learning_rate = 0.1}));
+  const Outcome divided = train("mlp", {.name = "odd", .ipus = 3, .batch_size = 5, .accumulation = 7}, data, 2,
+                                optimizers::SGD({.learning_rate = 0.1}));
+  EXPECT_LT(relative_distance(one.weights, divided.weights), 1e-5);
+  EXPECT_EQ(one.test["accuracy"], divided.test["accuracy"]);
+  EXPECT_NEAR(one.history["accuracy"][1], divided.history["accuracy"][1], 1e-12);
+  EXPECT_EQ(divided.predictions.shape(), Shape({1'001, 3}));
+  EXPECT_TRUE(allclose(one.predictions, divided.predictions, 1e-4, 1e-5));
+}
+
+TEST(Parallel, CountsBatchesOverAllReplicas) {
+  const Data data = images(100);
+  configure(3, 1);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  Model model = make_model("mlp", 1);
+  model.compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy", .steps_per_execution = 4});
+  std::vector<std::int64_t> batches;
+  model.fit(data.x, data.y,
+            {.batch_size = 10,
+             .verbose = 0,
+             .callbacks = {callbacks::LambdaCallback(
+                 {.on_train_batch_end = [&](std::int64_t batch, const Logs&) { batches.push_back(batch); }})}});
+  EXPECT_EQ(batches.size(), 10u);
+  EXPECT_EQ(batches.back(), 9);
+  // 10 batches on 3 replicas are 4 updates.
+  EXPECT_EQ(model.optimizer().iterations(), 4);
+}
+
+TEST(Parallel, SumsMeansIfAsked) {
+  const Data data = images(32);
+  const auto weights = [&](ipu::keras::GradientReduction reduction, double rate) {
+    configure(1, 1);
+    const ipu::IPUStrategy strategy;
+    const auto scope = strategy.scope();
+    Model model = make_model("mlp", 1);
+    model.set_gradient_accumulation_options(
+        {.gradient_accumulation_steps_per_replica = 4, .gradient_accumulation_reduction_method = reduction});
+    model.compile({.optimizer = optimizers::SGD({.learning_rate = rate}), .loss = "sparse_categorical_crossentropy"});
+    model.fit(data.x, data.y, {.batch_size = 8, .epochs = 3, .shuffle = false, .verbose = 0});
+    return model.get_weights();
+  };
+  EXPECT_LT(relative_distance(weights(ipu::keras::GradientReduction::Sum, 0.05),
+                              weights(ipu::keras::GradientReduction::Mean, 0.2)),
+            1e-5);
+}
+
+TEST(Parallel, KeepsBatchStatisticsOfRealSamples) {
+  const Data data = images(40);
+  const auto statistics = [&](int ipus, std::int64_t batch_size) {
+    configure(ipus, 1);
+    const ipu::IPUStrategy strategy;
+    const auto scope = strategy.scope();
+    set_random_seed(4);
+    Sequential model({layers::Flatten(), layers::BatchNormalization({.momentum = 0.5}),
+                      layers::Dense(3, {.activation = "softmax"})});
+    model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.0}), .loss = "sparse_categorical_crossentropy"});
+    model.fit(data.x, data.y, {.batch_size = batch_size, .shuffle = false, .verbose = 0});
+    return model.layers()[1].get_weight("moving_mean");
+  };
+  // One update: the mean of the replicas' means is the mean of the whole batch.
+  EXPECT_TRUE(allclose(statistics(1, 40), statistics(4, 10), 1e-5, 1e-6));
+}
+
+TEST(Parallel, SharesLayersAndSkipsStages) {
+  const Data data = images(48);
+  const auto outcome = [&](bool pipelined) {
+    configure(pipelined ? 3 : 1, 1);
+    const ipu::IPUStrategy strategy;
+    const auto scope = strategy.scope();
+    set_random_seed(6);
+    const Tensor input = Input({6, 6, 1});
+    const auto staged = [&](int stage, const std::function<Tensor()>& call) {
+      if (!pipelined) return call();
+      const ipu::keras::PipelineStage scope_of_stage(stage);
+      return call();
+    };
+    const Tensor a = staged(0, [&] { return layers::Dense(8)(layers::Flatten()(input)); });
+    const layers::Dense shared(8);
+    const Tensor b = staged(1, [&] { return shared(shared(a)); });
+    // Stage 2 needs what stage 0 made, and the input itself.
+    const Tensor c = staged(2, [&] {
+      return layers::Dense(3, {.activation = "softmax"})(layers::Concatenate()({a, b, layers::Flatten()(input)}));
+    });
+    Model model(input, c);
+    if (pipelined)
+      model.set_pipelining_options(
+          {.gradient_accumulation_steps_per_replica = 3, .pipeline_schedule = PipelineSchedule::Interleaved});
+    model.compile({.optimizer = "sgd",
+                   .loss = "sparse_categorical_crossentropy",
+                   .metrics = {"accuracy"},
+                   .steps_per_execution = 6});
+    model.fit(data.x, data.y, {.batch_size = pipelined ? 4 : 12, .epochs = 3, .shuffle = false, .verbose = 0});
+    return model.get_weights();
+  };
+  EXPECT_LT(relative_distance(outcome(false), outcome(true)), 1e-5);
+}
+
+TEST(ParallelRefuses, PipelinesThatCannotBe) {
+  configure(2, 1);
+  const Data data = images(8);
+  const ipu::IPUStrategy strategy;
+  {
+    EXPECT_EQ(message([] { ipu::keras::PipelineStage(0); }),
+              "PipelineStage(0): there are no IPUs here; use it in the scope of an IPUStrategy");
+  }
+  const auto scope = strategy.scope();
+  EXPECT_EQ(message([] {
+              const ipu::keras::PipelineStage outer(0);
+              const ipu::keras::PipelineStage inner(1);
+            }),
+            "PipelineStage(1): it is within PipelineStage(0); stages cannot be nested");
+  EXPECT_EQ(message([] { ipu::keras::PipelineStage(-1); }), "PipelineStage(-1): stages are numbered from 0");
+  const auto fit = [&](Model model, std::int64_t accumulation = 2) {
+    return message([&] {
+      if (accumulation != -1) model.set_pipelining_options({.gradient_accumulation_steps_per_replica = accumulation});
+      model.compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy"});
+      model.fit(data.x, data.y, {.batch_size = 2, .verbose = 0});
+    });
+  };
+  EXPECT_EQ(fit(make_model("mlp", 4)),
+            "fit: the pipeline has 4 stages but /device:IPU:0 has 2 IPUs; configure 4 IPUs or use fewer stages");
+  EXPECT_EQ(fit(make_model("mlp", 2), -1),
+            "fit: the model is a pipeline of 2 stages, but nobody said how many micro-batches make an update; call "
+            "set_pipelining_options({.gradient_accumulation_steps_per_replica = ...})");
+  EXPECT_EQ(fit(make_model("mlp", 2), 0),
+            "set_pipelining_options: gradient_accumulation_steps_per_replica is 0 but must be at least 1");
+  const Tensor input = Input({6, 6, 1});
+  const auto staged = [](int stage, const Layer& layer, const Tensor& x) {
+    const ipu::keras::PipelineStage scope_of_stage(stage);
+    return layer(x);
+  };
+  const layers::Dense middle(3, {.name = "middle"}), last(3, {.name = "last"});
+  const Tensor flat = staged(0, layers::Flatten({.name = "flat"}), input);
+  EXPECT_EQ(fit(Model(input, last(staged(1, middle, flat)))),
+            "the layer 'last' belongs to no pipeline stage; call it in a PipelineStage scope, as the others");
+  EXPECT_EQ(fit(Model(input, staged(2, last, staged(0, middle, flat)))),
+            "there is a pipeline stage 2 but no stage 1; number the stages 0, 1, 2 ...");
+  EXPECT_EQ(
+      fit(Model(input, staged(0, last, staged(1, middle, flat)))),
+      "the layer 'last' in pipeline stage 0 needs 'middle' of the later stage 1; stages must follow the order of the "
+      "layers");
+  const layers::Dense both(3, {.name = "both"});
+  EXPECT_EQ(fit(Model(input, staged(1, both, staged(0, both, staged(0, layers::Dense(3), flat))))),
+            "the layer 'both' is used in pipeline stages 0 and 1; a layer's weights can be in one only");
+  Sequential stack({layers::Flatten(), layers::Dense(3)}, {.name = "stack"});
+  EXPECT_EQ(message([&] {
+              stack.set_pipeline_stage_assignment({0, 0, 1});
+            }),
+            "set_pipeline_stage_assignment: the model 'stack' has 2 layers but 3 stages were given");
+}
+
+TEST(Parallel, PrintsTheStages) {
+  configure(2, 1);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  Sequential stack({layers::Flatten({.name = "flat"}), layers::Dense(3, {.name = "head"})}, {.name = "stack"});
+  stack.set_pipeline_stage_assignment({0, 1});
+  EXPECT_EQ(stack.pipeline_stage_assignment_summary_text(), R"(Model: "stack"
+_________________________________________________________________
+Layer                                        Pipeline Stage
+=================================================================
+flat                                         0
+_________________________________________________________________
+head                                         1
+=================================================================
+)");
+}
+
+}  // namespace
