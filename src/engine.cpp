@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "engine.h"
+#include "plan/cost.h"
 
 namespace pando {
 
@@ -149,6 +150,16 @@ Array Program::output(const std::string& name) const {
     return value;
   }
   throw Error(unknown_name("output", name, known));
+}
+
+std::vector<KernelInfo> Program::kernels() const {
+  std::vector<KernelInfo> kernels;
+  for (const Superstep& superstep : state_->plan.supersteps)
+    for (const KernelCall& call : superstep) {
+      const KernelCost cost = cost_of(call);
+      kernels.push_back({std::string(call.op->name), call.name, cost.flops, cost.bytes});
+    }
+  return kernels;
 }
 
 std::size_t Program::arena_bytes() const { return state_->plan.arena_bytes; }

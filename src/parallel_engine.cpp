@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "engine.h"
+#include "plan/cost.h"
 #include "runtime/pipeline_executor.h"
 
 namespace pando {
@@ -245,6 +246,13 @@ Variables ParallelProgram::replica_variables(int replica) const {
 }
 std::size_t ParallelProgram::arena_bytes(int stage) const {
   return state_->plans.at(static_cast<std::size_t>(stage)).arena_bytes();
+}
+double ParallelProgram::megaflops(int stage) const {
+  const StagePlans& plans = state_->plans.at(static_cast<std::size_t>(stage));
+  double flops = 0;
+  for (const auto* plan : {&plans.forward, &plans.backward_next})
+    if (*plan) flops += cost_of(**plan).flops;
+  return flops / 1e6;
 }
 std::size_t ParallelProgram::stash_bytes(int stage) const {
   return state_->stash_bytes.at(static_cast<std::size_t>(stage));

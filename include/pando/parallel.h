@@ -61,6 +61,7 @@ class PANDO_API ParallelProgram {
   Variables replica_variables(int replica) const;
   // Of the device of a stage: what kernels need within a pass, and what waits between passes.
   std::size_t arena_bytes(int stage) const;
+  double megaflops(int stage) const;
   std::size_t stash_bytes(int stage) const;
   void set_observer(PipelineObserver* observer);
 

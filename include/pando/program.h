@@ -90,6 +90,16 @@ struct PortInfo {
   Type type;
 };
 
+// A kernel of a compiled program.
+struct KernelInfo {
+  std::string op;
+  // Where it comes from: "conv2d/gradient".
+  std::string name;
+  double flops = 0;
+  // Read and written.
+  double bytes = 0;
+};
+
 // A compiled graph on a device. Not to be used by two threads at once.
 class PANDO_API Program {
  public:
@@ -110,6 +120,8 @@ class PANDO_API Program {
   // The value of the last step of the last run, or with every_step those of all its steps along a new first axis.
   Array output(const std::string& name) const;
   std::size_t arena_bytes() const;
+  // Of one step, in the order in which they run.
+  std::vector<KernelInfo> kernels() const;
   // The text form of the plan.
   std::string plan_text() const;
 

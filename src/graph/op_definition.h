@@ -67,6 +67,9 @@ struct OpDefinition {
   bool is_view = false;
   // f(max(a, b)) = max(f(a), f(b)): pooling may move before it.
   bool monotone = false;
+  // Floating point operations, where they are not about one for each element.
+  double (*flops)(const std::vector<Type>& inputs, const std::vector<Type>& outputs,
+                  const Attributes& attributes) = nullptr;
 };
 
 inline bool is_role(const Node& node, Role role) { return node.op->role == role; }

@@ -141,6 +141,31 @@ std::vector<AttributeDefinition> conv_attributes(std::initializer_list<Attribute
 
 namespace definitions {
 
+namespace {
+
+// A multiplication and an addition for each element of a result of convolution and each weight that reaches it.
+double conv_flops(double results, const Type& filter) {
+  const Shape& shape = filter.shape;
+  return 2 * results * static_cast<double>(shape.part(0, 3).elements());
+}
+double elements(const Type& type) { return static_cast<double>(type.shape.elements()); }
+double conv2d_flops(const std::vector<Type>& inputs, const std::vector<Type>& outputs, const Attributes&) {
+  return conv_flops(elements(outputs[0]), inputs[1]);
+}
+double input_gradient_flops(const std::vector<Type>& inputs, const std::vector<Type>&, const Attributes&) {
+  return conv_flops(elements(inputs[0]), inputs[1]);
+}
+double weight_gradient_flops(const std::vector<Type>& inputs, const std::vector<Type>& outputs, const Attributes&) {
+  return conv_flops(elements(inputs[1]), outputs[0]);
+}
+double conv2d_max_pool_flops(const std::vector<Type>& inputs, const std::vector<Type>& outputs,
+                             const Attributes& attributes) {
+  const Integers& strides = attributes.integers("pool_strides");
+  return conv_flops(elements(outputs[0]) * static_cast<double>(strides[0] * strides[1]), inputs[1]);
+}
+
+}  // namespace
+
 const OpDefinition conv2d = {.id = Op::conv2d,
                              .name = "conv2d",
                              .doc = "convolution of images [n, h, w, c] with a filter [kh, kw, c / groups, f]",
@@ -148,7 +173,8 @@ const OpDefinition conv2d = {.id = Op::conv2d,
                              .min_inputs = 2,
                              .max_inputs = -1,
                              .infer = infer_conv2d,
-                             .gradient = conv2d_gradient};
+                             .gradient = conv2d_gradient,
+                             .flops = conv2d_flops};
 const OpDefinition conv2d_input_gradient = {
     .id = Op::conv2d_input_gradient,
     .name = "conv2d_input_gradient",
@@ -156,7 +182,8 @@ const OpDefinition conv2d_input_gradient = {
     .attributes = conv_attributes({{"input_size", Integers{0, 0}}}),
     .min_inputs = 2,
     .infer = infer_input_gradient,
-    .gradient = input_gradient_gradient};
+    .gradient = input_gradient_gradient,
+    .flops = input_gradient_flops};
 const OpDefinition conv2d_weight_gradient = {
     .id = Op::conv2d_weight_gradient,
     .name = "conv2d_weight_gradient",
@@ -164,7 +191,8 @@ const OpDefinition conv2d_weight_gradient = {
     .attributes = conv_attributes({{"kernel_size", Integers{1, 1}}}),
     .min_inputs = 2,
     .infer = infer_weight_gradient,
-    .gradient = weight_gradient_gradient};
+    .gradient = weight_gradient_gradient,
+    .flops = weight_gradient_flops};
 const OpDefinition conv2d_max_pool = {
     .id = Op::conv2d_max_pool,
     .name = "conv2d_max_pool",
@@ -175,7 +203,8 @@ const OpDefinition conv2d_max_pool = {
                                    {"pool_padding", Integers{0, 0, 0, 0}}}),
     .min_inputs = 2,
     .max_inputs = -1,
-    .infer = infer_conv2d_max_pool};
+    .infer = infer_conv2d_max_pool,
+    .flops = conv2d_max_pool_flops};
 
 }  // namespace definitions
 

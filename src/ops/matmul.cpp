@@ -70,6 +70,16 @@ std::vector<Value> matmul_gradient(const GradientCall& call) {
 
 namespace definitions {
 
+namespace {
+
+double matmul_flops(const std::vector<Type>& inputs, const std::vector<Type>& outputs, const Attributes& attributes) {
+  const Shape& a = inputs[0].shape;
+  const std::int64_t inner = a[a.rank() - (attributes.flag("transpose_a") ? 2 : 1)];
+  return 2 * static_cast<double>(outputs[0].shape.elements()) * static_cast<double>(inner);
+}
+
+}  // namespace
+
 const OpDefinition matmul = {.id = Op::matmul,
                              .name = "matmul",
                              .doc = "the products of the matrices in the last two axes of a and b",
@@ -77,7 +87,8 @@ const OpDefinition matmul = {.id = Op::matmul,
                              .min_inputs = 2,
                              .max_inputs = -1,
                              .infer = infer_matmul,
-                             .gradient = matmul_gradient};
+                             .gradient = matmul_gradient,
+                             .flops = matmul_flops};
 
 }  // namespace definitions
 

@@ -1,8 +1,8 @@
 // explain for programs: JSON that can be read back.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
-#include <regex>
 #include <stdexcept>
 
 #include "report/explain.h"
@@ -75,9 +75,12 @@ class JsonReader {
       leaves_[path] = string();
     } else {
       const std::size_t end = rest_.find_first_of(",]} \n");
-      static const std::regex word("true|false|null|-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?");
-      if (!std::regex_match(rest_.substr(0, end), word)) throw std::runtime_error(rest_);
-      leaves_[path] = rest_.substr(0, end);
+      const std::string word = rest_.substr(0, end);
+      char* behind = nullptr;
+      std::strtod(word.c_str(), &behind);
+      const bool number = !word.empty() && *behind == '\0' && (word[0] == '-' || (word[0] >= '0' && word[0] <= '9'));
+      if (!number && word != "true" && word != "false" && word != "null") throw std::runtime_error(rest_);
+      leaves_[path] = word;
       rest_.erase(0, end);
     }
   }

@@ -125,6 +125,18 @@ class PANDO_API Model : public Layer {
   // Without a pipeline.
   void set_gradient_accumulation_options(const ipu::keras::GradientAccumulationOptions& options);
 
+  // Divides the layers into so many stages of about equal work, as the compiled training step for such batches has it.
+  void split_into_stages(int stages, std::int64_t batch_size = 32);
+
+  // What training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, and hints.
+  struct ExplainOptions {
+    std::int64_t samples = 0;
+    std::int64_t batch_size = 32;
+  };
+  std::string explain(const ExplainOptions& options) const;
+  // The same for programs.
+  std::string explain_json(const ExplainOptions& options) const;
+
   // fit() ends after the execution that is running. May be called by callbacks and other threads.
   void stop_training();
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "frontends/keras/explain_model.h"
 #include "frontends/keras/names.h"
 #include "frontends/keras/trainer.h"
 #include "report/table.h"
@@ -278,6 +279,20 @@ void Model::set_gradient_accumulation_options(const ipu::keras::GradientAccumula
   check_accumulation_count("set_gradient_accumulation_options", options.gradient_accumulation_steps_per_replica);
   training_->parallelism.accumulation = options;
   training_->steps.clear();
+}
+
+void Model::split_into_stages(int stages, std::int64_t batch_size) {
+  set_pipeline_stage_assignment(balanced_stages(*this, stages, batch_size));
+}
+
+std::string Model::explain(const ExplainOptions& options) const {
+  Model self = *this;
+  return to_text(explain_model(self, options.samples, options.batch_size));
+}
+
+std::string Model::explain_json(const ExplainOptions& options) const {
+  Model self = *this;
+  return to_json(explain_model(self, options.samples, options.batch_size));
 }
 
 void Model::stop_training() { training_->stop = true; }

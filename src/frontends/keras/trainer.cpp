@@ -73,16 +73,16 @@ void Trainer::build_for(const Samples& samples) {
 
 void Trainer::check_labels_of(const Arrays& y) { check_labels(use(true), y, network(), training().goals); }
 
-Step& Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
+StepRequest Trainer::request_for(Mode mode, const Samples& samples, bool weighted) const {
   const auto inputs = static_cast<std::ptrdiff_t>(network().inputs.size());
   const auto targets = mode == Mode::predict ? 0 : static_cast<std::ptrdiff_t>(network().outputs.size());
   const auto first = samples.columns.begin();
-  const StepRequest request{
-      mode, samples.batch_size, {first, first + inputs}, {first + inputs, first + inputs + targets}, weighted};
-  for (Step& step : training().steps)
-    if (step.request == request) return step;
+  return {mode, samples.batch_size, {first, first + inputs}, {first + inputs, first + inputs + targets}, weighted};
+}
+
+Step Trainer::build(const StepRequest& request, const Division& division) {
   const std::vector<OutputGoals>& goals = training().goals;
-  if (mode != Mode::predict &&
+  if (request.mode != Mode::predict &&
       std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
     throw Error(
         fmt::format("{}: the model '{}' was compiled without a loss; give one to compile()", who_, model_.name()));
@@ -91,9 +91,53 @@ Step& Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
                       .goals = goals,
                       .optimizer = training().options ? &compiled().optimizer : nullptr,
                       .variables = training().variables,
-                      .division = training().division,
-                      .devices = devices_of(training().division, training().parallelism, *training().target)};
-  return training().steps.emplace_back(build_step(request, context));
+                      .division = division,
+                      .devices = devices_of(division, training().parallelism, *training().target)};
+  return build_step(request, context);
+}
+
+Step& Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
+  const StepRequest request = request_for(mode, samples, weighted);
+  for (Step& step : training().steps)
+    if (step.request == request) return step;
+  return training().steps.emplace_back(build(request, training().division));
+}
+
+void Trainer::check_built_and_compiled() const {
+  if (!training().options)
+    throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
+  if (!model_.built())
+    throw Error(fmt::format("{}: the model '{}' is not built; give its first layer an input_shape, or fit it before",
+                            who_, model_.name()));
+}
+
+Samples Trainer::imagined_samples(std::int64_t batch_size) const {
+  if (batch_size < 1) throw Error(fmt::format("{}: batch_size is {} but must be at least 1", who_, batch_size));
+  Samples samples;
+  for (const Tensor& input : network().inputs)
+    samples.columns.push_back({input.dtype(), input.shape().part(1, input.shape().rank())});
+  for (std::size_t i = 0; i < network().outputs.size(); ++i) {
+    const Shape& shape = network().outputs[i].shape();
+    const std::optional<Loss>& loss = training().goals[i].loss;
+    const bool labels = loss && loss->takes_labels();
+    samples.columns.push_back({labels ? DType::int32 : DType::float32, shape.part(1, shape.rank() - (labels ? 1 : 0))});
+  }
+  samples.batch_size = batch_size;
+  return samples;
+}
+
+const Step& Trainer::imagined_step(std::int64_t batch_size) {
+  check_built_and_compiled();
+  training().division = make_division(who_, training().parallelism, *training().target, network());
+  check_accumulation(who_, training().parallelism, training().division);
+  return step_for(Mode::train, imagined_samples(batch_size), false);
+}
+
+std::vector<KernelInfo> Trainer::imagined_whole_step_kernels(std::int64_t batch_size) {
+  check_built_and_compiled();
+  Division whole;
+  whole.stages.of_call.resize(network().calls.size(), 0);
+  return build(request_for(Mode::train, imagined_samples(batch_size), false), whole).program->kernels();
 }
 
 StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight) {

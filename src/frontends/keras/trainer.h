@@ -33,6 +33,12 @@ class Trainer {
   void check(const Samples& samples, bool with_targets);
   void check_labels_of(const Arrays& y);
 
+  // The training step for samples that nobody has; and what its kernels cost if it were not divided.
+  const Step& imagined_step(std::int64_t batch_size);
+  std::vector<KernelInfo> imagined_whole_step_kernels(std::int64_t batch_size);
+  const Network& network() const;
+  Model::Training& training() const { return *model_.training_; }
+
   // `validation` may be null.
   History fit(const Samples& samples, const Samples* validation, const FitOptions& options);
   Logs evaluate(const Samples& samples, int verbose);
@@ -47,9 +53,11 @@ class Trainer {
     bool last = false;
   };
 
-  const Network& network() const;
-  Model::Training& training() const { return *model_.training_; }
   const CompileOptions& compiled() const { return *training().options; }
+  void check_built_and_compiled() const;
+  Samples imagined_samples(std::int64_t batch_size) const;
+  StepRequest request_for(Mode mode, const Samples& samples, bool weighted) const;
+  Step build(const StepRequest& request, const Division& division);
   Step& step_for(Mode mode, const Samples& samples, bool weighted);
   // Builds the model for samples of this type if it is not built.
   void build_for(const Samples& samples);

@@ -1,0 +1,17 @@
+// What kernels cost: arithmetic and memory traffic, from the plan alone.
+#pragma once
+#include "plan/plan.h"
+
+namespace pando {
+
+struct KernelCost {
+  double flops = 0;
+  // Read and written.
+  double bytes = 0;
+};
+
+KernelCost cost_of(const KernelCall& call);
+// Of one step.
+KernelCost cost_of(const Plan& plan);
+
+}  // namespace pando
