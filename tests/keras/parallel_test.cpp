@@ -338,6 +338,39 @@ TEST(ParallelRefuses, PipelinesThatCannotBe) {
             "set_pipeline_stage_assignment: the model 'stack' has 2 layers but 3 stages were given");
 }
 
+TEST(Parallel, SplitsModelsIntoStagesOfEqualWork) {
+  configure(2, 1);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  // The first layer has about as much work as the three others together.
+  Sequential model(
+      {layers::Dense(96, {.input_shape = Shape{128}}), layers::Dense(64), layers::Dense(64), layers::Dense(32)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  model.split_into_stages(2, 64);
+  std::vector<int> stages;
+  for (const auto& assignment : model.get_pipeline_stage_assignment()) stages.push_back(assignment.stage);
+  EXPECT_EQ(stages, (std::vector<int>{0, 1, 1, 1}));
+  model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 4});
+  EXPECT_GT(model.fit(ones({64, 128}), ones({64, 32}), {.batch_size = 8, .verbose = 0})["loss"][0], 0);
+  EXPECT_EQ(message([&] { model.split_into_stages(5); }),
+            "split_into_stages: 5 stages for 4 layers; every stage needs a layer");
+}
+
+TEST(Parallel, ExplainsWhatWillHappen) {
+  configure(4, 1);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  Model model = make_model("cnn", 2);
+  EXPECT_EQ(message([&] { model.explain({.samples = 10}); }),
+            "explain: the model '" + model.name() + "' is not compiled; call compile() before");
+  model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 4});
+  model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .steps_per_execution = 16});
+  const std::string text = model.explain({.samples = 1'000, .batch_size = 8});
+  EXPECT_NE(text.find("4 IPUs = 2 replicas x 2 stages"), std::string::npos) << text;
+  EXPECT_NE(text.find("64 samples = 8 x 4 accumulated x 2 replicas"), std::string::npos) << text;
+  EXPECT_NE(model.explain_json({.samples = 1'000, .batch_size = 8}).find("\"replicas\": 2"), std::string::npos);
+}
+
 TEST(Parallel, PrintsTheStages) {
   configure(2, 1);
   const ipu::IPUStrategy strategy;

@@ -109,7 +109,8 @@ TEST(Timing, AllowsMoreIpusThanCores) {
   const ipu::IPUStrategy strategy;
   const auto scope = strategy.scope();
   Sequential model = stack_of(8);
-  model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.1, .momentum = 0.9}), .loss = "sparse_categorical_crossentropy"});
+  model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.1, .momentum = 0.9}),
+                 .loss = "sparse_categorical_crossentropy"});
   // 8 replicas of 3 micro-batches of 4.
   model.fit(data.x, data.y, {.batch_size = 96, .epochs = 2, .shuffle = false, .verbose = 0});
   const std::vector<Array> one = model.get_weights();

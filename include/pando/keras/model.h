@@ -38,8 +38,9 @@ struct CompileOptions {
 // Samples to validate with: arrays, or a Dataset of (x, y) or (x, y, sample_weight) batches.
 struct ValidationData {
   ValidationData() = default;
-  ValidationData(const Arrays& x, const Arrays& y, std::optional<Array> sample_weight = {})
-      : x(x), y(y), sample_weight(std::move(sample_weight)), given(true) {}
+  ValidationData(const Arrays& x, const Arrays& y) : x(x), y(y), given(true) {}
+  ValidationData(const Arrays& x, const Arrays& y, const Array& sample_weight)
+      : x(x), y(y), sample_weight(sample_weight), given(true) {}
   ValidationData(const data::Dataset& dataset) : dataset(dataset), given(true) {}
 
   Arrays x = {}, y = {};

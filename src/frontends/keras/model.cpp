@@ -81,12 +81,11 @@ Split split_samples(const Arrays& x, const Arrays& y, const FitOptions& options)
                             count, first == 0 ? "training" : "validation"));
   for (const Array& array : y)
     if (array.shape().rank() == 0 || array.shape()[0] != count) return split;
-  std::optional<Array> held_out;
+  split.validation = ValidationData(sliced(x, first, count), sliced(y, first, count));
   if (options.sample_weight && options.sample_weight->elements() == count) {
     split.sample_weight = options.sample_weight->slice(0, first);
-    held_out = options.sample_weight->slice(first, count);
+    split.validation.sample_weight = options.sample_weight->slice(first, count);
   }
-  split.validation = ValidationData(sliced(x, first, count), sliced(y, first, count), held_out);
   split.x = sliced(x, 0, first);
   split.y = sliced(y, 0, first);
   return split;
