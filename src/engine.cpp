@@ -13,15 +13,6 @@
 
 namespace pando {
 
-struct Program::State {
-  std::shared_ptr<Device::State> device;
-  std::shared_ptr<Variables::State> variables;
-  Plan plan;
-  std::unique_ptr<Executable> executable;
-  // Filled by each run: the outputs that are kept for every step.
-  std::map<std::string, Array> every_step;
-};
-
 struct Feed::State {
   FeedRing ring;
 };

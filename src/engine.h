@@ -2,6 +2,8 @@
 #pragma once
 #include <pando/program.h>
 
+#include <map>
+
 #include "backends/cpu/cpu_backend.h"
 #include "compiler/compile.h"
 
@@ -13,6 +15,15 @@ struct Device::State {
 
 struct Variables::State {
   VariableStore store;
+};
+
+struct Program::State {
+  std::shared_ptr<Device::State> device;
+  std::shared_ptr<Variables::State> variables;
+  Plan plan;
+  std::unique_ptr<Executable> executable;
+  // Filled by each run: the outputs that are kept for every step.
+  std::map<std::string, Array> every_step;
 };
 
 // Compiles; constants are folded by the backend's own kernels.

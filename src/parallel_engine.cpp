@@ -1,16 +1,11 @@
 // Wires a divided step: the graphs of its stages in, a program on several devices out.
-#include <pando/parallel.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 
 #include "base/text.h"
-#include "engine.h"
+#include "parallel_engine.h"
 #include "plan/cost.h"
-#include "runtime/pipeline_executor.h"
 
 namespace pando {
 
@@ -18,64 +13,11 @@ namespace {
 
 std::size_t bytes_of(const Type& type) { return static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype); }
 
-// Names get places one after the other.
-class Layout {
- public:
-  std::size_t place(const std::string& name, const Type& type) {
-    const auto [entry, is_new] = offsets_.try_emplace(name, bytes_);
-    if (is_new) {
-      bytes_ += align(bytes_of(type));
-      ports_.push_back({name, type});
-    }
-    return entry->second;
-  }
-  std::size_t at(const std::string& name) const { return offsets_.at(name); }
-  std::size_t bytes() const { return bytes_; }
-  const std::vector<PortInfo>& ports() const { return ports_; }
-
- private:
-  std::map<std::string, std::size_t> offsets_;
-  std::vector<PortInfo> ports_;
-  std::size_t bytes_ = 0;
-};
-
 bool is_kind(const std::string& name, const char* kind) { return name.rfind(kind, 0) == 0; }
-
-// The places of everything that passes between host, stages and passes.
-struct Places {
-  std::vector<Layout> slots;
-  Layout host, results;
-
-  void add_feeds(std::size_t stage, const Plan& plan) {
-    for (const Port& feed : plan.feeds)
-      if (is_kind(feed.name, "activation/") || is_kind(feed.name, "stash/") || is_kind(feed.name, "gradient/"))
-        slots[stage].place(feed.name, feed.type);
-      else host.place(feed.name, feed.type);
-  }
-  std::vector<PortRoute> feed_routes(std::size_t stage, const Plan& plan) const {
-    std::vector<PortRoute> routes;
-    for (const Port& feed : plan.feeds) {
-      const bool own =
-          is_kind(feed.name, "activation/") || is_kind(feed.name, "stash/") || is_kind(feed.name, "gradient/");
-      if (own) routes.push_back({PortRoute::Place::own, slots[stage].at(feed.name)});
-      else routes.push_back({PortRoute::Place::host, host.at(feed.name)});
-    }
-    return routes;
-  }
-  std::vector<PortRoute> output_routes(std::size_t stage, const Plan& plan) {
-    std::vector<PortRoute> routes;
-    for (const Port& output : plan.outputs) {
-      if (is_kind(output.name, "activation/"))
-        routes.push_back({PortRoute::Place::next, slots[stage + 1].place(output.name, output.type)});
-      else if (is_kind(output.name, "gradient/"))
-        routes.push_back({PortRoute::Place::previous, slots[stage - 1].place(output.name, output.type)});
-      else if (is_kind(output.name, "stash/"))
-        routes.push_back({PortRoute::Place::own, slots[stage].place(output.name, output.type)});
-      else routes.push_back({PortRoute::Place::result, results.place(output.name, output.type)});
-    }
-    return routes;
-  }
-};
+// It comes from another pass or stage rather than from the host.
+bool is_inner(const std::string& name) {
+  return is_kind(name, "activation/") || is_kind(name, "stash/") || is_kind(name, "gradient/");
+}
 
 PipelineSchedule schedule_of(PipelineOrder order, int stages, bool training) {
   switch (order) {
@@ -85,18 +27,6 @@ PipelineSchedule schedule_of(PipelineOrder order, int stages, bool training) {
   }
   return sequential_schedule(stages, training);
 }
-
-// The compiled graphs of one stage, for all replicas.
-struct StagePlans {
-  std::optional<Plan> forward, backward_first, backward_next, update;
-
-  std::size_t arena_bytes() const {
-    std::size_t largest = 0;
-    for (const auto* plan : {&forward, &backward_first, &backward_next, &update})
-      if (*plan) largest = std::max(largest, (*plan)->arena_bytes);
-    return largest;
-  }
-};
 
 StagePlans compile_stage(const StageGraphs& graphs, Backend& backend) {
   const auto plan_of = [&](const Graph& graph) {
@@ -122,19 +52,40 @@ std::vector<std::span<float>> spans_of(VariableStore& store, const std::vector<s
 
 }  // namespace
 
-struct ParallelProgram::State {
-  std::vector<std::shared_ptr<Device::State>> devices;
-  std::vector<Variables> replicas;
-  std::vector<std::string> variable_names;
-  std::vector<std::vector<std::uint64_t>> versions;
-  Places places;
-  std::vector<StagePlans> plans;
-  std::map<std::string, Type> variable_types;
-  std::unique_ptr<PipelineExecutor> executor;
-  std::vector<std::size_t> stash_bytes;
-  std::int64_t rows_run = 0;
-  std::vector<std::byte> results;
-};
+std::size_t PortLayout::place(const std::string& name, const Type& type) {
+  const auto [entry, is_new] = offsets_.try_emplace(name, bytes_);
+  if (is_new) {
+    bytes_ += align(bytes_of(type));
+    ports_.push_back({name, type});
+  }
+  return entry->second;
+}
+
+void PortPlaces::add_feeds(std::size_t stage, const Plan& plan) {
+  for (const Port& feed : plan.feeds) (is_inner(feed.name) ? slots[stage] : host).place(feed.name, feed.type);
+}
+
+std::vector<PortRoute> PortPlaces::feed_routes(std::size_t stage, const Plan& plan) const {
+  std::vector<PortRoute> routes;
+  for (const Port& feed : plan.feeds)
+    if (is_inner(feed.name)) routes.push_back({PortRoute::Place::own, slots[stage].at(feed.name)});
+    else routes.push_back({PortRoute::Place::host, host.at(feed.name)});
+  return routes;
+}
+
+std::vector<PortRoute> PortPlaces::output_routes(std::size_t stage, const Plan& plan) {
+  std::vector<PortRoute> routes;
+  for (const Port& output : plan.outputs) {
+    if (is_kind(output.name, "activation/"))
+      routes.push_back({PortRoute::Place::next, slots[stage + 1].place(output.name, output.type)});
+    else if (is_kind(output.name, "gradient/"))
+      routes.push_back({PortRoute::Place::previous, slots[stage - 1].place(output.name, output.type)});
+    else if (is_kind(output.name, "stash/"))
+      routes.push_back({PortRoute::Place::own, slots[stage].place(output.name, output.type)});
+    else routes.push_back({PortRoute::Place::result, results.place(output.name, output.type)});
+  }
+  return routes;
+}
 
 struct ParallelFeed::State {
   FeedRing ring;
@@ -190,7 +141,8 @@ ParallelProgram::ParallelProgram(const std::vector<StageGraphs>& stages, const s
       program.statistics = spans_of(store, stages[i].statistics, state.variable_types);
       programs.push_back(std::move(program));
     }
-  for (const Layout& slot : state.places.slots) layout.slot_bytes.push_back(std::max(slot.bytes(), buffer_alignment));
+  for (const PortLayout& slot : state.places.slots)
+    layout.slot_bytes.push_back(std::max(slot.bytes(), buffer_alignment));
   layout.host_bytes = state.places.host.bytes();
   layout.result_bytes = state.places.results.bytes();
   for (std::size_t i = 0; i < count; ++i)
@@ -245,7 +197,10 @@ Variables ParallelProgram::replica_variables(int replica) const {
   return state_->replicas.at(static_cast<std::size_t>(replica));
 }
 std::size_t ParallelProgram::arena_bytes(int stage) const {
-  return state_->plans.at(static_cast<std::size_t>(stage)).arena_bytes();
+  std::size_t largest = 0;
+  for (const Plan* plan : state_->plans.at(static_cast<std::size_t>(stage)).all())
+    if (plan != nullptr) largest = std::max(largest, plan->arena_bytes);
+  return largest;
 }
 double ParallelProgram::megaflops(int stage) const {
   const StagePlans& plans = state_->plans.at(static_cast<std::size_t>(stage));

@@ -30,7 +30,7 @@ for style in ("ipu", "keras", "torch", "tf1"):
 PUBLIC = {
     "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base", "array_functions": "base",
     "random": "base",
-    "attributes": "graph", "graph": "graph", "ops": "ops", "gradients": "autodiff", "program": "engine", "parallel": "engine",
+    "attributes": "graph", "graph": "graph", "ops": "ops", "gradients": "autodiff", "program": "engine", "parallel": "engine", "profile": "engine",
     "datasets": "data", "progress": "report", "plot": "report",
     "tensor": "training", "trace": "training",
 }

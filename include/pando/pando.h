@@ -18,6 +18,7 @@
 #include <pando/ops.h>
 #include <pando/parallel.h>
 #include <pando/plot.h>
+#include <pando/profile.h>
 #include <pando/program.h>
 #include <pando/progress.h>
 #include <pando/random.h>

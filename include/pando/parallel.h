@@ -67,6 +67,7 @@ class PANDO_API ParallelProgram {
 
  private:
   friend class ParallelFeed;
+  friend class Profiler;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -127,6 +127,7 @@ class PANDO_API Program {
 
  private:
   friend class Feed;
+  friend class Profiler;
   struct State;
   std::unique_ptr<State> state_;
 };

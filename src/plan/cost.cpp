@@ -32,4 +32,29 @@ KernelCost cost_of(const Plan& plan) {
   return total;
 }
 
+std::vector<std::size_t> live_bytes(const Plan& plan) {
+  const std::size_t supersteps = plan.supersteps.size();
+  // Of each buffer the first and the last superstep in which a kernel names it.
+  std::vector<std::size_t> first(plan.buffers.size(), supersteps), last(plan.buffers.size(), 0);
+  const auto use = [&](std::int32_t buffer, std::size_t superstep) {
+    if (buffer < 0) return;
+    const auto i = static_cast<std::size_t>(buffer);
+    first[i] = std::min(first[i], superstep);
+    last[i] = std::max(last[i], superstep);
+  };
+  for (std::size_t s = 0; s < supersteps; ++s)
+    for (const KernelCall& call : plan.supersteps[s]) {
+      for (const Operand& operand : call.inputs) use(operand.buffer, s);
+      for (const Operand& operand : call.outputs) use(operand.buffer, s);
+    }
+  // What leaves the program lives to the end.
+  for (const Port& output : plan.outputs)
+    if (supersteps > 0 && output.buffer >= 0) use(output.buffer, supersteps - 1);
+  std::vector<std::size_t> live(supersteps, 0);
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i)
+    if (plan.buffers[i].kind == Buffer::Kind::arena)
+      for (std::size_t s = first[i]; s <= last[i] && s < supersteps; ++s) live[s] += plan.buffers[i].bytes;
+  return live;
+}
+
 }  // namespace pando

@@ -14,4 +14,7 @@ KernelCost cost_of(const KernelCall& call);
 // Of one step.
 KernelCost cost_of(const Plan& plan);
 
+// The bytes of the arena that hold something in each superstep.
+std::vector<std::size_t> live_bytes(const Plan& plan);
+
 }  // namespace pando

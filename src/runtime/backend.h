@@ -6,6 +6,7 @@
 
 #include "plan/plan.h"
 #include "runtime/feed.h"
+#include "runtime/recorder.h"
 #include "runtime/variable_store.h"
 
 namespace pando {
@@ -21,6 +22,8 @@ class Executable {
   // One step on these feeds, one for each of Plan::feeds. Output number i of Plan::outputs goes to outputs[i], unless
   // that is null.
   virtual void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) = 0;
+  // Records kernels and waits until it is called with null; `plan` tells the programs of a device apart.
+  virtual void set_recorder(Recorder* recorder, std::int32_t plan) = 0;
   // Copies what output number `output` of the Plan was in the last step.
   virtual void read_output(std::size_t output, std::byte* to) const = 0;
 };

@@ -71,6 +71,19 @@ int PipelineExecutor::rows_in_flight() const {
   return static_cast<int>(rows) / layout_.replicas + 2;
 }
 
+void PipelineExecutor::set_recorders(const std::vector<Recorder*>& recorders) {
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    DeviceProgram& programs = stages_[i]->programs;
+    std::int32_t number = 0;
+    for (RoutedProgram* program :
+         {&programs.forward, &programs.backward_first, &programs.backward_next, &programs.update}) {
+      if (program->executable != nullptr)
+        program->executable->set_recorder(recorders.empty() ? nullptr : recorders[i], number);
+      ++number;
+    }
+  }
+}
+
 std::int64_t PipelineExecutor::run(const Run& run) {
   for (auto& stage : stages_) {
     if (stage->actions.empty() || run.rows_per_update != run_.rows_per_update)

@@ -79,6 +79,9 @@ class PipelineExecutor {
   std::int64_t run(const Run& run);
 
   void set_observer(PipelineObserver* observer) { observer_ = observer; }
+  // The programs of device i record kernels with recorders[i], numbered in the order in which DeviceProgram has them;
+  // none without recorders.
+  void set_recorders(const std::vector<Recorder*>& recorders);
   // Rows that may be on their way at once: the feed needs as many slots.
   int rows_in_flight() const;
 

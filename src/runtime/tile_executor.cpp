@@ -85,17 +85,32 @@ std::int64_t TileExecutor::run(std::int64_t steps, Feeds* feeds, std::span<std::
   return execution_.done;
 }
 
+void TileExecutor::set_recorder(Recorder* recorder, std::int32_t plan) {
+  recorder_ = recorder;
+  plan_number_ = plan;
+}
+
+template <class Work>
+void TileExecutor::timed(int tile, RecordedEvent::Kind kind, std::int64_t number, const Work& work) {
+  if (recorder_ == nullptr) return work();
+  const std::int64_t begin = Recorder::now();
+  work();
+  recorder_->record(tile, {kind, plan_number_, number, begin, Recorder::now()});
+}
+
 void TileExecutor::run_tile(int index) {
   const Tile tile{index, tiles_->count(), scratch_.get() + scratch_bytes_ * static_cast<std::size_t>(index),
                   buffers_.data()};
   SpinBarrier& barrier = tiles_->barrier();
+  using Kind = RecordedEvent::Kind;
   while (true) {
-    if (index == 0) execution_.stopped = !begin_step();
+    if (index == 0) timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
     barrier.arrive_and_wait();
     if (execution_.stopped) return;
+    std::int64_t number = 0;
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
-      for (const auto& kernel : kernels_[s]) kernel->run(tile);
-      barrier.arrive_and_wait();
+      for (const auto& kernel : kernels_[s]) timed(index, Kind::kernel, number++, [&] { kernel->run(tile); });
+      timed(index, Kind::barrier, static_cast<std::int64_t>(s), [&] { barrier.arrive_and_wait(); });
       if (!plan_.check_numerics) continue;
       if (index == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
       barrier.arrive_and_wait();

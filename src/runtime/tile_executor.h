@@ -18,6 +18,7 @@ class TileExecutor final : public Executable {
 
   std::int64_t run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) override;
   void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) override;
+  void set_recorder(Recorder* recorder, std::int32_t plan) override;
   void read_output(std::size_t output, std::byte* to) const override;
 
  private:
@@ -36,6 +37,8 @@ class TileExecutor final : public Executable {
   };
 
   void run_tile(int tile);
+  template <class Work>
+  void timed(int tile, RecordedEvent::Kind kind, std::int64_t number, const Work& work);
   bool begin_step();
   void end_step();
   void check_numerics(const Superstep& superstep);
@@ -52,6 +55,8 @@ class TileExecutor final : public Executable {
   // For each output, whether kernels can write it where a step() wants it: it is in the arena, and no other output.
   std::vector<bool> movable_;
   Execution execution_;
+  Recorder* recorder_ = nullptr;
+  std::int32_t plan_number_ = 0;
   std::string failure_;
 };
 

@@ -115,6 +115,17 @@ TEST(Layers, RefuseWhatTheyCannotTake) {
             "layer 'r' (Reshape) cannot take (None, 4): re");
 }
 
+TEST(Models, HaveTheParametersOfTheTutorials) {
+  const Sequential sequential({layers::Flatten({.input_shape = Shape{28, 28}}),
+                               layers::Dense(128, {.activation = "relu"}),
+                               layers::Dense(10, {.activation = "softmax"})});
+  EXPECT_EQ(sequential.count_params(), 101'770);
+  const Tensor input = Input({28, 28, 1});
+  Tensor x = layers::MaxPooling2D()(layers::Conv2D(32, 3)(input));
+  x = layers::Dropout(0.5)(layers::Flatten()(layers::MaxPooling2D()(layers::Conv2D(64, 3)(x))));
+  EXPECT_EQ(Model(input, layers::Dense(10)(x)).count_params(), 34'826);
+}
+
 TEST(Models, NestAndShareLayers) {
   const Sequential inner({layers::Dense(4, {.activation = "relu", .input_shape = Shape{3}}), layers::Dense(2)});
   const Tensor x = Input({3});

@@ -313,6 +313,15 @@ TEST(ParallelRefuses, PipelinesThatCannotBe) {
             "set_pipelining_options({.gradient_accumulation_steps_per_replica = ...})");
   EXPECT_EQ(fit(make_model("mlp", 2), 0),
             "set_pipelining_options: gradient_accumulation_steps_per_replica is 0 but must be at least 1");
+  EXPECT_EQ(
+      message([&] {
+        Model model = make_model("mlp", 2);
+        model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 2});
+        model.compile(
+            {.optimizer = optimizers::SGD({.global_clipnorm = 1.0}), .loss = "sparse_categorical_crossentropy"});
+        model.fit(data.x, data.y, {.batch_size = 2, .verbose = 0});
+      }),
+      "global_clipnorm needs the gradients of all layers at once, which no stage of a pipeline has; use clipnorm");
   const Tensor input = Input({6, 6, 1});
   const auto staged = [](int stage, const Layer& layer, const Tensor& x) {
     const ipu::keras::PipelineStage scope_of_stage(stage);

@@ -112,8 +112,8 @@ void expect_inputs_ready(const PipelineSchedule& schedule, std::int64_t micro_ba
   std::map<std::pair<int, std::int64_t>, std::int64_t> forward_end, backward_end;
   for (const auto& [slot, work] : by_slot) {
     const auto& [stage, action] = work;
-    const auto ended = [&, slot = slot](const auto& ends, int other) {
-      const auto found = ends.find({other, action.micro_batch});
+    const auto ended = [slot = slot, micro_batch = action.micro_batch](const auto& ends, int other) {
+      const auto found = ends.find({other, micro_batch});
       return found != ends.end() && found->second <= slot;
     };
     if (action.forward) {

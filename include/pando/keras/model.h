@@ -69,6 +69,8 @@ struct FitOptions {
   std::int64_t validation_steps = 0;
   std::int64_t initial_epoch = 0;
   Callbacks callbacks = {};
+  // Where the timeline of the first executions is written: a page (.html) or a Chrome trace (.json).
+  std::string profile = {};
 };
 
 struct EvaluateOptions {

@@ -197,7 +197,7 @@ const std::map<std::string, std::function<Metric()>>& metrics_by_name() {
         {"binary_accuracy", [] { return BinaryAccuracy(); }},
         {"top_k_categorical_accuracy", [] { return TopKCategoricalAccuracy(); }},
         {"sparse_top_k_categorical_accuracy", [] { return SparseTopKCategoricalAccuracy(); }}};
-    for (const auto& [name, make] : losses_by_name()) entries.emplace(name, [make] { return Metric(make()); });
+    for (const auto& [name, make] : losses_by_name()) entries.emplace(name, [make = make] { return Metric(make()); });
     return entries;
   }();
   return table;

@@ -54,6 +54,9 @@ void check_numbers(const FitOptions& options) {
   not_negative("initial_epoch", options.initial_epoch);
   if (!(options.validation_split >= 0 && options.validation_split < 1))
     throw Error(fmt::format("fit: validation_split is {} but must be in [0, 1)", options.validation_split));
+  if (!options.profile.empty() && !options.profile.ends_with(".html") && !options.profile.ends_with(".json"))
+    throw Error(fmt::format("fit: profile is '{}' but must end in .html, for a page, or in .json, for a Chrome trace",
+                            options.profile));
   if (options.verbose < 0 || options.verbose > 2)
     throw Error(fmt::format("fit: verbose is {} but must be 0, 1 or 2", options.verbose));
 }

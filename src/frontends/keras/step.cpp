@@ -290,6 +290,9 @@ class StepStage {
 
 Step build_divided(const StepRequest& request, StepContext& context) {
   const Division& division = context.division;
+  if (request.mode == Mode::train && division.stages.stages > 1 && context.optimizer->state().clipping.global_norm)
+    throw Error(
+        "global_clipnorm needs the gradients of all layers at once, which no stage of a pipeline has; use clipnorm");
   std::vector<StageGraphs> stages;
   Step step{.request = request, .names = {}};
   for (int stage = 0; stage < division.stages.stages; ++stage) {

@@ -1,6 +1,7 @@
 #include "frontends/keras/trainer.h"
 
 #include <pando/array_functions.h>
+#include <pando/profile.h>
 
 #include <fmt/format.h>
 
@@ -214,6 +215,11 @@ History Trainer::fit(const Samples& samples, const Samples* validation, const Fi
   tell_about_steps_per_execution(samples.steps);
   training().stop = false;
   apply_learning_rate();
+  std::optional<Profiler> profiler;
+  if (!options.profile.empty()) {
+    profiler.emplace(model_.name());
+    step.program ? profiler->attach(*step.program) : profiler->attach(*step.parallel);
+  }
   InterruptDelay interrupt;
   History history;
   for (const auto& callback : options.callbacks) callback->on_train_begin(model_);
@@ -238,6 +244,10 @@ History Trainer::fit(const Samples& samples, const Samples* validation, const Fi
     history.add(epoch, result.logs);
   }
   for (const auto& callback : options.callbacks) callback->on_train_end(model_);
+  if (profiler) {
+    profiler->detach();
+    profiler->save(options.profile);
+  }
   if (interrupt.requested() && options.verbose != 0)
     fmt::print(stderr, "Interrupted: training ended after update {}.\n", compiled().optimizer.iterations());
   interrupt.deliver();

@@ -1,0 +1,31 @@
+// Profiler: a measured timeline of programs.
+#pragma once
+#include <pando/parallel.h>
+
+namespace pando {
+
+// Records every kernel and every wait of the programs that it is attached to, until its memory is full, at the cost of
+// two readings of the clock each.
+class PANDO_API Profiler {
+ public:
+  explicit Profiler(const std::string& model, std::size_t events_per_tile = 20'000);
+  // Ends the recording.
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  // The program must live until the recording ends.
+  void attach(Program& program);
+  void attach(ParallelProgram& program);
+  void detach();
+
+  // A page to look at (.html), or a Chrome trace (.json) that opens in Perfetto. Throws Error for another ending, or if
+  // the file cannot be written.
+  void save(const std::string& path) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pando

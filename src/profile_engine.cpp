@@ -1,0 +1,162 @@
+// Wires recordings: what devices did becomes a page or a trace.
+#include <pando/profile.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/file_writer.h"
+#include "parallel_engine.h"
+#include "plan/cost.h"
+#include "report/profile.h"
+
+namespace pando {
+
+namespace {
+
+ProfileEvent::Kind kind_of(RecordedEvent::Kind kind) { return static_cast<ProfileEvent::Kind>(kind); }
+static_assert(static_cast<int>(ProfileEvent::Kind::update) == static_cast<int>(RecordedEvent::Kind::update));
+
+// The kernels of a plan in the order in which they are numbered.
+std::vector<const KernelCall*> kernels_of(const Plan& plan) {
+  std::vector<const KernelCall*> kernels;
+  for (const Superstep& superstep : plan.supersteps)
+    for (const KernelCall& call : superstep) kernels.push_back(&call);
+  return kernels;
+}
+
+// One device that is recorded.
+struct Track {
+  std::string device;
+  Recorder recorder;
+  // By the numbers in the recording.
+  std::vector<std::vector<std::pair<std::string, std::string>>> kernels;
+  std::vector<std::size_t> live_bytes;
+
+  Track(const std::string& device, int tiles, std::size_t capacity, const std::vector<const Plan*>& plans)
+      : device(device), recorder(tiles + 1, capacity) {
+    for (const Plan* plan : plans) {
+      kernels.emplace_back();
+      if (plan == nullptr) continue;
+      for (const KernelCall* call : kernels_of(*plan)) kernels.back().emplace_back(call->op->name, call->name);
+      const std::vector<std::size_t> live = pando::live_bytes(*plan);
+      live_bytes.insert(live_bytes.end(), live.begin(), live.end());
+    }
+  }
+  // Passes have a row of their own behind those of the tiles.
+  int pass_row() const { return recorder.tiles() - 1; }
+};
+
+// Writes the passes of a pipeline's devices to their recordings.
+class PassObserver : public PipelineObserver {
+ public:
+  explicit PassObserver(std::vector<std::unique_ptr<Track>>& tracks) : tracks_(tracks), begun_(tracks.size()) {}
+  void begin(int device, Kind, std::int64_t) override { begun_[static_cast<std::size_t>(device)] = Recorder::now(); }
+  void end(int device, Kind kind, std::int64_t micro_batch) override {
+    Track& track = *tracks_[static_cast<std::size_t>(device)];
+    track.recorder.record(track.pass_row(),
+                          {recorded(kind), 0, micro_batch, begun_[static_cast<std::size_t>(device)], Recorder::now()});
+  }
+
+ private:
+  static RecordedEvent::Kind recorded(Kind kind) {
+    if (kind == Kind::forward) return RecordedEvent::Kind::forward;
+    if (kind == Kind::backward) return RecordedEvent::Kind::backward;
+    return kind == Kind::exchange ? RecordedEvent::Kind::exchange : RecordedEvent::Kind::update;
+  }
+
+  std::vector<std::unique_ptr<Track>>& tracks_;
+  std::vector<std::int64_t> begun_;
+};
+
+void add_events(const Track& track, int device, std::int64_t start, Profile& profile) {
+  for (int tile = 0; tile < track.recorder.tiles(); ++tile)
+    for (const RecordedEvent& event : track.recorder.events(tile)) {
+      ProfileEvent shown{.kind = kind_of(event.kind),
+                         .device = device,
+                         // Passes are the whole device's.
+                         .tile = tile == track.pass_row() ? 0 : tile,
+                         .begin = static_cast<double>(event.begin - start) / 1e3,
+                         .duration = static_cast<double>(event.end - event.begin) / 1e3};
+      if (event.kind == RecordedEvent::Kind::kernel) {
+        const auto& [op, layer] =
+            track.kernels[static_cast<std::size_t>(event.plan)][static_cast<std::size_t>(event.number)];
+        shown.op = op;
+        shown.layer = layer;
+      } else if (tile == track.pass_row()) {
+        shown.micro_batch = event.number;
+      }
+      profile.events.push_back(std::move(shown));
+    }
+}
+
+}  // namespace
+
+struct Profiler::State {
+  std::string model;
+  std::size_t capacity;
+  std::vector<std::unique_ptr<Track>> tracks = {};
+  std::unique_ptr<PassObserver> observer = {};
+  std::function<void()> detach = {};
+};
+
+Profiler::Profiler(const std::string& model, std::size_t events_per_tile) : state_(new State{model, events_per_tile}) {}
+Profiler::~Profiler() { detach(); }
+
+void Profiler::attach(Program& program) {
+  detach();
+  Program::State& state = *program.state_;
+  const int tiles = state.device->backend.tiles();
+  state_->tracks.push_back(
+      std::make_unique<Track>("device", tiles, state_->capacity, std::vector<const Plan*>{&state.plan}));
+  state.executable->set_recorder(&state_->tracks.back()->recorder, 0);
+  state_->detach = [&state] { state.executable->set_recorder(nullptr, 0); };
+}
+
+void Profiler::attach(ParallelProgram& program) {
+  detach();
+  ParallelProgram::State& state = *program.state_;
+  const std::size_t stages = state.plans.size();
+  std::vector<Recorder*> recorders;
+  for (std::size_t i = 0; i < state.devices.size(); ++i) {
+    state_->tracks.push_back(std::make_unique<Track>(fmt::format("replica {} stage {}", i / stages, i % stages),
+                                                     state.devices[i]->backend.tiles(), state_->capacity,
+                                                     state.plans[i % stages].all()));
+    recorders.push_back(&state_->tracks.back()->recorder);
+  }
+  state_->observer = std::make_unique<PassObserver>(state_->tracks);
+  state.executor->set_recorders(recorders);
+  state.executor->set_observer(state_->observer.get());
+  state_->detach = [&state] {
+    state.executor->set_recorders({});
+    state.executor->set_observer(nullptr);
+  };
+}
+
+void Profiler::detach() {
+  if (state_->detach) std::exchange(state_->detach, nullptr)();
+}
+
+void Profiler::save(const std::string& path) const {
+  const bool page = path.ends_with(".html");
+  if (!page && !path.ends_with(".json"))
+    throw Error(fmt::format("profile: '{}' ends neither in .html, for a page, nor in .json, for a Chrome trace", path));
+  Profile profile{.model = state_->model};
+  std::int64_t start = std::numeric_limits<std::int64_t>::max();
+  for (const auto& track : state_->tracks)
+    for (int tile = 0; tile < track->recorder.tiles(); ++tile)
+      for (const RecordedEvent& event : track->recorder.events(tile)) start = std::min(start, event.begin);
+  for (std::size_t i = 0; i < state_->tracks.size(); ++i) {
+    const Track& track = *state_->tracks[i];
+    profile.devices.push_back(track.device);
+    profile.memory.push_back({track.device, track.live_bytes});
+    profile.complete = profile.complete && !track.recorder.is_full();
+    add_events(track, static_cast<int>(i), start, profile);
+  }
+  const std::string text = page ? profile_page(profile) : chrome_trace(profile);
+  FileWriter file(path);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace pando

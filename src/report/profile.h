@@ -1,0 +1,85 @@
+// Profile: what devices did when, as a timeline to look at, sums to sort and one piece of advice.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pando {
+
+// Kernels and barriers are of one tile. Passes (forward, backward, exchange, update) and feeds are of the whole device:
+// one tile records them, and all its tiles spend that time.
+struct ProfileEvent {
+  enum class Kind : std::uint8_t { kernel, barrier, feed, forward, backward, exchange, update };
+  Kind kind = Kind::kernel;
+  int device = 0;
+  int tile = 0;
+  // Kernels: "conv2d" and "conv2d_1/gradient".
+  std::string op = {};
+  std::string layer = {};
+  // Passes.
+  std::int64_t micro_batch = -1;
+  // Microseconds from the beginning of the recording.
+  double begin = 0, duration = 0;
+};
+
+struct DeviceMemory {
+  std::string device = {};
+  // For each superstep of a step.
+  std::vector<std::size_t> live_bytes = {};
+};
+
+struct Profile {
+  std::string model = {};
+  // "/device:IPU:0 replica 0 stage 1"
+  std::vector<std::string> devices = {};
+  std::vector<ProfileEvent> events = {};
+  std::vector<DeviceMemory> memory = {};
+  // False if the recording was full before the end.
+  bool complete = true;
+};
+
+// JSON of the Chrome trace event format, which Perfetto opens: a process for each device, a thread for each tile and
+// one for the passes.
+std::string chrome_trace(const Profile& profile);
+
+// One HTML page that needs nothing else.
+std::string profile_page(const Profile& profile);
+
+struct LayerTime {
+  // kernel: a layer with its gradient. barrier, feed, exchange: all waits of that kind.
+  ProfileEvent::Kind kind = ProfileEvent::Kind::kernel;
+  std::string name = {};
+  // Summed over all tiles.
+  double microseconds = 0;
+  // Of the time of all tiles from the first event to the last; what is missing to 1 in all is idle.
+  double share = 0;
+  std::int64_t events = 0;
+};
+
+// Largest first.
+std::vector<LayerTime> time_by_layer(const Profile& profile);
+
+// What to do about what is furthest over its limit, in one or two sentences.
+std::string advice(const Profile& profile);
+
+// A line of the timeline: a tile of a device, or its passes.
+struct ProfileRow {
+  static constexpr int passes = -1;
+  int device = 0;
+  int tile = passes;
+  // By their beginning; owned by the profile.
+  std::vector<const ProfileEvent*> events = {};
+};
+
+// Sorted by device, the passes before the tiles; only rows that have events.
+std::vector<ProfileRow> rows_of(const Profile& profile);
+
+std::string_view name_of(ProfileEvent::Kind kind);
+std::string device_name(const Profile& profile, int device);
+
+// A JSON string of any bytes, which can also stand inside the script of a page.
+std::string json_text(std::string_view text);
+
+}  // namespace pando

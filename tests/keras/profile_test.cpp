@@ -1,0 +1,67 @@
+// A profile of training: it shows every device and layer, and changes nothing.
+#include <gtest/gtest.h>
+#include <pando/pando.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/message.h"
+
+using namespace pando;
+using namespace pando::keras;
+
+namespace {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<Array> train(int ipus, int stages, const std::string& profile) {
+  ipu::reset_ipu_configuration();
+  ipu::IPUConfig config;
+  config.auto_select_ipus = ipus;
+  config.tiles_per_ipu = 1;
+  config.configure_ipu_system();
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  set_random_seed(8);
+  Sequential model({layers::Dense(16, {.activation = "relu", .input_shape = Shape{4}, .name = "hidden"}),
+                    layers::Dense(1, {.name = "result"})});
+  if (stages > 1) {
+    model.set_pipeline_stage_assignment({0, 1});
+    model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 2});
+  }
+  model.compile({.optimizer = "sgd", .loss = "mse", .steps_per_execution = 8});
+  const Array x = arange(256).astype(DType::float32).reshape({64, 4}) / 256.0;
+  model.fit(x, sum(x, 1), {.batch_size = 4, .verbose = 0, .profile = profile});
+  return model.get_weights();
+}
+
+TEST(Profiles, ShowTheLayersOfOneDevice) {
+  const std::string path = testing::TempDir() + "one.json";
+  const std::vector<Array> profiled = train(1, 1, path), plain = train(1, 1, "");
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_TRUE(array_equal(profiled[i], plain[i]));
+  const std::string trace = contents(path);
+  EXPECT_NE(trace.find("\"traceEvents\""), std::string::npos);
+  EXPECT_NE(trace.find("hidden"), std::string::npos);
+  EXPECT_NE(trace.find("result"), std::string::npos);
+}
+
+TEST(Profiles, ShowThePassesOfEveryDevice) {
+  const std::string path = testing::TempDir() + "pipeline.html";
+  const std::vector<Array> profiled = train(4, 2, path), plain = train(4, 2, "");
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_TRUE(array_equal(profiled[i], plain[i]));
+  const std::string page = contents(path);
+  for (const char* device : {"replica 0 stage 0", "replica 0 stage 1", "replica 1 stage 0", "replica 1 stage 1"})
+    EXPECT_NE(page.find(device), std::string::npos) << device;
+}
+
+TEST(Profiles, RefusePathsThatSayNothing) {
+  EXPECT_EQ(message([] { train(1, 1, "profile.txt"); }),
+            "fit: profile is 'profile.txt' but must end in .html, for a page, or in .json, for a Chrome trace");
+}
+
+}  // namespace
