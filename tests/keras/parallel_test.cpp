@@ -183,16 +183,15 @@ TEST_P(Divided, WorksWithAdam) {
 INSTANTIATE_TEST_SUITE_P(All, Divided, testing::ValuesIn(setups), [](const auto& info) { return info.param.name; });
 
 TEST(Parallel, LosesNoSampleWhenNothingDivides) {
-  // 3 replicas of 7 micro-batches of 5: updates of 105 samples, the last of them shorter.
-  const Data data = images(1'001);
-  const Outcome one =
-      train("mlp", {.name = "one", .batch_size = 105}, data, 2, optimizers::SGD({.learning_rate = 0.1}));
-  const Outcome divided = train("mlp", {.name = "odd", .ipus = 3, .batch_size = 5, .accumulation = 7}, data, 2,
-                                optimizers::SGD({.learning_rate = 0.1}));
+  // 3 replicas of 7 micro-batches of 64: updates of 1,344 samples, the last of them shorter.
+  const Data data = images(60'001);
+  const auto sgd = [] { return optimizers::SGD({.learning_rate = 0.1}); };
+  const Outcome one = train("mlp", {.name = "one", .batch_size = 1'344}, data, 1, sgd());
+  const Outcome divided = train("mlp", {.name = "odd", .ipus = 3, .batch_size = 64, .accumulation = 7}, data, 1, sgd());
   EXPECT_LT(relative_distance(one.weights, divided.weights), 1e-5);
-  EXPECT_EQ(one.test["accuracy"], divided.test["accuracy"]);
-  EXPECT_NEAR(one.history["accuracy"][1], divided.history["accuracy"][1], 1e-12);
-  EXPECT_EQ(divided.predictions.shape(), Shape({1'001, 3}));
+  EXPECT_NEAR(one.history["accuracy"][0], divided.history["accuracy"][0], 1e-12);
+  EXPECT_NEAR(one.test["accuracy"], divided.test["accuracy"], 1e-12);
+  EXPECT_EQ(divided.predictions.shape(), Shape({60'001, 3}));
   EXPECT_TRUE(allclose(one.predictions, divided.predictions, 1e-4, 1e-5));
 }
 

@@ -85,9 +85,6 @@ Network make_network(const std::vector<Tensor>& inputs, const std::vector<Tensor
 void NetworkValues::set(const Tensor& tensor, Value value) {
   values_[{call_of(tensor).get(), tensor.state().output}] = value;
 }
-bool NetworkValues::has(const Tensor& tensor) const {
-  return values_.contains({call_of(tensor).get(), tensor.state().output});
-}
 Value NetworkValues::operator[](const Tensor& tensor) const {
   return values_.at({call_of(tensor).get(), tensor.state().output});
 }

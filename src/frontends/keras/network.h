@@ -23,7 +23,6 @@ class NetworkValues {
  public:
   explicit NetworkValues(Trace& trace) : trace_(trace) {}
   void set(const Tensor& tensor, Value value);
-  bool has(const Tensor& tensor) const;
   Value operator[](const Tensor& tensor) const;
   // Computes its outputs; its inputs must be there.
   void run(const Recording& call);

@@ -208,10 +208,9 @@ class StepStage {
     return gradients(outputs, output_gradients, values);
   }
 
-  void add_assignments(GraphPart& part) const {
-    Graph& graph = const_cast<Graph&>(graph_);
+  void add_assignments(GraphPart& part) {
     for (const Assignment& assignment : graph_.assignments())
-      part.assign(graph.value(assignment.variable), graph.value(assignment.value));
+      part.assign(graph_.value(assignment.variable), graph_.value(assignment.value));
   }
 
   Graph forward_part(const std::vector<Value>& stash) {
