@@ -158,6 +158,15 @@ TEST(Fit, HoldsOutTheLastPartForValidation) {
   EXPECT_EQ(a["loss"], b["loss"]);
 }
 
+TEST(Fit, ValidatesForAsManyStepsAsAsked) {
+  const Clouds data = clouds(100);
+  Sequential some = model_of(), first = model_of();
+  const FitOptions options{.batch_size = 10, .verbose = 0, .validation_data = {data.x, data.y}, .validation_steps = 3};
+  FitOptions cut = options;
+  cut.validation_data = {data.x.slice(0, 30), data.y.slice(0, 30)};
+  EXPECT_EQ(some.fit(data.x, data.y, options)["val_loss"], first.fit(data.x, data.y, cut)["val_loss"]);
+}
+
 TEST(Fit, CountsPenaltiesOnceWhateverTheBatch) {
   const Clouds data = clouds(50);
   set_random_seed(1);

@@ -94,6 +94,11 @@ Split split_samples(const Arrays& x, const Arrays& y, const FitOptions& options)
   return split;
 }
 
+Samples limited(Samples samples, std::int64_t steps) {
+  if (steps > 0) samples.steps = samples.steps < 0 ? steps : std::min(samples.steps, steps);
+  return samples;
+}
+
 // Checked against the model before training begins; nothing if there is no validation.
 std::optional<Samples> validation_samples(Model& model, const ValidationData& data, const FitOptions& options) {
   if (!data.given) return std::nullopt;
@@ -106,12 +111,7 @@ std::optional<Samples> validation_samples(Model& model, const ValidationData& da
   const Samples samples = samples_of(trainer.use(true), data.x, data.y, data.sample_weight, options.batch_size, false);
   trainer.check(samples, true);
   trainer.check_labels_of(data.y);
-  return samples;
-}
-
-Samples limited(Samples samples, std::int64_t steps) {
-  if (steps > 0) samples.steps = samples.steps < 0 ? steps : std::min(samples.steps, steps);
-  return samples;
+  return limited(samples, options.validation_steps);
 }
 
 Array only(const Model& model, std::vector<Array> outputs) {
