@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "report/thousands.h"
+
 #include "base/text.h"
 #include "report/drawing.h"
 #include "report/explain.h"
@@ -15,12 +17,6 @@ constexpr std::size_t columns = 79;
 constexpr std::size_t label_columns = 13;
 // In the table of memory; more stand one below the other.
 constexpr std::size_t most_stages_side_by_side = 4;
-
-std::string grouped_by_thousands(std::int64_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, ",");
-  return digits;
-}
 
 // "1 replica", "8 replicas", "2 batches".
 std::string counted(std::int64_t count, const std::string& noun) {

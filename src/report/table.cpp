@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "report/thousands.h"
+
 namespace pando {
 
 namespace {
@@ -29,12 +31,6 @@ std::string row_text(const std::vector<std::string>& fields, const Columns& colu
     line.resize(static_cast<std::size_t>(line_length * columns[i].end), ' ');
   }
   return line + "\n";
-}
-
-std::string grouped_by_thousands(std::int64_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, ",");
-  return digits;
 }
 
 // The row of a layer and, under its first connection, the others.
