@@ -22,6 +22,15 @@ class PANDO_API Tensor {
   const Shape& shape() const;
   DType dtype() const;
 
+  // The same elements in another shape; one size may be -1. In a recorded tensor the first is, or it is the batch.
+  Tensor view(const Shape& shape) const;
+  Tensor reshape(const Shape& shape) const { return view(shape); }
+  Tensor permute(const std::vector<std::int64_t>& permutation) const;
+  // Two axes change places.
+  Tensor transpose(std::int64_t a, std::int64_t b) const;
+  // The axes from `first` to `last` become one.
+  Tensor flatten(std::int64_t first = 0, std::int64_t last = -1) const;
+
   friend bool operator==(const Tensor& a, const Tensor& b) { return a.state_ == b.state_; }
 
   struct State;

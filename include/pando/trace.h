@@ -51,6 +51,9 @@ class PANDO_API Trace {
   void assign(const Parameter& parameter, Value value);
   // Those that were asked for, in that order.
   const std::vector<Parameter>& parameters() const;
+  // Calls the parameter so in this graph, where it is not asked for yet, rather than by its own name.
+  void set_name(const Parameter& parameter, const std::string& name);
+  const std::string& name_of(const Parameter& parameter) const;
 
   // For random ops: the number of the update and of the first sample of the batch, an input named "counter".
   Value counter();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 
 namespace pando {
 
@@ -31,6 +32,19 @@ void leave_target(const std::shared_ptr<const Target>& target) {
 
 std::optional<int> current_stage() { return stage_of_scope; }
 void set_current_stage(std::optional<int> stage) { stage_of_scope = stage; }
+
+std::vector<Device> make_ipus(int count, int tiles, const std::string& instruction_set) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (tiles == 0) tiles = std::max(1, cores / count);
+  const bool shared = tiles * count > cores;
+  std::vector<Device> ipus;
+  for (int i = 0; i < count; ++i)
+    ipus.emplace_back(DeviceOptions{.tiles = tiles,
+                                    .instruction_set = instruction_set,
+                                    .first_core = shared ? 0 : i * tiles,
+                                    .shared_cores = shared});
+  return ipus;
+}
 
 std::vector<std::shared_ptr<const Target>> ipu_targets() {
   const std::lock_guard lock(system_mutex);

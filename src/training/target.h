@@ -25,6 +25,9 @@ void set_current_stage(std::optional<int> stage);
 // All cores as one device.
 std::shared_ptr<const Target> host_target();
 
+// Virtual IPUs that share out the cores; more than there are cores time-share them. 0 tiles: as many as cores allow.
+std::vector<Device> make_ipus(int count, int tiles = 0, const std::string& instruction_set = "");
+
 // The devices of the configured IPU system, in the order of their names; empty if there is none.
 std::vector<std::shared_ptr<const Target>> ipu_targets();
 void set_ipu_targets(std::vector<std::shared_ptr<const Target>> targets);

@@ -30,15 +30,19 @@ std::vector<Type> trial_outputs(const Recording& recording) {
 }
 
 std::vector<Tensor> call(const std::string& name, const std::vector<Tensor>& inputs, const TensorFunction& function) {
-  if (all_recorded(name, inputs))
+  Trace* trace = trace_of(name, inputs);
+  if (trace == nullptr)
     return TensorRecorder::record(
         {.name = name, .kind = "TFOpLambda", .inputs = inputs, .function = function, .outputs = {}});
-  Trace& trace = *inputs.front().state().trace;
-  std::vector<Value> values;
-  for (const Tensor& tensor : inputs) values.push_back(tensor.state().value);
   std::vector<Tensor> outputs;
-  for (const Value& value : function(trace, values)) outputs.emplace_back(trace, value);
+  for (const Value& value : function(*trace, values_in(*trace, name, inputs))) outputs.emplace_back(*trace, value);
   return outputs;
+}
+
+thread_local TraceScope* innermost_scope = nullptr;
+
+[[noreturn]] void refuse_mixture(const std::string& what) {
+  throw Error(fmt::format("{}: its inputs come from different models; use tensors of one model", what));
 }
 
 Tensor binary(const std::string& name, const Tensor& a, const Tensor& b, Value (*op)(Value, Value)) {
@@ -60,6 +64,49 @@ const Tensor::State& Tensor::state() const {
 const Shape& Tensor::shape() const { return state().type.shape; }
 DType Tensor::dtype() const { return state().type.dtype; }
 
+Tensor Tensor::view(const Shape& shape) const {
+  return apply("view", {*this}, [shape](const std::vector<Value>& v) { return ops::reshape(v[0], shape); });
+}
+
+Tensor Tensor::permute(const std::vector<std::int64_t>& permutation) const {
+  return apply("permute", {*this}, [permutation](const std::vector<Value>& v) {
+    Integers axes;
+    for (std::int64_t axis : permutation) axes.push_back(axis < 0 ? axis + v[0].shape().rank() : axis);
+    return ops::transpose(v[0], axes);
+  });
+}
+
+Tensor Tensor::transpose(std::int64_t a, std::int64_t b) const {
+  std::vector<std::int64_t> permutation;
+  for (int axis = 0; axis < shape().rank(); ++axis) permutation.push_back(axis);
+  const auto at = [&](std::int64_t axis) -> std::int64_t& {
+    const std::int64_t rank = shape().rank();
+    if (axis < -rank || axis >= rank)
+      throw Error(fmt::format("transpose: there is no axis {} in a tensor of shape {}", axis, to_string(shape())));
+    return permutation[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+  };
+  std::swap(at(a), at(b));
+  return permute(permutation);
+}
+
+Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
+  const std::int64_t rank = shape().rank(), begin = first < 0 ? first + rank : first,
+                     end = last < 0 ? last + rank : last;
+  if (begin < 0 || end >= rank || begin > end)
+    throw Error(
+        fmt::format("flatten: there are no axes {} to {} in a tensor of shape {}", first, last, to_string(shape())));
+  return apply("flatten", {*this}, [begin, end](const std::vector<Value>& v) {
+    Shape flat;
+    std::int64_t size = 1;
+    for (int axis = 0; axis < v[0].shape().rank(); ++axis) {
+      if (axis < begin || axis > end) flat.append(v[0].shape()[axis]);
+      else size *= v[0].shape()[axis];
+      if (axis == end) flat.append(size);
+    }
+    return ops::reshape(v[0], flat);
+  });
+}
+
 std::vector<Tensor> TensorRecorder::record(Recording recording) {
   recording.outputs = trial_outputs(recording);
   recording.stage = current_stage();
@@ -79,13 +126,38 @@ Tensor TensorRecorder::input(const std::string& name, const std::string& kind, c
   return tensor;
 }
 
-bool all_recorded(const std::string& what, const std::vector<Tensor>& tensors) {
+TraceScope::TraceScope(Trace& trace, Import import)
+    : trace_(trace), import_(std::move(import)), outer_(innermost_scope) {
+  innermost_scope = this;
+}
+TraceScope::~TraceScope() { innermost_scope = outer_; }
+
+Trace* current_trace() { return innermost_scope != nullptr ? &innermost_scope->trace_ : nullptr; }
+
+Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) throw Error(fmt::format("{}: needs at least one tensor", what));
-  const Trace* trace = tensors.front().state().trace;
-  for (const Tensor& tensor : tensors)
-    if (tensor.state().trace != trace)
-      throw Error(fmt::format("{}: its inputs come from different models; use tensors of one model", what));
-  return trace == nullptr;
+  Trace* trace = tensors.front().state().trace;
+  bool mixed = false, recorded = true;
+  for (const Tensor& tensor : tensors) {
+    mixed = mixed || tensor.state().trace != trace;
+    recorded = recorded && tensor.state().trace == nullptr;
+  }
+  // Layers record their inner calls in the midst of a trace, too.
+  if (recorded) return nullptr;
+  if (Trace* current = current_trace()) return current;
+  if (mixed) refuse_mixture(what);
+  return trace;
+}
+
+std::vector<Value> values_in(Trace& trace, const std::string& what, const std::vector<Tensor>& tensors) {
+  std::vector<Value> values;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.state().trace == &trace) values.push_back(tensor.state().value);
+    else if (innermost_scope != nullptr && &innermost_scope->trace_ == &trace && innermost_scope->import_)
+      values.push_back(innermost_scope->import_(tensor));
+    else refuse_mixture(what);
+  }
+  return values;
 }
 
 Tensor apply(const std::string& name, const std::vector<Tensor>& inputs,

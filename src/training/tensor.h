@@ -39,7 +39,29 @@ class TensorRecorder {
   static Tensor input(const std::string& name, const std::string& kind, const Type& type);
 };
 
-// Whether all are recorded (true) or all traced (false). Throws Error naming `what` otherwise, or if one is none.
-bool all_recorded(const std::string& what, const std::vector<Tensor>& tensors);
+// While it lives this thread traces a computation: a tensor from outside that meets one of the trace is imported.
+class TraceScope {
+ public:
+  // `import` makes a value of the trace's graph of it, or throws Error; none: nothing can be imported.
+  using Import = std::function<Value(const Tensor& tensor)>;
+  explicit TraceScope(Trace& trace, Import import = {});
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+ private:
+  friend std::vector<Value> values_in(Trace&, const std::string&, const std::vector<Tensor>&);
+  friend Trace* current_trace();
+  Trace& trace_;
+  Import import_;
+  TraceScope* outer_;
+};
+// Of the innermost scope on this thread; null outside of all.
+Trace* current_trace();
+
+// The trace that a call on these tensors adds to, null if they are all recorded. Throws Error naming `what` if one is
+// none or they belong to different models.
+Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors);
+std::vector<Value> values_in(Trace& trace, const std::string& what, const std::vector<Tensor>& tensors);
 
 }  // namespace pando

@@ -42,11 +42,12 @@ struct Trace::State {
   bool training;
   std::vector<Parameter> parameters;
   std::vector<Value> values;
+  std::vector<std::pair<Parameter, std::string>> names;
   Value counter;
   Value sample_mask;
 };
 
-Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}}) {}
+Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}, {}}) {}
 Trace::~Trace() = default;
 
 Graph& Trace::graph() const { return state_->graph; }
@@ -54,17 +55,27 @@ bool Trace::training() const { return state_->training; }
 void Trace::set_training(bool training) { state_->training = training; }
 const std::vector<Parameter>& Trace::parameters() const { return state_->parameters; }
 
+void Trace::set_name(const Parameter& parameter, const std::string& name) {
+  state_->names.emplace_back(parameter, name);
+}
+
+const std::string& Trace::name_of(const Parameter& parameter) const {
+  for (const auto& [known, name] : state_->names)
+    if (known == parameter) return name;
+  return parameter.name();
+}
+
 Value Trace::value_of(const Parameter& parameter) {
   std::vector<Parameter>& known = state_->parameters;
+  const std::string& name = name_of(parameter);
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (known[i] == parameter) return state_->values[i];
-    if (known[i].name() == parameter.name())
-      throw Error(
-          fmt::format("two weights of the model are named '{}'; give their layers different names", parameter.name()));
+    if (name_of(known[i]) == name)
+      throw Error(fmt::format("two weights of the model are named '{}'; give their layers different names", name));
   }
   known.push_back(parameter);
   const Type& type = parameter.type();
-  state_->values.push_back(ops::variable(state_->graph, parameter.name(), type.dtype, type.shape));
+  state_->values.push_back(ops::variable(state_->graph, name, type.dtype, type.shape));
   return state_->values.back();
 }
 
@@ -80,7 +91,7 @@ void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
 
 void Trace::bind(Variables& variables) const {
   for (const Parameter& parameter : state_->parameters)
-    variables.share(parameter.name(), parameter.state_->variables, value_name);
+    variables.share(name_of(parameter), parameter.state_->variables, value_name);
 }
 
 }  // namespace pando

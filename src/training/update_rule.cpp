@@ -23,6 +23,42 @@ Array filled(const Type& type, double number) {
 
 }  // namespace
 
+UpdateRule sgd_rule(const ops::SgdOptions& options) {
+  UpdateRule rule{.name = "sgd",
+                  .update = [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
+                    return ops::sgd_update(rate, parameter, gradient, states, options);
+                  }};
+  if (options.momentum != 0) rule.states = {{"momentum"}};
+  return rule;
+}
+
+UpdateRule adam_rule(const std::string& name, const ops::AdamOptions& options) {
+  return {.name = name,
+          .states = {{"m"}, {"v"}},
+          .update = [options](Value rate, Value step, Value parameter, Value gradient, const auto& states) {
+            return ops::adam_update(rate, step, parameter, gradient, states, options);
+          }};
+}
+
+UpdateRule rmsprop_rule(const ops::RmspropOptions& options) {
+  UpdateRule rule{.name = "rmsprop",
+                  .states = {{"rms"}},
+                  .update = [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
+                    return ops::rmsprop_update(rate, parameter, gradient, states, options);
+                  }};
+  if (options.momentum != 0) rule.states.push_back({"momentum"});
+  if (options.centered) rule.states.push_back({"mg"});
+  return rule;
+}
+
+UpdateRule adagrad_rule(const ops::AdagradOptions& options, double initial_accumulator) {
+  return {.name = "adagrad",
+          .states = {{"accumulator", initial_accumulator}},
+          .update = [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
+            return ops::adagrad_update(rate, parameter, gradient, states, options);
+          }};
+}
+
 std::vector<Value> clip_gradients(std::vector<Value> gradients, const GradientClipping& clipping) {
   if (gradients.empty()) return gradients;
   if (clipping.value)
@@ -45,7 +81,7 @@ void apply_updates(Trace& trace, Variables& variables, const UpdateRule& rule, V
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     std::vector<Value> states;
     for (const UpdateRule::State& state : rule.states) {
-      const std::string name = fmt::format("{}/{}/{}", rule.name, parameters[i].name(), state.name);
+      const std::string name = fmt::format("{}/{}/{}", rule.name, trace.name_of(parameters[i]), state.name);
       const Type type{parameters[i].type().dtype, state.scalar ? Shape() : parameters[i].shape()};
       if (std::find(known.begin(), known.end(), name) == known.end()) variables.set(name, filled(type, state.initial));
       states.push_back(ops::variable(trace.graph(), name, type.dtype, type.shape));

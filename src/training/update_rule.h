@@ -23,6 +23,12 @@ struct UpdateRule {
       update;
 };
 
+// The update ops as rules; the states are those that the options of the op name.
+UpdateRule sgd_rule(const ops::SgdOptions& options);
+UpdateRule adam_rule(const std::string& name, const ops::AdamOptions& options);
+UpdateRule rmsprop_rule(const ops::RmspropOptions& options);
+UpdateRule adagrad_rule(const ops::AdagradOptions& options, double initial_accumulator);
+
 // Limits on gradients, applied in this order.
 struct GradientClipping {
   std::optional<double> value = {};

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <thread>
 
 #include "base/text.h"
 #include "training/target.h"
@@ -106,21 +105,13 @@ void IPUConfig::configure_ipu_system() const {
   if (backend != "cpu") throw Error(fmt::format("IPUConfig: {}", unknown_name("backend", backend, {"cpu"})));
   if (tiles_per_ipu < 0)
     throw Error(fmt::format("IPUConfig: tiles_per_ipu is {} but must not be negative", tiles_per_ipu));
-  const int ipus = std::accumulate(sizes.begin(), sizes.end(), 0);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int tiles = tiles_per_ipu > 0 ? tiles_per_ipu : std::max(1, cores / ipus);
-  const bool shared = tiles * ipus > cores;
+  const std::vector<Device> ipus =
+      make_ipus(std::accumulate(sizes.begin(), sizes.end(), 0), tiles_per_ipu, instruction_set);
   std::vector<std::shared_ptr<const Target>> targets;
-  int first_core = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    Target target{fmt::format("/device:IPU:{}", i), false, {}};
-    for (int j = 0; j < sizes[i]; ++j, first_core += tiles)
-      target.ipus.emplace_back(DeviceOptions{.tiles = tiles,
-                                             .instruction_set = instruction_set,
-                                             .first_core = shared ? 0 : first_core,
-                                             .shared_cores = shared});
-    targets.push_back(std::make_shared<const Target>(std::move(target)));
-  }
+  auto next = ipus.begin();
+  for (std::size_t i = 0; i < sizes.size(); next += sizes[i++])
+    targets.push_back(std::make_shared<const Target>(
+        Target{fmt::format("/device:IPU:{}", i), false, std::vector<Device>(next, next + sizes[i])}));
   if (!ipu_targets().empty())
     std::fputs("Warning: the IPU system was configured before and is reset now; models keep their old devices.\n",
                stderr);

@@ -137,9 +137,10 @@ std::vector<Value> Layer::trace(Trace& trace, const std::vector<Value>& inputs, 
 }
 
 std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOptions& options) const {
-  const bool recorded = all_recorded(fmt::format("layer '{}' ({})", name(), kind()), inputs);
+  const std::string what = fmt::format("layer '{}' ({})", name(), kind());
+  Trace* trace = trace_of(what, inputs);
   std::vector<Shape> shapes = shapes_of(inputs);
-  if (!recorded)
+  if (trace != nullptr)
     for (Shape& shape : shapes)
       if (shape.rank() > 0) shape[0] = -1;
   build(shapes);
@@ -148,7 +149,7 @@ std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOpt
     return Layer(state).trace(trace, values, options);
   };
   try {
-    if (recorded)
+    if (trace == nullptr)
       return TensorRecorder::record({.name = name(),
                                      .kind = kind(),
                                      .inputs = inputs,
@@ -156,11 +157,8 @@ std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOpt
                                      .outputs = {},
                                      .layer = state_,
                                      .call = state_->calls++});
-    Trace& trace = *inputs.front().state().trace;
-    std::vector<Value> values;
-    for (const Tensor& input : inputs) values.push_back(input.state().value);
     std::vector<Tensor> outputs;
-    for (const Value& value : function(trace, values)) outputs.emplace_back(trace, value);
+    for (const Value& value : function(*trace, values_in(*trace, what, inputs))) outputs.emplace_back(*trace, value);
     return outputs;
   } catch (const Error& error) {
     // Inner layers have named themselves.

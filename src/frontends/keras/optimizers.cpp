@@ -21,24 +21,6 @@ std::shared_ptr<Optimizer::State> make_state(UpdateRule rule, const Options& opt
   return std::make_shared<Optimizer::State>(Optimizer::State{std::move(rule), options.learning_rate, clipping});
 }
 
-UpdateRule sgd_rule(const SGDOptions& options) {
-  const ops::SgdOptions sgd{.momentum = options.momentum, .nesterov = options.nesterov, .rate_in_velocity = true};
-  UpdateRule rule{.name = "sgd",
-                  .update = [sgd](Value rate, Value, Value parameter, Value gradient, const auto& states) {
-                    return ops::sgd_update(rate, parameter, gradient, states, sgd);
-                  }};
-  if (options.momentum != 0) rule.states = {{"momentum"}};
-  return rule;
-}
-
-UpdateRule adam_rule(const std::string& name, const ops::AdamOptions& adam) {
-  return {.name = name,
-          .states = {{"m"}, {"v"}},
-          .update = [adam](Value rate, Value step, Value parameter, Value gradient, const auto& states) {
-            return ops::adam_update(rate, step, parameter, gradient, states, adam);
-          }};
-}
-
 // Adam with Nesterov momentum, whose decay grows towards beta_1; its product is kept.
 std::vector<Value> nadam_update(Value rate, Value step, Value parameter, Value gradient,
                                 const std::vector<Value>& states, const AdamOptions& options) {
@@ -63,32 +45,15 @@ UpdateRule nadam_rule(const AdamOptions& options) {
           }};
 }
 
-UpdateRule rmsprop_rule(const RMSpropOptions& options) {
+ops::RmspropOptions rmsprop_options(const RMSpropOptions& options) {
   // Keras adds epsilon inside the root with momentum, and outside without.
   const bool momentum = options.momentum != 0;
-  const ops::RmspropOptions rmsprop{.rho = options.rho,
-                                    .momentum = options.momentum,
-                                    .epsilon = options.epsilon,
-                                    .centered = options.centered,
-                                    .epsilon_inside_root = momentum,
-                                    .rate_in_velocity = momentum};
-  UpdateRule rule{.name = "rmsprop",
-                  .states = {{"rms"}},
-                  .update = [rmsprop](Value rate, Value, Value parameter, Value gradient, const auto& states) {
-                    return ops::rmsprop_update(rate, parameter, gradient, states, rmsprop);
-                  }};
-  if (momentum) rule.states.push_back({"momentum"});
-  if (options.centered) rule.states.push_back({"mg"});
-  return rule;
-}
-
-UpdateRule adagrad_rule(const AdagradOptions& options) {
-  const ops::AdagradOptions adagrad{.epsilon = options.epsilon};
-  return {.name = "adagrad",
-          .states = {{"accumulator", options.initial_accumulator_value}},
-          .update = [adagrad](Value rate, Value, Value parameter, Value gradient, const auto& states) {
-            return ops::adagrad_update(rate, parameter, gradient, states, adagrad);
-          }};
+  return {.rho = options.rho,
+          .momentum = options.momentum,
+          .epsilon = options.epsilon,
+          .centered = options.centered,
+          .epsilon_inside_root = momentum,
+          .rate_in_velocity = momentum};
 }
 
 const std::map<std::string, std::function<Optimizer()>>& by_name() {
@@ -125,7 +90,9 @@ void Optimizer::set_learning_rate(double rate) const {
   state_->learning_rate = rate;
 }
 
-SGD::SGD(const SGDOptions& options) : Optimizer(make_state(sgd_rule(options), options)) {}
+SGD::SGD(const SGDOptions& options)
+    : Optimizer(make_state(
+          sgd_rule({.momentum = options.momentum, .nesterov = options.nesterov, .rate_in_velocity = true}), options)) {}
 Adam::Adam(const AdamOptions& options)
     : Optimizer(make_state(
           adam_rule("adam", {.beta1 = options.beta_1, .beta2 = options.beta_2, .epsilon = options.epsilon}), options)) {
@@ -138,8 +105,10 @@ AdamW::AdamW(const AdamWOptions& options)
                                                .weight_decay = options.weight_decay,
                                                .decoupled = true}),
                            options)) {}
-RMSprop::RMSprop(const RMSpropOptions& options) : Optimizer(make_state(rmsprop_rule(options), options)) {}
-Adagrad::Adagrad(const AdagradOptions& options) : Optimizer(make_state(adagrad_rule(options), options)) {}
+RMSprop::RMSprop(const RMSpropOptions& options)
+    : Optimizer(make_state(rmsprop_rule(rmsprop_options(options)), options)) {}
+Adagrad::Adagrad(const AdagradOptions& options)
+    : Optimizer(make_state(adagrad_rule({.epsilon = options.epsilon}, options.initial_accumulator_value), options)) {}
 
 namespace schedules {
 

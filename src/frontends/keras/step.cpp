@@ -1,14 +1,12 @@
 #include "frontends/keras/step.h"
 
-#include <pando/gradients.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/text.h"
 #include "frontends/keras/optimizer_state.h"
-#include "training/divide.h"
+#include "training/stage_graphs.h"
 
 namespace pando::keras {
 
@@ -19,8 +17,6 @@ Shape with_batch(std::int64_t batch, const Shape& shape, int first_axis) {
   for (int axis = first_axis; axis < shape.rank(); ++axis) result.append(shape[axis]);
   return result;
 }
-
-std::string port(const char* kind, std::size_t number) { return fmt::format("{}/{}", kind, number); }
 
 // A stage of a step, or the whole of it, as one graph; parts of it become the programs.
 class StepStage {
@@ -42,40 +38,30 @@ class StepStage {
     if (request_.mode != Mode::predict) add_penalties();
     if (is_last()) add_results();
     else if (penalty_) report_penalty();
-    forward_nodes_ = graph_.nodes().size();
   }
 
   // The whole step with its update, for one device.
   Program whole() {
     for (const auto& [name, value] : results_) graph_.add_output(name, value, true);
-    if (request_.mode == Mode::train) {
-      const std::vector<Value> slopes = gradients(total_ * scale(), parameter_values());
-      add_update(trace_, slopes);
-    }
+    if (request_.mode == Mode::train) add_update(trace_, parameter_gradients(trace_, total_ * scale(), parameters_));
     trace_.bind(context_.variables);
     return Program(graph_, context_.devices.front(), context_.variables);
   }
 
   // As part of a pipeline, or of a replica.
   StageGraphs divided() {
-    StageGraphs graphs;
-    if (request_.mode == Mode::train) {
-      const std::vector<Value> slopes = differentiate();
-      const bool keeps = !is_last() && !context_.division.recomputation;
-      const std::vector<Value> stash = keeps ? values_across(graph_, forward_nodes_) : std::vector<Value>();
-      if (!is_last()) graphs.forward = forward_part(stash);
-      graphs.backward_first = backward_part(stash, slopes, true);
-      graphs.backward_next = backward_part(stash, slopes, false);
-      graphs.update = update_part();
-      for (const Parameter& parameter : parameters_) graphs.gradients.push_back(accumulator_name(parameter.name()));
-      graphs.gradients.push_back(count_accumulator());
-      for (const Assignment& assignment : graph_.assignments())
-        graphs.statistics.push_back(graph_.node(assignment.variable).attributes.text("name"));
-    } else {
-      graphs.forward = forward_part({});
-    }
-    trace_.bind(context_.variables);
-    return graphs;
+    StageForward forward{.trace = trace_, .is_last = is_last(), .results = results_, .count = count_};
+    if (stage_ > 0) forward.taken = values_of(taken());
+    if (!is_last()) forward.given = values_of(given());
+    if (request_.mode != Mode::train) return inference_graphs(forward, context_.variables);
+    if (const Value objective = is_last() ? total_ : penalty_) forward.objective = objective * scale();
+    forward.parameters = parameters_;
+    return training_graphs(forward,
+                           {.stage = stage_,
+                            .recomputation = context_.division.recomputation,
+                            .sum = context_.division.sum_of_means,
+                            .add_update = [this](Trace& trace, const auto& slopes) { add_update(trace, slopes); }},
+                           context_.variables);
   }
 
   std::vector<std::string> result_names() const {
@@ -103,7 +89,7 @@ class StepStage {
     }
     if (stage_ == 0) return;
     for (std::size_t i = 0; i < taken().size(); ++i)
-      values_.set(taken()[i], ops::input(graph_, port("activation", i), taken()[i].dtype(),
+      values_.set(taken()[i], ops::input(graph_, fmt::format("activation/{}", i), taken()[i].dtype(),
                                          with_batch(request_.batch_size, taken()[i].shape(), 1)));
   }
 
@@ -119,9 +105,9 @@ class StepStage {
       if (std::find(trainable.begin(), trainable.end(), parameter) != trainable.end()) parameters_.push_back(parameter);
   }
 
-  std::vector<Value> parameter_values() {
+  std::vector<Value> values_of(const std::vector<Tensor>& tensors) const {
     std::vector<Value> values;
-    for (const Parameter& parameter : parameters_) values.push_back(trace_.value_of(parameter));
+    for (const Tensor& tensor : tensors) values.push_back(values_[tensor]);
     return values;
   }
 
@@ -186,84 +172,6 @@ class StepStage {
 
   void report_penalty() { results_.emplace_back(fmt::format("penalty{}", stage_), penalty_); }
 
-  // The gradients of the parameters, then of the activations that are taken.
-  std::vector<Value> differentiate() {
-    std::vector<Value> values = parameter_values(), outputs, output_gradients;
-    if (stage_ > 0)
-      for (const Tensor& tensor : taken())
-        if (is_floating(tensor.dtype())) values.push_back(values_[tensor]);
-    const auto add = [&](Value output, Value gradient) {
-      outputs.push_back(output);
-      output_gradients.push_back(gradient);
-    };
-    if (is_last()) add(total_ * scale(), ops::scalar(total_, 1.0));
-    else {
-      if (penalty_) add(penalty_ * scale(), ops::scalar(penalty_, 1.0));
-      for (std::size_t i = 0; i < given().size(); ++i) {
-        const Value value = values_[given()[i]];
-        if (is_floating(value.dtype()))
-          add(value, ops::input(graph_, port("gradient", i), value.dtype(), value.shape()));
-      }
-    }
-    return gradients(outputs, output_gradients, values);
-  }
-
-  void add_assignments(GraphPart& part) {
-    for (const Assignment& assignment : graph_.assignments())
-      part.assign(graph_.value(assignment.variable), graph_.value(assignment.value));
-  }
-
-  Graph forward_part(const std::vector<Value>& stash) {
-    GraphPart part(graph_);
-    if (!is_last())
-      for (std::size_t i = 0; i < given().size(); ++i) part.add_output(port("activation", i), values_[given()[i]]);
-    for (std::size_t i = 0; i < stash.size(); ++i) part.add_output(port("stash", i), stash[i]);
-    for (const auto& [name, value] : results_) part.add_output(name, value);
-    add_assignments(part);
-    return part.finish();
-  }
-
-  static std::string accumulator_name(const std::string& parameter) { return "gradient_sum/" + parameter; }
-  std::string count_accumulator() const { return fmt::format("gradient_sum/sample_count/{}", stage_); }
-
-  Graph backward_part(const std::vector<Value>& stash, const std::vector<Value>& slopes, bool first) {
-    const auto accumulated = [&](const std::string& name, Value value) {
-      const Value sum = ops::variable(graph_, name, value.dtype(), value.shape());
-      return std::pair{sum, first ? value : sum + value};
-    };
-    std::vector<std::pair<Value, Value>> sums;
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-      sums.push_back(accumulated(accumulator_name(parameters_[i].name()), slopes[i]));
-    sums.push_back(accumulated(count_accumulator(), count_));
-    GraphPart part(graph_);
-    for (std::size_t i = 0; i < stash.size(); ++i) part.cut(stash[i], port("stash", i));
-    for (const auto& [sum, value] : sums) part.assign(sum, value);
-    if (stage_ > 0)
-      for (std::size_t i = 0, slope = parameters_.size(); i < taken().size(); ++i)
-        if (is_floating(taken()[i].dtype())) part.add_output(port("gradient", i), slopes[slope++]);
-    if (is_last()) {
-      for (const auto& [name, value] : results_) part.add_output(name, value);
-      add_assignments(part);
-    }
-    return part.finish();
-  }
-
-  Graph update_part() {
-    Graph graph;
-    Trace trace(graph, true);
-    const Value count = ops::variable(graph, count_accumulator(), DType::float32, {});
-    const Value share = 1.0 / ops::maximum(count, ops::scalar(count, 1.0));
-    std::vector<Value> slopes;
-    for (const Parameter& parameter : parameters_) {
-      const Value sum =
-          ops::variable(graph, accumulator_name(parameter.name()), parameter.type().dtype, parameter.shape());
-      slopes.push_back(context_.division.sum_of_means ? sum : sum * share);
-    }
-    add_update(trace, slopes);
-    trace.bind(context_.variables);
-    return graph;
-  }
-
   void add_update(Trace& trace, const std::vector<Value>& slopes) {
     const Optimizer::State& optimizer = context_.optimizer->state();
     const std::vector<Value> clipped = clip_gradients(slopes, optimizer.clipping);
@@ -284,7 +192,6 @@ class StepStage {
   Value weights_, mask_, count_, scale_, total_, penalty_;
   std::vector<Parameter> parameters_;
   std::vector<std::pair<std::string, Value>> results_;
-  std::size_t forward_nodes_ = 0;
 };
 
 Step build_divided(const StepRequest& request, StepContext& context) {
