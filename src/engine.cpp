@@ -114,6 +114,19 @@ std::int64_t Program::run(std::int64_t steps) {
   return run_executable(*state_->executable, state_->plan, steps, nullptr, state_->every_step);
 }
 
+std::vector<PortInfo> Program::outputs() const {
+  std::vector<PortInfo> outputs;
+  for (const Port& output : state_->plan.outputs) outputs.push_back({output.name, output.type});
+  return outputs;
+}
+
+void Program::step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) {
+  if (feeds.size() != state_->plan.feeds.size() || outputs.size() != state_->plan.outputs.size())
+    throw Error(fmt::format("step: {} feeds and {} outputs were given but the program has {} and {}", feeds.size(),
+                            outputs.size(), state_->plan.feeds.size(), state_->plan.outputs.size()));
+  state_->executable->step(feeds, outputs);
+}
+
 std::map<std::string, Array> Program::step(const std::map<std::string, Array>& feeds) {
   const Plan& plan = state_->plan;
   for (const auto& [name, value] : feeds) {

@@ -26,14 +26,15 @@ FRONT_END = {"base", "graph", "ops", "autodiff", "data", "report", "engine", "tr
 ALLOWED["training"] = FRONT_END - {"training", "frontends/ipu"}
 for style in ("ipu", "keras", "torch", "tf1"):
     ALLOWED[f"frontends/{style}"] = FRONT_END
-# The folder that each public header belongs to; those of keras/, ipu/ ... belong to the front end of that name.
+# The folder that each public header belongs to; those in a folder to the front end of that name, or:
 PUBLIC = {
     "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base", "array_functions": "base",
     "random": "base",
     "attributes": "graph", "graph": "graph", "ops": "ops", "gradients": "autodiff", "program": "engine", "parallel": "engine", "profile": "engine",
-    "datasets": "data", "progress": "report", "plot": "report",
+    "datasets": "data", "progress": "report", "plot": "report", "tqdm": "report",
     "tensor": "training", "trace": "training",
 }
+PUBLIC_FOLDERS = {"data": "data", "torchvision": "data", "poptorch": "frontends/torch"}
 # fmt everywhere; other libraries only where they are wrapped.
 THIRD_PARTY = re.compile(r"^(oneapi|dnnl|zlib|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
 MAY_WRAP = ("backends/", "comm/", "report/", "data/")
@@ -49,7 +50,8 @@ def folder_of(path):
 def folder_of_public(path):
     """path: what follows include/pando/. None for a header that nobody has claimed."""
     if len(path.parts) > 1:
-        return "data" if path.parts[0] == "data" else f"frontends/{path.parts[0]}"
+        folder = path.parts[0]
+        return PUBLIC_FOLDERS.get(folder, f"frontends/{folder}")
     return PUBLIC.get(path.stem)
 
 

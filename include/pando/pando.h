@@ -5,6 +5,7 @@
 #include <pando/attributes.h>
 #include <pando/data/dataset.h>
 #include <pando/data/files.h>
+#include <pando/data/loader.h>
 #include <pando/datasets.h>
 #include <pando/dtype.h>
 #include <pando/error.h>
@@ -18,10 +19,17 @@
 #include <pando/ops.h>
 #include <pando/parallel.h>
 #include <pando/plot.h>
+#include <pando/poptorch/data_loader.h>
+#include <pando/poptorch/model.h>
 #include <pando/profile.h>
 #include <pando/program.h>
 #include <pando/progress.h>
 #include <pando/random.h>
 #include <pando/shape.h>
 #include <pando/tensor.h>
+#include <pando/tf1/compile.h>
+#include <pando/tf1/functions.h>
+#include <pando/torchvision/datasets.h>
+#include <pando/torchvision/transforms.h>
+#include <pando/tqdm.h>
 #include <pando/trace.h>

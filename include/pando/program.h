@@ -114,6 +114,9 @@ class PANDO_API Program {
   std::int64_t run(std::int64_t steps, Feed& feed);
   // For a graph without inputs.
   std::int64_t run(std::int64_t steps);
+  std::vector<PortInfo> outputs() const;
+  // One step on memory of the caller's, in the order of feeds() and outputs(); nothing is allocated or copied.
+  void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs);
   // One step on these feeds; returns all outputs by name. Throws Error unless names, types and shapes fit.
   std::map<std::string, Array> step(const std::map<std::string, Array>& feeds = {});
 

@@ -64,6 +64,9 @@ class PANDO_API Trace {
   // Makes the parameters variables of a program of this graph.
   void bind(Variables& variables) const;
 
+  // `value`, a variable of the graph already, is the parameter's.
+  void adopt(const Parameter& parameter, Value value);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

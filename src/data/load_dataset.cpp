@@ -32,12 +32,20 @@ Array read_checked(const DatasetDescription& dataset, const DatasetFile& file, c
   return data::read_idx(content);
 }
 
+datasets::Split read_split(const DatasetDescription& dataset, const DatasetPaths& paths, std::size_t images) {
+  const auto read = [&](std::size_t i) { return read_checked(dataset, dataset.files[i], paths[i]); };
+  return {read(images), read(images + 1)};
+}
+
 }  // namespace
 
 datasets::Splits load_dataset(const DatasetDescription& dataset, const datasets::LoadOptions& options) {
   const DatasetPaths paths = find_or_download(dataset, options.directory);
-  const auto read = [&](std::size_t i) { return read_checked(dataset, dataset.files[i], paths[i]); };
-  return {{read(0), read(1)}, {read(2), read(3)}};
+  return {read_split(dataset, paths, 0), read_split(dataset, paths, 2)};
+}
+
+datasets::Split load_split(const DatasetDescription& dataset, bool train, const datasets::LoadOptions& options) {
+  return read_split(dataset, find_or_download(dataset, options.directory), train ? 0 : 2);
 }
 
 }  // namespace pando

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
-
-#include "base/random_stream.h"
 
 namespace pando {
 
@@ -63,14 +60,6 @@ Type row_type(const std::string& who, const Array& array) {
 
 std::unique_ptr<BatchSource> array_batches(Arrays columns, std::vector<std::int64_t> order) {
   return std::make_unique<ArrayBatches>(std::move(columns), std::move(order));
-}
-
-std::vector<std::int64_t> shuffled_order(std::int64_t count, std::uint64_t key) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  RandomStream random(key);
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  return order;
 }
 
 DatasetBatches::DatasetBatches(const std::string& who, const data::Dataset& dataset)

@@ -19,9 +19,6 @@ class BatchSource {
 // Rows of arrays of equal first size, gathered by number; an empty order takes them as they lie.
 std::unique_ptr<BatchSource> array_batches(Arrays columns, std::vector<std::int64_t> order);
 
-// 0 to count - 1 in an order that the key alone decides.
-std::vector<std::int64_t> shuffled_order(std::int64_t count, std::uint64_t key);
-
 // The batches of a Dataset: each element is a batch, its columns with samples along axis 0. It can be looked into
 // before the batches are taken.
 class DatasetBatches : public BatchSource {

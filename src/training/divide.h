@@ -10,19 +10,21 @@ namespace pando {
 // were cut, which become inputs.
 class GraphPart {
  public:
-  explicit GraphPart(const Graph& from) : from_(from), mapped_(from.nodes().size()) {}
+  // Both live as long as it does.
+  GraphPart(const Graph& from, Graph& to) : from_(from), part_(to), mapped_(from.nodes().size()) {}
 
   // The value comes from outside, by this name.
   void cut(Value value, const std::string& name);
   void add_output(const std::string& name, Value value);
   void assign(Value variable, Value value);
-  Graph finish() { return std::move(part_); }
+  // The value in the part.
+  Value copy(Value value) { return copy(value.id()); }
 
  private:
   Value copy(ValueId id);
 
   const Graph& from_;
-  Graph part_;
+  Graph& part_;
   // The copies of the outputs of each node; empty where it was not copied.
   std::vector<std::vector<Value>> mapped_;
   std::vector<std::pair<ValueId, Value>> cuts_;

@@ -47,12 +47,13 @@ class StageBuilder {
   }
 
   Graph forward_part() {
-    GraphPart part(graph_);
+    Graph graph;
+    GraphPart part(graph_, graph);
     if (!forward_.is_last)
       for (std::size_t i = 0; i < forward_.given.size(); ++i) part.add_output(port("activation", i), forward_.given[i]);
     for (std::size_t i = 0; i < stash_.size(); ++i) part.add_output(port("stash", i), stash_[i]);
     add_results(part);
-    return part.finish();
+    return graph;
   }
 
  private:
@@ -90,13 +91,14 @@ class StageBuilder {
     for (std::size_t i = 0; i < parameters.size(); ++i)
       sums.push_back(accumulated(accumulator_name(forward_.trace.name_of(parameters[i])), slopes_[i]));
     sums.push_back(accumulated(count_accumulator_, forward_.count));
-    GraphPart part(graph_);
+    Graph graph;
+    GraphPart part(graph_, graph);
     for (std::size_t i = 0; i < stash_.size(); ++i) part.cut(stash_[i], port("stash", i));
     for (const auto& [sum, value] : sums) part.assign(sum, value);
     for (std::size_t i = 0, slope = parameters.size(); i < forward_.taken.size(); ++i)
       if (is_floating(forward_.taken[i].dtype())) part.add_output(port("gradient", i), slopes_[slope++]);
     if (forward_.is_last) add_results(part);
-    return part.finish();
+    return graph;
   }
 
   Graph update_part(Variables& variables) {

@@ -1,8 +1,12 @@
 #include "training/target.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <thread>
+
+#include "base/text.h"
 
 namespace pando {
 
@@ -49,6 +53,19 @@ std::vector<Device> make_ipus(int count, int tiles, const std::string& instructi
 std::vector<std::shared_ptr<const Target>> ipu_targets() {
   const std::lock_guard lock(system_mutex);
   return configured;
+}
+
+std::shared_ptr<const Target> find_ipu_target(const std::string& who, const std::string& name) {
+  const auto targets = ipu_targets();
+  if (targets.empty())
+    throw Error(
+        fmt::format("{}: no IPU system is configured; call configure_ipu_system() of an IPUConfig before", who));
+  std::vector<std::string> known;
+  for (const auto& target : targets) {
+    if (target->name == name) return target;
+    known.push_back(target->name);
+  }
+  throw Error(fmt::format("{}: {}", who, unknown_name("device", name, known)));
 }
 
 void set_ipu_targets(std::vector<std::shared_ptr<const Target>> targets) {

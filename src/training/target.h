@@ -30,6 +30,8 @@ std::vector<Device> make_ipus(int count, int tiles = 0, const std::string& instr
 
 // The devices of the configured IPU system, in the order of their names; empty if there is none.
 std::vector<std::shared_ptr<const Target>> ipu_targets();
+// Throws Error, beginning with `who`, if no IPU system is configured or it has no such device.
+std::shared_ptr<const Target> find_ipu_target(const std::string& who, const std::string& name);
 void set_ipu_targets(std::vector<std::shared_ptr<const Target>> targets);
 
 }  // namespace pando

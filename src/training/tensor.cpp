@@ -110,6 +110,10 @@ Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
 std::vector<Tensor> TensorRecorder::record(Recording recording) {
   recording.outputs = trial_outputs(recording);
   recording.stage = current_stage();
+  return source(std::move(recording));
+}
+
+std::vector<Tensor> TensorRecorder::source(Recording recording) {
   const auto shared = std::make_shared<const Recording>(std::move(recording));
   std::vector<Tensor> outputs(shared->outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -119,11 +123,7 @@ std::vector<Tensor> TensorRecorder::record(Recording recording) {
 }
 
 Tensor TensorRecorder::input(const std::string& name, const std::string& kind, const Type& type) {
-  Tensor tensor;
-  auto recording = std::make_shared<Recording>(
-      Recording{.name = name, .kind = kind, .inputs = {}, .function = {}, .outputs = {type}});
-  tensor.state_.reset(new Tensor::State{.type = type, .recording = std::move(recording)});
-  return tensor;
+  return source({.name = name, .kind = kind, .inputs = {}, .function = {}, .outputs = {type}})[0];
 }
 
 TraceScope::TraceScope(Trace& trace, Import import)

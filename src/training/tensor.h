@@ -35,6 +35,8 @@ class TensorRecorder {
  public:
   // The outputs of a call. Their types come from running its function on a trial graph.
   static std::vector<Tensor> record(Recording recording);
+  // Those of one whose outputs are known: it has no function, its values come from elsewhere.
+  static std::vector<Tensor> source(Recording recording);
   // The input of a model; axis 0 of the shape is -1.
   static Tensor input(const std::string& name, const std::string& kind, const Type& type);
 };

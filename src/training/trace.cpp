@@ -79,6 +79,12 @@ Value Trace::value_of(const Parameter& parameter) {
   return state_->values.back();
 }
 
+void Trace::adopt(const Parameter& parameter, Value value) {
+  set_name(parameter, state_->graph.node(value.id()).attributes.text("name"));
+  state_->parameters.push_back(parameter);
+  state_->values.push_back(value);
+}
+
 void Trace::assign(const Parameter& parameter, Value value) { state_->graph.assign(value_of(parameter), value); }
 
 Value Trace::counter() {

@@ -120,17 +120,7 @@ void IPUConfig::configure_ipu_system() const {
 
 void reset_ipu_configuration() { set_ipu_targets({}); }
 
-IPUStrategy::IPUStrategy(const std::string& device) {
-  const auto targets = ipu_targets();
-  if (targets.empty())
-    throw Error("IPUStrategy: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
-  std::vector<std::string> known;
-  for (const auto& target : targets) {
-    known.push_back(target->name);
-    if (target->name == device) target_ = target;
-  }
-  if (!target_) throw Error(fmt::format("IPUStrategy: {}", unknown_name("device", device, known)));
-}
+IPUStrategy::IPUStrategy(const std::string& device) : target_(find_ipu_target("IPUStrategy", device)) {}
 
 IPUStrategy::Scope::Scope(std::shared_ptr<const Target> target) : target_(std::move(target)) { enter_target(target_); }
 IPUStrategy::Scope::~Scope() { leave_target(target_); }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/shuffled_order.h"
+
 namespace pando::keras {
 
 namespace {

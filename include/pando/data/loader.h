@@ -1,0 +1,197 @@
+// DataLoader: the samples of a data set in batches, as torch.utils.data hands them out.
+#pragma once
+#include <pando/array_functions.h>
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace pando::torch::utils::data {
+
+// What every data set has: `static constexpr std::size_t columns` and size(), the number of samples. It is copied into
+// the loader, and called from several threads at once if there are workers.
+template <class T>
+concept SizedDataset = requires(const T& dataset) {
+  { T::columns } -> std::convertible_to<std::size_t>;
+  { dataset.size() } -> std::convertible_to<std::int64_t>;
+};
+
+// batch(indices, key) gives the columns of these samples, along axis 0. What it draws for a sample may depend on the
+// key, which is the epoch's, and on the sample's index only.
+template <class T>
+concept BatchDataset = SizedDataset<T> &&
+    requires(const T& dataset, const std::vector<std::int64_t>& indices, std::uint64_t key) {
+  { dataset.batch(indices, key) } -> std::same_as<std::array<Array, T::columns>>;
+};
+
+// get(index) gives the columns of one sample; the loader stacks them.
+template <class T>
+concept SampleDataset = SizedDataset<T> && requires(const T& dataset, std::int64_t index) {
+  { dataset.get(index) } -> std::same_as<std::array<Array, T::columns>>;
+};
+
+template <class T>
+concept MapDataset = BatchDataset<T> || SampleDataset<T>;
+
+// Row i of every array is sample i.
+template <std::size_t count>
+class TensorDataset {
+ public:
+  static constexpr std::size_t columns = count;
+
+  // Throws Error if the first sizes differ, or an array is a scalar.
+  template <std::same_as<Array>... Rest>
+  requires(1 + sizeof...(Rest) == count) explicit TensorDataset(const Array& first, const Rest&... rest);
+
+  std::int64_t size() const { return tensors_.front().shape()[0]; }
+  std::array<Array, count> get(std::int64_t index) const;
+  std::array<Array, count> batch(const std::vector<std::int64_t>& indices, std::uint64_t key) const;
+  const std::array<Array, count>& tensors() const { return tensors_; }
+
+ private:
+  std::array<Array, count> tensors_;
+};
+
+template <std::same_as<Array>... Rest>
+TensorDataset(const Array&, const Rest&...) -> TensorDataset<1 + sizeof...(Rest)>;
+
+struct DataLoaderOptions {
+  std::int64_t batch_size = 1;
+  // Whether every epoch has an order of its own.
+  bool shuffle = false;
+  // Drops the last batch if it is smaller.
+  bool drop_last = false;
+  // Decides the orders and what random transforms draw; by next_random_key() when the loader is made, if not given.
+  std::optional<std::uint64_t> seed = {};
+  // Threads that compute batches ahead; 0: they are computed when asked for, in the thread that asks.
+  std::int64_t num_workers = 0;
+  // So many batches ahead for each worker.
+  std::int64_t prefetch_factor = 2;
+};
+
+// The part of DataLoader that does not depend on the number of columns: which samples make a batch, and the workers.
+class PANDO_API BatchLoader {
+ public:
+  // The columns of the samples with these indices; the key is the epoch's.
+  using Fetch = std::function<Arrays(const std::vector<std::int64_t>& indices, std::uint64_t key)>;
+
+  // Throws Error if an option is not valid, or there would be no batch.
+  BatchLoader(std::int64_t samples, Fetch fetch, const DataLoaderOptions& options);
+
+  std::int64_t size() const;
+  std::int64_t dataset_size() const;
+  std::int64_t batch_size() const;
+
+  struct Settings;
+  class Pass;
+  // One epoch; for one thread at a time. What fetching throws, next() throws; that ends the epoch.
+  class PANDO_API Epoch {
+   public:
+    explicit Epoch(const BatchLoader& loader);
+    Epoch(Epoch&&) noexcept;
+    Epoch& operator=(Epoch&&) noexcept;
+    // Stops the workers.
+    ~Epoch();
+
+    // Nothing at the end, and ever after.
+    std::optional<Arrays> next();
+
+   private:
+    std::unique_ptr<Pass> pass_;
+  };
+
+ private:
+  // Shared with copies of the loader, which count the epochs together, and with the epochs.
+  std::shared_ptr<Settings> settings_;
+};
+
+// for (auto [images, labels] : loader): a new epoch. Cheap to copy; size() is the number of batches.
+template <std::size_t columns>
+class DataLoader : public BatchLoader {
+ public:
+  using Batch = std::array<Array, columns>;
+
+  template <MapDataset Dataset>
+  requires(Dataset::columns == columns) explicit DataLoader(Dataset dataset, const DataLoaderOptions& options = {})
+      : BatchLoader(dataset.size(), fetch_from(dataset), options) {}
+
+  struct End {};
+  class Iterator {
+   public:
+    explicit Iterator(const DataLoader& loader) : epoch_(loader) { ++*this; }
+
+    const Batch& operator*() const { return batch_; }
+    const Batch* operator->() const { return &batch_; }
+    Iterator& operator++() {
+      std::optional<Arrays> arrays = epoch_.next();
+      is_end_ = !arrays;
+      for (std::size_t i = 0; arrays && i < columns; ++i) batch_[i] = std::move((*arrays)[i]);
+      return *this;
+    }
+    bool operator==(End) const { return is_end_; }
+
+   private:
+    Epoch epoch_;
+    Batch batch_;
+    bool is_end_ = false;
+  };
+  Iterator begin() const { return Iterator(*this); }
+  End end() const { return {}; }
+
+ private:
+  template <class Dataset>
+  static Fetch fetch_from(Dataset dataset);
+};
+
+template <MapDataset Dataset>
+DataLoader(const Dataset&, const DataLoaderOptions& = {}) -> DataLoader<Dataset::columns>;
+
+// Throws Error naming `who` unless all arrays have rows, and equally many.
+PANDO_API void check_rows(const std::string& who, const Arrays& columns);
+
+template <std::size_t count>
+template <std::same_as<Array>... Rest>
+requires(1 + sizeof...(Rest) == count) TensorDataset<count>::TensorDataset(const Array& first, const Rest&... rest)
+    : tensors_{first, rest...} {
+  check_rows("TensorDataset", Arrays(tensors_.begin(), tensors_.end()));
+}
+
+template <std::size_t count>
+std::array<Array, count> TensorDataset<count>::get(std::int64_t index) const {
+  std::array<Array, count> sample = batch({index}, 0);
+  for (Array& column : sample) column = squeeze(column, 0);
+  return sample;
+}
+
+template <std::size_t count>
+std::array<Array, count> TensorDataset<count>::batch(const std::vector<std::int64_t>& indices, std::uint64_t) const {
+  std::array<Array, count> rows;
+  for (std::size_t i = 0; i < count; ++i) rows[i] = take(tensors_[i], indices);
+  return rows;
+}
+
+template <std::size_t columns>
+template <class Dataset>
+BatchLoader::Fetch DataLoader<columns>::fetch_from(Dataset dataset) {
+  return [dataset = std::move(dataset)](const std::vector<std::int64_t>& indices, [[maybe_unused]] std::uint64_t key) {
+    if constexpr (BatchDataset<Dataset>) {
+      const Batch batch = dataset.batch(indices, key);
+      return Arrays(batch.begin(), batch.end());
+    } else {
+      std::array<Arrays, columns> rows;
+      for (const std::int64_t index : indices) {
+        const Batch sample = dataset.get(index);
+        for (std::size_t i = 0; i < columns; ++i) rows[i].push_back(sample[i]);
+      }
+      Arrays batch;
+      for (const Arrays& column : rows) batch.push_back(stack(column));
+      return batch;
+    }
+  };
+}
+
+}  // namespace pando::torch::utils::data

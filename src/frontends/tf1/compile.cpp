@@ -1,0 +1,60 @@
+#include <pando/tf1/compile.h>
+
+#include <fmt/format.h>
+
+#include "frontends/tf1/computation.h"
+
+namespace pando::ipu {
+
+namespace scopes {
+
+ipu_scope::ipu_scope(const std::string& device) : target_(find_ipu_target("ipu_scope", device)) {
+  enter_target(target_);
+}
+
+ipu_scope::~ipu_scope() { leave_target(target_); }
+
+}  // namespace scopes
+
+namespace ipu_compiler {
+
+tf1::Compiled compile(const tf1::TracedFunction& function, const std::vector<Tensor>& inputs) {
+  const auto target = current_target();
+  if (target->is_host)
+    throw Error("compile: there is no device to compile for; make an ipu::scopes::ipu_scope(\"/device:IPU:0\") around it");
+  auto computation = std::make_shared<tf1::Computation>(target);
+  {
+    tf1::Tracer tracer(*computation);
+    tf1::TracedGraph& first = tracer.step().traced;
+    std::vector<Tensor> traced;
+    if (!inputs.empty())
+      for (const Value& value : values_in(first.trace, "compile", inputs)) traced.emplace_back(first.trace, value);
+    const tf1::Outputs outputs = function("compile", traced);
+    tf1::TracedGraph& last = tracer.step().traced;
+    if (!outputs.tensors().empty()) {
+      const std::vector<Value> values = values_in(last.trace, "compile", outputs.tensors());
+      for (std::size_t i = 0; i < values.size(); ++i) last.graph.add_output(fmt::format("output{}", i), values[i]);
+    }
+  }
+  computation->finish();
+  return tf1::Compiled(computation);
+}
+
+}  // namespace ipu_compiler
+
+namespace utils {
+
+IPUConfig create_ipu_config() { return {}; }
+IPUConfig auto_select_ipus(IPUConfig config, const Counts& num_ipus) {
+  config.auto_select_ipus = num_ipus;
+  return config;
+}
+IPUConfig select_ipus(IPUConfig config, const Counts& indices) {
+  config.select_ipus = indices;
+  return config;
+}
+void configure_ipu_system(const IPUConfig& config) { config.configure_ipu_system(); }
+
+}  // namespace utils
+
+}  // namespace pando::ipu

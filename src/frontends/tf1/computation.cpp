@@ -1,0 +1,145 @@
+#include "frontends/tf1/computation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace pando::tf1 {
+
+namespace {
+
+thread_local Tracer* innermost = nullptr;
+
+std::string input_name(std::size_t index) { return fmt::format("input{}", index); }
+
+}  // namespace
+
+void StepSegment::finish(Computation& computation) {
+  traced.trace.bind(computation.variables());
+  if (traced.graph.assignments().empty() && traced.graph.outputs().empty()) return;
+  program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables());
+  for (const PortInfo& feed : program_->feeds()) {
+    int number = -1;
+    for (std::size_t i = 0; i < computation.inputs().size(); ++i)
+      if (feed.name == input_name(i)) number = static_cast<int>(i);
+    input_of_feed_.push_back(number);
+  }
+}
+
+void StepSegment::run(Computation& computation, const Arrays& inputs) {
+  if (!program_) return;
+  const std::int32_t counter[2] = {static_cast<std::int32_t>(computation.updates()), 0};
+  std::vector<const std::byte*> feeds;
+  for (int number : input_of_feed_)
+    feeds.push_back(number < 0 ? reinterpret_cast<const std::byte*>(counter)
+                               : inputs[static_cast<std::size_t>(number)].raw());
+  outputs_.clear();
+  std::vector<std::byte*> outputs;
+  for (const PortInfo& output : program_->outputs())
+    outputs.push_back(outputs_.emplace_back(Array::uninitialised(output.type.dtype, output.type.shape)).mutable_raw());
+  program_->step(feeds, outputs);
+}
+
+std::string Computation::new_variable(const std::string& kind) { return fmt::format("{}/{}", kind, names_[kind]++); }
+
+void Computation::finish() {
+  for (const auto& segment : segments_) segment->finish(*this);
+  std::vector<std::string> weights;
+  for (const auto& segment : segments_)
+    for (const Parameter& parameter : segment->parameters()) {
+      entries_.push_back(DefaultGraph::current().add(parameter));
+      weights.push_back(parameter.name());
+    }
+  // The states of optimizers, and what goes from segment to segment.
+  std::vector<std::pair<std::string, Array>> own;
+  for (const std::string& name : variables_.names())
+    if (std::find(weights.begin(), weights.end(), name) == weights.end()) own.emplace_back(name, variables_.get(name));
+  entries_.push_back(DefaultGraph::current().add(own.empty() ? "computation" : own.front().first, [weak = weak_from_this(), own] {
+    const std::shared_ptr<Computation> self = weak.lock();
+    if (!self) return;
+    for (const auto& [name, value] : own) self->variables_.set(name, value);
+    self->updates_ = 0;
+  }));
+}
+
+Arrays Computation::run(Evaluation& evaluation) {
+  for (std::size_t entry : entries_) evaluation.session().check_initialised(entry);
+  Arrays inputs;
+  for (const Tensor& input : inputs_) inputs.push_back(evaluation.value_of(input));
+  for (const auto& segment : segments_) segment->run(*this, inputs);
+  // Loops count their own steps.
+  if (segments_.size() == 1) add_updates(1);
+  return static_cast<StepSegment&>(*segments_.back()).take_outputs();
+}
+
+Tracer::Tracer(Computation& computation) : computation_(computation), outer_(innermost) {
+  innermost = this;
+  begin_step();
+}
+
+Tracer::~Tracer() {
+  while (!scopes_.empty()) scopes_.pop_back();
+  innermost = outer_;
+}
+
+Tracer& Tracer::current(const std::string& who) {
+  if (innermost == nullptr)
+    throw Error(fmt::format("{}: it belongs into a computation that ipu_compiler::compile traces", who));
+  return *innermost;
+}
+
+void Tracer::begin_step() {
+  auto segment = std::make_unique<StepSegment>();
+  step_ = segment.get();
+  steps_.push_back(step_);
+  computation_.segments().push_back(std::move(segment));
+  TracedGraph& traced = step_->traced;
+  scopes_.push_back(
+      std::make_unique<TraceScope>(traced.trace, [this, &traced](const Tensor& t) { return import(traced, t); }));
+}
+
+Outputs Tracer::trace(TracedGraph& graph, const std::function<Outputs()>& function) {
+  const TraceScope scope(graph.trace, [&](const Tensor& tensor) { return import(graph, tensor); });
+  return function();
+}
+
+Value Tracer::carry(TracedGraph& from, Value value, TracedGraph& into) {
+  const auto key = std::make_tuple(&from.trace, value.id(), &into.trace);
+  if (const auto known = carried_.find(key); known != carried_.end()) return known->second;
+  const std::string name = computation_.new_variable("carry");
+  from.graph.assign(ops::variable(from.graph, name, value.dtype(), value.shape()), value);
+  return carried_[key] = ops::variable(into.graph, name, value.dtype(), value.shape());
+}
+
+Value Tracer::import(TracedGraph& into, const Tensor& tensor) {
+  if (tensor.state().trace == nullptr) return import_recorded(into, tensor);
+  for (StepSegment* step : steps_)
+    if (&step->traced.trace == tensor.state().trace) return carry(step->traced, tensor.state().value, into);
+  throw Error("a tensor from within another computation, or from the body of a loop, is used; return it from there");
+}
+
+Value Tracer::import_recorded(TracedGraph& into, const Tensor& tensor) {
+  const Source* source = source_of(tensor);
+  if (source != nullptr && source->kind == Source::Kind::constant) return ops::constant(into.graph, source->constant);
+  if (source != nullptr && source->kind == Source::Kind::variable) return into.trace.value_of(*source->variable);
+  // The host computes it before each run; straight code takes it, and hands it on.
+  std::vector<Tensor>& inputs = computation_.inputs();
+  std::size_t index = 0;
+  while (index < inputs.size() && !(inputs[index] == tensor)) ++index;
+  if (index == inputs.size()) inputs.push_back(tensor);
+  TracedGraph& first = steps_.front()->traced;
+  for (std::int64_t size : tensor.shape())
+    if (size < 0)
+      throw Error(fmt::format("compile: an input has shape {} but every size must be known; give the placeholder its "
+                              "batch size",
+                              to_string(tensor.shape())));
+  const auto key = std::make_tuple(&first.trace, ValueId{-1, static_cast<std::int32_t>(index)}, &first.trace);
+  Value& fed = carried_[key];
+  if (!fed) fed = ops::input(first.graph, input_name(index), tensor.dtype(), tensor.shape());
+  return &first == &into ? fed : carry(first, fed, into);
+}
+
+}  // namespace pando::tf1

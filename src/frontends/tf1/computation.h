@@ -1,0 +1,114 @@
+// Computation: what ipu_compiler::compile makes of a function, a list of segments that run one after the other.
+#pragma once
+#include <pando/program.h>
+#include <pando/tf1/compile.h>
+
+#include "frontends/tf1/session.h"
+#include "training/target.h"
+
+namespace pando::tf1 {
+
+class Computation;
+
+// A graph that is being traced; it stays where it is.
+struct TracedGraph {
+  TracedGraph() = default;
+  TracedGraph(const TracedGraph&) = delete;
+  TracedGraph& operator=(const TracedGraph&) = delete;
+  Graph graph;
+  Trace trace{graph, false};
+};
+
+// Runs once in each run of its computation. Values go from one segment to the next in variables.
+class Segment {
+ public:
+  virtual ~Segment() = default;
+  // When everything is traced: compiles.
+  virtual void finish(Computation& computation) = 0;
+  // Where the host's part of the run is: the values of the computation's inputs.
+  virtual void run(Computation& computation, const Arrays& inputs) = 0;
+  // Of what was traced.
+  virtual std::vector<Parameter> parameters() const = 0;
+};
+
+// Straight code.
+class StepSegment final : public Segment {
+ public:
+  TracedGraph traced;
+
+  void finish(Computation& computation) override;
+  void run(Computation& computation, const Arrays& inputs) override;
+  std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
+  // Of the last run, in the order of add_output.
+  Arrays take_outputs() { return std::move(outputs_); }
+
+ private:
+  // None if there is nothing to do.
+  std::optional<Program> program_;
+  // For each feed: the number of the input, or -1 for the counter.
+  std::vector<int> input_of_feed_;
+  Arrays outputs_;
+};
+
+class Computation : public std::enable_shared_from_this<Computation> {
+ public:
+  explicit Computation(std::shared_ptr<const Target> target) : target_(std::move(target)) {}
+
+  const Target& target() const { return *target_; }
+  Variables& variables() { return variables_; }
+  std::vector<Tensor>& inputs() { return inputs_; }
+  std::vector<std::unique_ptr<Segment>>& segments() { return segments_; }
+  std::string new_variable(const std::string& kind);
+  // The number of the next update, counted since the variables were initialised.
+  std::int64_t updates() const { return updates_; }
+  void add_updates(std::int64_t count) { updates_ += count; }
+
+  // When everything is traced: compiles, and enters the variables into the default graph.
+  void finish();
+  Arrays run(Evaluation& evaluation);
+
+ private:
+  std::shared_ptr<const Target> target_;
+  std::vector<Tensor> inputs_;
+  std::vector<std::unique_ptr<Segment>> segments_;
+  Variables variables_;
+  std::map<std::string, int> names_;
+  std::vector<std::size_t> entries_;
+  std::int64_t updates_ = 0;
+};
+
+class LoopSegment;
+
+// Traces a computation on this thread.
+class Tracer {
+ public:
+  explicit Tracer(Computation& computation);
+  ~Tracer();
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  // Throws Error, beginning with `who`, where no computation is being traced.
+  static Tracer& current(const std::string& who);
+
+  Computation& computation() { return computation_; }
+  StepSegment& step() { return *step_; }
+  // What follows belongs to a new segment of straight code.
+  void begin_step();
+  // Calls the function within the graph, to which it may bring values of the straight code before it.
+  Outputs trace(TracedGraph& graph, const std::function<Outputs()>& function);
+  // The loop whose body is being traced, or null.
+  LoopSegment* loop = nullptr;
+
+ private:
+  Value import(TracedGraph& into, const Tensor& tensor);
+  Value import_recorded(TracedGraph& into, const Tensor& tensor);
+  Value carry(TracedGraph& from, Value value, TracedGraph& into);
+
+  Computation& computation_;
+  StepSegment* step_ = nullptr;
+  std::vector<std::unique_ptr<TraceScope>> scopes_;
+  std::vector<StepSegment*> steps_;
+  std::map<std::tuple<const Trace*, ValueId, const Trace*>, Value> carried_;
+  Tracer* outer_;
+};
+
+}  // namespace pando::tf1

@@ -1,0 +1,61 @@
+// What a session knows, and one run of it.
+#pragma once
+#include <pando/program.h>
+#include <pando/tf1/session.h>
+
+#include <map>
+#include <optional>
+
+#include "frontends/tf1/graph.h"
+
+namespace pando::tf1 {
+
+struct IteratorState {
+  data::Dataset dataset;
+  std::vector<Type> types = {};
+  // None until it is initialised.
+  std::optional<data::Dataset::Iterator> iterator = {};
+};
+
+// The types of the columns of the first element. Throws Error, beginning with `who`, if there is none.
+std::vector<Type> element_types(const std::string& who, const data::Dataset& dataset);
+
+struct Session::State {
+  // Variables of the default graph up to this number are initialised, if the graph is still the same.
+  void set_initialised(std::size_t count);
+  // Throws Error naming the variable unless it is.
+  void check_initialised(std::size_t entry) const;
+
+  // Programs on the host for tensors that are fetched, or are inputs of computations.
+  struct HostProgram {
+    Tensor tensor;
+    std::vector<Type> inputs;
+    std::vector<Tensor> sources;
+    Program program;
+    std::vector<std::size_t> entries;
+  };
+  std::vector<HostProgram> host_programs = {};
+
+ private:
+  std::size_t initialised_ = 0;
+  std::int64_t generation_ = 0;
+};
+
+// One run: each iterator gives one element to all that ask for the same get_next().
+class Evaluation {
+ public:
+  Evaluation(Session::State& session, const Feeds& feeds) : session_(session), feeds_(feeds) {}
+  Session::State& session() const { return session_; }
+  // Throws Error as Session::run does.
+  Array value_of(const Tensor& tensor);
+
+ private:
+  Array next_of(const Tensor& tensor, IteratorState& iterator);
+  Array computed(const Tensor& tensor);
+
+  Session::State& session_;
+  const Feeds& feeds_;
+  std::map<const Recording*, data::Element> elements_;
+};
+
+}  // namespace pando::tf1

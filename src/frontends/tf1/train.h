@@ -1,0 +1,21 @@
+// What is behind an optimizer.
+#pragma once
+#include <pando/tf1/train.h>
+
+#include "training/update_rule.h"
+
+namespace pando::tf1::train {
+
+struct Optimizer::State {
+  UpdateRule rule;
+  double learning_rate;
+};
+
+// Adds the update of the parameters to the trace; the optimizer's variables are named after it.
+void add_update(Trace& trace, Variables& variables, const Optimizer& optimizer, const std::string& name,
+                const std::vector<Parameter>& parameters, const std::vector<Value>& gradients);
+
+// Those that the trace uses and that can be trained, or those of the list.
+std::vector<Parameter> trained_parameters(const Trace& trace, const MinimizeOptions& options);
+
+}  // namespace pando::tf1::train

@@ -1,0 +1,170 @@
+// Linear layers: dense, convolutions, and the table of an embedding.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "frontends/torch/nn/weights.h"
+
+namespace pando::torch::nn {
+
+namespace {
+
+void check_positive(const char* who, const char* what, std::int64_t number) {
+  if (number < 1) throw Error(fmt::format("{}: {} is {} but must be positive", who, what, number));
+}
+
+void check_channels(const char* who, std::int64_t in, std::int64_t out, std::int64_t groups, const Size2& kernel) {
+  check_positive(who, "in_channels", in);
+  check_positive(who, "out_channels", out);
+  check_positive(who, "groups", groups);
+  check_positive(who, "the kernel's height", kernel.height);
+  check_positive(who, "the kernel's width", kernel.width);
+  if (in % groups != 0 || out % groups != 0)
+    throw Error(fmt::format("{}: in_channels {} and out_channels {} must be divisible by groups {}", who, in, out,
+                            groups));
+}
+
+// What a window has before and behind it for an output of the input's size.
+std::array<std::int64_t, 4> same_padding(const Size2& kernel, const Size2& dilation) {
+  const std::int64_t rows = dilation.height * (kernel.height - 1), columns = dilation.width * (kernel.width - 1);
+  return {rows / 2, rows - rows / 2, columns / 2, columns - columns / 2};
+}
+
+ops::ConvOptions conv_options(const Conv2dOptions& options) {
+  const std::string& mode = options.padding.mode;
+  if (!mode.empty() && mode != "same" && mode != "valid")
+    throw Error(fmt::format("Conv2d: the padding is '{}' but must be a number, 'same' or 'valid'", mode));
+  if (mode == "same" && (options.stride.height != 1 || options.stride.width != 1))
+    throw Error("Conv2d: padding 'same' needs a stride of 1; give the padding as a number");
+  const Size2& sizes = options.padding.sizes;
+  return {.strides = {options.stride.height, options.stride.width},
+          .dilations = {options.dilation.height, options.dilation.width},
+          .padding = ops::Padding::explicit_sizes,
+          .padding_sizes = mode == "same"
+                               ? same_padding(options.kernel_size, options.dilation)
+                               : std::array{sizes.height, sizes.height, sizes.width, sizes.width},
+          .groups = options.groups};
+}
+
+bool is(const Size2& size, std::int64_t number) { return size.height == number && size.width == number; }
+
+std::string conv_text(std::int64_t in, std::int64_t out, const Conv2dOptions& options) {
+  std::string text = fmt::format("{}, {}, kernel_size={}, stride={}", in, out, to_text(options.kernel_size),
+                                 to_text(options.stride));
+  if (!options.padding.mode.empty()) text += fmt::format(", padding={}", options.padding.mode);
+  else if (!is(options.padding.sizes, 0)) text += fmt::format(", padding={}", to_text(options.padding.sizes));
+  if (!is(options.dilation, 1)) text += fmt::format(", dilation={}", to_text(options.dilation));
+  if (options.groups != 1) text += fmt::format(", groups={}", options.groups);
+  if (!options.bias) text += ", bias=False";
+  return text;
+}
+
+std::shared_ptr<const Layer::Body> conv_body(std::int64_t in, std::int64_t out, const Conv2dOptions& options) {
+  check_channels("Conv2d", in, out, options.groups, options.kernel_size);
+  const Size2& kernel = options.kernel_size;
+  const Shape shape = {out, in / options.groups, kernel.height, kernel.width};
+  const double limit = 1.0 / std::sqrt(static_cast<double>(shape.elements() / out));
+  const ops::ConvOptions conv = conv_options(options);
+  Layer::Body body{.kind = "Conv2d",
+                   .extra = conv_text(in, out, options),
+                   .forward = [conv, in](const LayerCall& call, Value x) {
+                     check_image(x);
+                     if (x.shape()[1] != in)
+                       throw Error(fmt::format("the input has {} channels but in_channels is {}", x.shape()[1], in));
+                     const Value y = ops::conv2d(channels_last(as_float(x)), call.parameter(0), conv);
+                     return channels_first(call.has_parameter(1) ? y + call.parameter(1) : y);
+                   }};
+  body.parameters = {{"weight", uniform_weight(shape, limit), {2, 3, 1, 0}}};
+  if (options.bias) body.parameters.push_back({"bias", uniform_weight({out}, limit)});
+  return std::make_shared<const Layer::Body>(std::move(body));
+}
+
+std::string transpose_text(std::int64_t in, std::int64_t out, const ConvTranspose2dOptions& options) {
+  std::string text = fmt::format("{}, {}, kernel_size={}, stride={}", in, out, to_text(options.kernel_size),
+                                 to_text(options.stride));
+  if (!is(options.padding, 0)) text += fmt::format(", padding={}", to_text(options.padding));
+  if (!is(options.dilation, 1)) text += fmt::format(", dilation={}", to_text(options.dilation));
+  if (!is(options.output_padding, 0)) text += fmt::format(", output_padding={}", to_text(options.output_padding));
+  if (options.groups != 1) text += fmt::format(", groups={}", options.groups);
+  if (!options.bias) text += ", bias=False";
+  return text;
+}
+
+Value conv_transpose(const LayerCall& call, Value x, const ConvTranspose2dOptions& options) {
+  check_image(x);
+  const auto size = [](std::int64_t in, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
+                       std::int64_t kernel, std::int64_t more) {
+    return (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + more + 1;
+  };
+  const Size2 &stride = options.stride, &padding = options.padding, &dilation = options.dilation;
+  const ops::ConvOptions conv{.strides = {stride.height, stride.width},
+                              .dilations = {dilation.height, dilation.width},
+                              .padding = ops::Padding::explicit_sizes,
+                              .padding_sizes = {padding.height, padding.height, padding.width, padding.width},
+                              .groups = options.groups};
+  const Value y = ops::conv2d_transpose(
+      channels_last(as_float(x)), call.parameter(0), conv,
+      {size(x.shape()[2], stride.height, padding.height, dilation.height, options.kernel_size.height,
+            options.output_padding.height),
+       size(x.shape()[3], stride.width, padding.width, dilation.width, options.kernel_size.width,
+            options.output_padding.width)});
+  return channels_first(call.has_parameter(1) ? y + call.parameter(1) : y);
+}
+
+std::shared_ptr<const Layer::Body> transpose_body(std::int64_t in, std::int64_t out,
+                                                  const ConvTranspose2dOptions& options) {
+  check_channels("ConvTranspose2d", in, out, options.groups, options.kernel_size);
+  const Shape shape = {in, out / options.groups, options.kernel_size.height, options.kernel_size.width};
+  const double limit = 1.0 / std::sqrt(static_cast<double>(shape.elements() / in));
+  Layer::Body body{.kind = "ConvTranspose2d",
+                   .extra = transpose_text(in, out, options),
+                   .forward = [options](const LayerCall& call, Value x) { return conv_transpose(call, x, options); }};
+  body.parameters = {{"weight", uniform_weight(shape, limit), {2, 3, 1, 0}}};
+  if (options.bias) body.parameters.push_back({"bias", uniform_weight({out}, limit)});
+  return std::make_shared<const Layer::Body>(std::move(body));
+}
+
+std::shared_ptr<const Layer::Body> linear_body(std::int64_t in, std::int64_t out, bool bias) {
+  check_positive("Linear", "in_features", in);
+  check_positive("Linear", "out_features", out);
+  const double limit = 1.0 / std::sqrt(static_cast<double>(in));
+  Layer::Body body{.kind = "Linear",
+                   .extra = fmt::format("in_features={}, out_features={}, bias={}", in, out, python_flag(bias)),
+                   .forward = [in](const LayerCall& call, Value x) {
+                     const int rank = x.shape().rank();
+                     if (rank < 1 || x.shape()[rank - 1] != in)
+                       throw Error(fmt::format("the last axis of the input must have size in_features = {}", in));
+                     const Value y = ops::matmul(as_float(x), call.parameter(0));
+                     return call.has_parameter(1) ? y + call.parameter(1) : y;
+                   }};
+  body.parameters = {{"weight", uniform_weight({out, in}, limit), {1, 0}}};
+  if (bias) body.parameters.push_back({"bias", uniform_weight({out}, limit)});
+  return std::make_shared<const Layer::Body>(std::move(body));
+}
+
+std::shared_ptr<const Layer::Body> embedding_body(std::int64_t count, std::int64_t size) {
+  check_positive("Embedding", "num_embeddings", count);
+  check_positive("Embedding", "embedding_dim", size);
+  Layer::Body body{.kind = "Embedding",
+                   .extra = fmt::format("{}, {}", count, size),
+                   .forward = [](const LayerCall& call, Value x) {
+                     if (is_floating(x.dtype())) throw Error("the input must have integers: the rows to look up");
+                     return ops::gather(call.parameter(0), ops::cast(x, DType::int32));
+                   }};
+  body.parameters = {{"weight", normal_weight({count, size})}};
+  return std::make_shared<const Layer::Body>(std::move(body));
+}
+
+}  // namespace
+
+Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, const Conv2dOptions& options)
+    : Layer(conv_body(in_channels, out_channels, options)) {}
+ConvTranspose2d::ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels,
+                                 const ConvTranspose2dOptions& options)
+    : Layer(transpose_body(in_channels, out_channels, options)) {}
+Linear::Linear(std::int64_t in_features, std::int64_t out_features, const LinearOptions& options)
+    : Layer(linear_body(in_features, out_features, options.bias)) {}
+Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim)
+    : Layer(embedding_body(num_embeddings, embedding_dim)) {}
+
+}  // namespace pando::torch::nn

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "frontends/torch/nn/weights.h"
+#include "pando/array_functions.h"
+
+namespace pando::torch::nn {
+
+namespace {
+
+Value batch_norm(const LayerCall& call, Value x, std::int64_t features, const BatchNorm2dOptions& options) {
+  check_image(x);
+  if (x.shape()[1] != features)
+    throw Error(fmt::format("the input has {} channels but num_features is {}", x.shape()[1], features));
+  const Value image = channels_last(as_float(x));
+  const Value scale = options.affine ? call.parameter(0) : ops::constant(call.graph(), ones({features}));
+  const Value offset = options.affine ? call.parameter(1) : ops::constant(call.graph(), zeros({features}));
+  if (options.track_running_stats && !call.training())
+    return channels_first(
+        ops::batch_norm_inference(image, scale, offset, call.buffer(0), call.buffer(1), options.eps));
+  const ops::BatchNorm norm = ops::batch_norm(image, scale, offset, options.eps);
+  if (options.track_running_stats && call.training()) {
+    const double count = static_cast<double>(x.shape().elements() / features);
+    const auto moved = [&](Value old, Value seen) { return old * (1 - options.momentum) + seen * options.momentum; };
+    call.assign_buffer(0, moved(call.buffer(0), norm.mean));
+    // PyTorch keeps the variance of the population, and normalises with that of the batch.
+    call.assign_buffer(1, moved(call.buffer(1), norm.variance * (count / (count - 1))));
+  }
+  return channels_first(norm.y);
+}
+
+std::shared_ptr<const Layer::Body> batch_norm_body(std::int64_t features, const BatchNorm2dOptions& options) {
+  if (features < 1) throw Error(fmt::format("BatchNorm2d: num_features is {} but must be positive", features));
+  Layer::Body body{
+      .kind = "BatchNorm2d",
+      .extra = fmt::format("{}, eps={}, momentum={}, affine={}, track_running_stats={}", features,
+                           float_text(options.eps), float_text(options.momentum), python_flag(options.affine),
+                           python_flag(options.track_running_stats)),
+      .forward = [=](const LayerCall& call, Value x) { return batch_norm(call, x, features, options); }};
+  if (options.affine) body.parameters = {{"weight", ones({features})}, {"bias", zeros({features})}};
+  if (options.track_running_stats)
+    body.buffers = {{"running_mean", zeros({features})}, {"running_var", ones({features})}};
+  return std::make_shared<const Layer::Body>(std::move(body));
+}
+
+Value layer_norm(const LayerCall& call, Value x, const Shape& normalized, const LayerNormOptions& options) {
+  const Shape& shape = x.shape();
+  const int before = shape.rank() - normalized.rank();
+  if (before < 0 || shape.part(before, shape.rank()) != normalized)
+    throw Error(fmt::format("the input must end in the axes {}", to_string(normalized)));
+  const std::int64_t elements = normalized.elements();
+  const auto weight = [&](std::size_t index, const Array& otherwise) {
+    return options.elementwise_affine ? ops::reshape(call.parameter(index), {elements})
+                                      : ops::constant(call.graph(), otherwise);
+  };
+  const Value rows = ops::reshape(as_float(x), {-1, elements});
+  return ops::reshape(ops::layer_norm(rows, weight(0, ones({elements})), weight(1, zeros({elements})), options.eps),
+                      shape);
+}
+
+std::string tuple_text(const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (std::int64_t size : shape) sizes.push_back(fmt::format("{}", size));
+  return fmt::format("({}{})", join(sizes, ", "), sizes.size() == 1 ? "," : "");
+}
+
+std::shared_ptr<const Layer::Body> layer_norm_body(const Shape& shape, const LayerNormOptions& options) {
+  Layer::Body body{
+      .kind = "LayerNorm",
+      .extra = fmt::format("{}, eps={}, elementwise_affine={}", tuple_text(shape), float_text(options.eps),
+                           python_flag(options.elementwise_affine)),
+      .forward = [=](const LayerCall& call, Value x) { return layer_norm(call, x, shape, options); }};
+  if (options.elementwise_affine) body.parameters = {{"weight", ones(shape)}, {"bias", zeros(shape)}};
+  return std::make_shared<const Layer::Body>(std::move(body));
+}
+
+}  // namespace
+
+BatchNorm2d::BatchNorm2d(std::int64_t num_features, const BatchNorm2dOptions& options)
+    : Layer(batch_norm_body(num_features, options)) {}
+LayerNorm::LayerNorm(const Shape& normalized_shape, const LayerNormOptions& options)
+    : Layer(layer_norm_body(normalized_shape, options)) {}
+
+}  // namespace pando::torch::nn

@@ -1,0 +1,36 @@
+#include "frontends/torch/nn/weights.h"
+
+#include <fmt/format.h>
+
+#include "base/random_stream.h"
+#include "pando/random.h"
+
+namespace pando::torch::nn {
+
+Array uniform_weight(const Shape& shape, double limit) {
+  RandomStream random(next_random_key());
+  Array value(DType::float32, shape);
+  for (std::int64_t i = 0; i < value.elements(); ++i)
+    value.mutable_data<float>()[i] = static_cast<float>(limit * (2.0 * random.uniform() - 1.0));
+  return value;
+}
+
+Array normal_weight(const Shape& shape) {
+  RandomStream random(next_random_key());
+  Array value(DType::float32, shape);
+  for (std::int64_t i = 0; i < value.elements(); ++i)
+    value.mutable_data<float>()[i] = static_cast<float>(random.normal());
+  return value;
+}
+
+void check_image(Value x) {
+  if (x.shape().rank() != 4)
+    throw Error("the input must have the axes [batch, channels, height, width]; reshape it with view()");
+}
+
+std::string to_text(const Size2& size, bool brief) {
+  return brief && size.height == size.width ? fmt::format("{}", size.height)
+                                            : fmt::format("({}, {})", size.height, size.width);
+}
+
+}  // namespace pando::torch::nn

@@ -1,0 +1,19 @@
+// What is behind an optimizer.
+#pragma once
+#include <pando/torch/optim.h>
+
+#include "training/update_rule.h"
+
+namespace pando::torch::optim {
+
+struct ParameterGroup {
+  Parameters parameters;
+  double lr = 0.0;
+  UpdateRule rule;
+};
+
+struct Optimizer::State {
+  std::vector<ParameterGroup> groups;
+};
+
+}  // namespace pando::torch::optim

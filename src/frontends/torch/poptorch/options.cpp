@@ -1,0 +1,125 @@
+#include "frontends/torch/poptorch/options.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "pando/poptorch/data_loader.h"
+
+namespace pando::poptorch {
+
+namespace {
+
+OptionsState& changeable(const std::shared_ptr<OptionsState>& state, const char* option) {
+  if (state->frozen)
+    throw Error(fmt::format("Options: {} cannot be changed any more, a model was compiled with these options; change "
+                            "a clone() of them and make a new model",
+                            option));
+  return *state;
+}
+
+void check_positive(const char* option, std::int64_t number) {
+  if (number < 1) throw Error(fmt::format("Options: {} is {} but must be at least 1", option, number));
+}
+
+void notice(const std::string& text) { std::fprintf(stderr, "Notice: %s\n", text.c_str()); }
+
+}  // namespace
+
+Options::Options() : state_(std::make_shared<OptionsState>()) { Training.state_ = Precision.state_ = state_; }
+
+Options Options::clone() const {
+  Options copy;
+  *copy.state_ = *state_;
+  copy.state_->frozen = false;
+  return copy;
+}
+
+void Options::freeze() const { state_->frozen = true; }
+
+Options& Options::deviceIterations(std::int64_t count) {
+  check_positive("deviceIterations", count);
+  changeable(state_, "deviceIterations").device_iterations = count;
+  return *this;
+}
+
+Options& Options::replicationFactor(int count) {
+  check_positive("replicationFactor", count);
+  changeable(state_, "replicationFactor").replicas = count;
+  return *this;
+}
+
+Options& Options::outputMode(OutputMode mode, std::int64_t period) {
+  check_positive("the period of outputMode", period);
+  if (mode != OutputMode::EveryN && period != 1)
+    throw Error(fmt::format("Options: outputMode has the period {}, which only EveryN takes", period));
+  OptionsState& state = changeable(state_, "outputMode");
+  state.output_mode = mode;
+  state.output_period = period;
+  return *this;
+}
+
+Options& Options::randomSeed(std::uint64_t seed) {
+  changeable(state_, "randomSeed").random_seed = seed;
+  return *this;
+}
+
+Options& Options::setExecutionStrategy(const PipelinedExecution& strategy) {
+  changeable(state_, "setExecutionStrategy").order = strategy.schedule;
+  return *this;
+}
+
+Options& Options::setExecutionStrategy(const ShardedExecution&) {
+  changeable(state_, "setExecutionStrategy").order = PipelineOrder::sequential;
+  return *this;
+}
+
+Options& Options::enableExecutableCaching(const std::string& path) {
+  changeable(state_, "enableExecutableCaching");
+  notice(fmt::format("enableExecutableCaching(\"{}\") has no effect: models compile in milliseconds.", path));
+  return *this;
+}
+
+Options& Options::useIpuModel(bool use) {
+  changeable(state_, "useIpuModel");
+  if (use) notice("useIpuModel has no effect: all IPUs are virtual.");
+  return *this;
+}
+
+TrainingOptions& TrainingOptions::gradientAccumulation(std::int64_t count) {
+  check_positive("gradientAccumulation", count);
+  changeable(state_, "gradientAccumulation").accumulation = count;
+  return *this;
+}
+
+TrainingOptions& TrainingOptions::accumulationAndReplicationReductionType(ReductionType type) {
+  changeable(state_, "accumulationAndReplicationReductionType").reduction = type;
+  return *this;
+}
+
+PrecisionOptions& PrecisionOptions::enableFloatingPointExceptions(bool enable) {
+  changeable(state_, "enableFloatingPointExceptions").check_numerics = enable;
+  return *this;
+}
+
+PrecisionOptions& PrecisionOptions::setPartialsType(DType dtype) {
+  changeable(state_, "setPartialsType");
+  if (dtype != DType::float32)
+    throw Error("Options: setPartialsType takes float32 only; sums within ops are kept in it");
+  return *this;
+}
+
+PrecisionOptions& PrecisionOptions::enableStochasticRounding(bool enable) {
+  changeable(state_, "enableStochasticRounding");
+  if (enable) throw Error("Options: stochastic rounding is not there; weights are float32 and round to nearest");
+  return *this;
+}
+
+torch::utils::data::DataLoaderOptions combined(torch::utils::data::DataLoaderOptions options,
+                                               const Options& model_options) {
+  const OptionsState& state = model_options.state();
+  if (options.batch_size > 0) options.batch_size *= state.device_iterations * state.accumulation * state.replicas;
+  return options;
+}
+
+}  // namespace pando::poptorch

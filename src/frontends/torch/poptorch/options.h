@@ -1,0 +1,21 @@
+#pragma once
+#include <pando/poptorch/options.h>
+
+#include <optional>
+
+namespace pando::poptorch {
+
+struct OptionsState {
+  std::int64_t device_iterations = 1;
+  int replicas = 1;
+  std::int64_t accumulation = 1;
+  OutputMode output_mode = OutputMode::Default;
+  std::int64_t output_period = 1;
+  ReductionType reduction = ReductionType::Mean;
+  PipelineOrder order = PipelineOrder::grouped;
+  std::uint64_t random_seed = 0;
+  bool check_numerics = false;
+  bool frozen = false;
+};
+
+}  // namespace pando::poptorch
