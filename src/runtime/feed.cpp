@@ -1,7 +1,6 @@
 #include "runtime/feed.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "runtime/tiles.h"
 
@@ -9,8 +8,9 @@ namespace pando {
 
 namespace {
 
-// The filler polls: a notification would cost the device a system call for each batch.
-constexpr std::chrono::microseconds poll_interval{50};
+// The filler polls: a notification would cost the device a system call for each batch. Each look costs a core that the
+// device uses, too, so that the time between them follows the device's pace.
+constexpr std::chrono::microseconds shortest_wait{50}, longest_wait{5000};
 
 }  // namespace
 
@@ -39,18 +39,30 @@ FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fil
 }
 
 FeedRing::~FeedRing() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(stop_mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_one();
   thread_.join();
+}
+
+// Ideally it finds, each time it looks, a part of the ring free, and never all of it.
+bool FeedRing::wait_for_room(std::int64_t step) {
+  const auto room = [&] { return slots_ - (step - taken_.load(std::memory_order_acquire)); };
+  while (room() == 0) {
+    std::unique_lock lock(stop_mutex_);
+    if (stop_.wait_for(lock, wait_, [this] { return stopping_.load(); })) return false;
+    if (room() == 0) wait_ = std::min(wait_ * 2, longest_wait);
+    else if (room() > slots_ / 2) wait_ = std::max(wait_ / 2, shortest_wait);
+  }
+  return !stopping_;
 }
 
 void FeedRing::fill_all() {
   std::vector<std::byte*> feeds(offsets_.size());
   try {
-    for (std::int64_t step = 0; !stopping_; ++step) {
-      while (step - taken_.load(std::memory_order_acquire) >= slots_) {
-        if (stopping_) return;
-        std::this_thread::sleep_for(poll_interval);
-      }
+    for (std::int64_t step = 0; wait_for_room(step); ++step) {
       std::byte* slot = memory_.get() + static_cast<std::size_t>(step % slots_) * slot_bytes_;
       for (std::size_t i = 0; i < offsets_.size(); ++i) feeds[i] = slot + offsets_[i];
       if (!fill_(step, feeds)) break;

@@ -1,10 +1,13 @@
 // Feeds: batches on their way to a device.
 #pragma once
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
@@ -62,6 +65,8 @@ class FeedRing final : public Feeds {
 
  private:
   void fill_all();
+  // False when it is to stop.
+  bool wait_for_room(std::int64_t step);
 
   std::vector<std::size_t> offsets_;
   std::size_t slot_bytes_;
@@ -73,6 +78,9 @@ class FeedRing final : public Feeds {
   alignas(64) std::atomic<std::int64_t> taken_ = 0;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> stopping_ = false;
+  std::mutex stop_mutex_;
+  std::condition_variable stop_;
+  std::chrono::microseconds wait_{50};
   std::thread thread_;
 };
 

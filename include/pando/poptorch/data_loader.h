@@ -14,9 +14,8 @@ template <std::size_t columns>
 class DataLoader : public torch::utils::data::DataLoader<columns> {
  public:
   template <torch::utils::data::MapDataset Dataset>
-    requires(Dataset::columns == columns)
-  DataLoader(const Options& model_options, const Dataset& dataset,
-             const torch::utils::data::DataLoaderOptions& options = {})
+  requires(Dataset::columns == columns) DataLoader(const Options& model_options, const Dataset& dataset,
+                                                   const torch::utils::data::DataLoaderOptions& options = {})
       : torch::utils::data::DataLoader<columns>(dataset, combined(options, model_options)) {}
 };
 

@@ -99,9 +99,8 @@ struct CallResult<std::tuple<Tensors...>> {
     return std::apply([](const auto&... tensor) { return std::vector<Tensor>{tensor...}; }, tensors);
   }
   static type from(const Arrays& arrays) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return type{arrays[I]...};
-    }(std::index_sequence_for<Tensors...>());
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return type{arrays[I]...}; }
+    (std::index_sequence_for<Tensors...>());
   }
 };
 template <>
@@ -138,23 +137,20 @@ class PoplarModel : public PoplarExecutor {
       : PoplarExecutor(module, forward_of(module), Method::arguments, options, optimizer) {}
 
   template <class... Inputs>
-    requires(std::is_convertible_v<Inputs, Array> && ...)
-  typename Result::type operator()(const Inputs&... inputs) {
+  requires(std::is_convertible_v<Inputs, Array>&&...) typename Result::type operator()(const Inputs&... inputs) {
     return Result::from(run({inputs...}));
   }
   // Throws Error as a call does; runs nothing.
   template <class... Inputs>
-    requires(std::is_convertible_v<Inputs, Array> && ...)
-  void compile(const Inputs&... inputs) {
+  requires(std::is_convertible_v<Inputs, Array>&&...) void compile(const Inputs&... inputs) {
     compile_for({inputs...});
   }
 
  private:
   static Forward forward_of(M& module) {
     return [&module](const std::vector<Tensor>& inputs) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return Result::list(module.forward(inputs[I]...));
-      }(std::make_index_sequence<Method::arguments>());
+      return [&]<std::size_t... I>(std::index_sequence<I...>) { return Result::list(module.forward(inputs[I]...)); }
+      (std::make_index_sequence<Method::arguments>());
     };
   }
 };

@@ -58,12 +58,10 @@ struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
 class PANDO_API TracedFunction {
  public:
   template <class F>
-    requires(!std::is_base_of_v<TracedFunction, std::decay_t<F>>)
-  TracedFunction(F function)
+  requires(!std::is_base_of_v<TracedFunction, std::decay_t<F>>) TracedFunction(F function)
       : arguments_(Signature<F>::arguments), call_([function](const std::vector<Tensor>& inputs) mutable {
-          return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return as_outputs(function(inputs[I]...));
-          }(std::make_index_sequence<Signature<F>::arguments>());
+          return [&]<std::size_t... I>(std::index_sequence<I...>) { return as_outputs(function(inputs[I]...)); }
+          (std::make_index_sequence<Signature<F>::arguments>());
         }) {}
 
   std::size_t arguments() const { return arguments_; }

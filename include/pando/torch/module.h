@@ -112,8 +112,7 @@ class PANDO_API Layer : public Module {
 class AnyModule {
  public:
   template <class M>
-    requires std::is_base_of_v<Module, M>
-  AnyModule(const M& module)
+  requires std::is_base_of_v<Module, M> AnyModule(const M& module)
       : module_(module), forward_([copy = module](const Tensor& x) mutable { return copy.forward(x); }) {}
 
   Tensor operator()(const Tensor& x) const { return forward_(x); }
@@ -130,8 +129,10 @@ class PANDO_API Sequential : public Module {
  public:
   Sequential();
   template <class First, class... Modules>
-    requires(std::is_base_of_v<Module, First> && !(std::is_same_v<First, Sequential> && sizeof...(Modules) == 0))
-  explicit Sequential(const First& first, const Modules&... modules) : Sequential() {
+  requires(std::is_base_of_v<Module, First> &&
+           !(std::is_same_v<First, Sequential> &&
+             sizeof...(Modules) == 0)) explicit Sequential(const First& first, const Modules&... modules)
+      : Sequential() {
     push_back(first);
     (push_back(modules), ...);
   }
@@ -159,8 +160,8 @@ class PANDO_API Sequential : public Module {
 class PANDO_API ModuleList : public Module {
  public:
   template <class... Modules>
-    requires(std::is_base_of_v<Module, Modules> && ...)
-  explicit ModuleList(const Modules&... modules) : ModuleList(std::in_place) {
+  requires(std::is_base_of_v<Module, Modules>&&...) explicit ModuleList(const Modules&... modules)
+      : ModuleList(std::in_place) {
     (push_back(modules), ...);
   }
 

@@ -18,8 +18,7 @@ struct Size2 {
 struct ConvPadding {
   // A template, since 0 is a null pointer, too.
   template <class Integer>
-    requires std::is_integral_v<Integer>
-  ConvPadding(Integer both) : sizes(both) {}
+  requires std::is_integral_v<Integer> ConvPadding(Integer both) : sizes(both) {}
   ConvPadding(std::int64_t height, std::int64_t width) : sizes(height, width) {}
   ConvPadding(const char* mode) : mode(mode) {}
   Size2 sizes = 0;

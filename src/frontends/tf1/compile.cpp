@@ -21,7 +21,8 @@ namespace ipu_compiler {
 tf1::Compiled compile(const tf1::TracedFunction& function, const std::vector<Tensor>& inputs) {
   const auto target = current_target();
   if (target->is_host)
-    throw Error("compile: there is no device to compile for; make an ipu::scopes::ipu_scope(\"/device:IPU:0\") around it");
+    throw Error(
+        "compile: there is no device to compile for; make an ipu::scopes::ipu_scope(\"/device:IPU:0\") around it");
   auto computation = std::make_shared<tf1::Computation>(target);
   {
     tf1::Tracer tracer(*computation);

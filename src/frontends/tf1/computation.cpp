@@ -57,12 +57,13 @@ void Computation::finish() {
   std::vector<std::pair<std::string, Array>> own;
   for (const std::string& name : variables_.names())
     if (std::find(weights.begin(), weights.end(), name) == weights.end()) own.emplace_back(name, variables_.get(name));
-  entries_.push_back(DefaultGraph::current().add(own.empty() ? "computation" : own.front().first, [weak = weak_from_this(), own] {
-    const std::shared_ptr<Computation> self = weak.lock();
-    if (!self) return;
-    for (const auto& [name, value] : own) self->variables_.set(name, value);
-    self->updates_ = 0;
-  }));
+  entries_.push_back(
+      DefaultGraph::current().add(own.empty() ? "computation" : own.front().first, [weak = weak_from_this(), own] {
+        const std::shared_ptr<Computation> self = weak.lock();
+        if (!self) return;
+        for (const auto& [name, value] : own) self->variables_.set(name, value);
+        self->updates_ = 0;
+      }));
 }
 
 Arrays Computation::run(Evaluation& evaluation) {
@@ -133,9 +134,10 @@ Value Tracer::import_recorded(TracedGraph& into, const Tensor& tensor) {
   TracedGraph& first = steps_.front()->traced;
   for (std::int64_t size : tensor.shape())
     if (size < 0)
-      throw Error(fmt::format("compile: an input has shape {} but every size must be known; give the placeholder its "
-                              "batch size",
-                              to_string(tensor.shape())));
+      throw Error(
+          fmt::format("compile: an input has shape {} but every size must be known; give the placeholder its "
+                      "batch size",
+                      to_string(tensor.shape())));
   const auto key = std::make_tuple(&first.trace, ValueId{-1, static_cast<std::int32_t>(index)}, &first.trace);
   Value& fed = carried_[key];
   if (!fed) fed = ops::input(first.graph, input_name(index), tensor.dtype(), tensor.shape());

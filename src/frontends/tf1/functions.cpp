@@ -57,9 +57,8 @@ Tensor less(const Tensor& a, const Tensor& b) { return binary("less", a, b, ops:
 Tensor greater(const Tensor& a, const Tensor& b) { return binary("greater", a, b, ops::greater); }
 Tensor equal(const Tensor& a, const Tensor& b) { return binary("equal", a, b, ops::equal); }
 Tensor one_hot(const Tensor& indices, std::int64_t depth) {
-  return apply("one_hot", {indices}, [depth](const std::vector<Value>& v) {
-    return ops::one_hot(ops::cast(v[0], DType::int32), depth);
-  });
+  return apply("one_hot", {indices},
+               [depth](const std::vector<Value>& v) { return ops::one_hot(ops::cast(v[0], DType::int32), depth); });
 }
 Tensor argmax(const Tensor& x, std::int64_t axis) {
   return apply("argmax", {x}, [axis](const std::vector<Value>& v) { return ops::argmax(v[0], axis); });

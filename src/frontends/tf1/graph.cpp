@@ -39,8 +39,8 @@ DefaultGraph& DefaultGraph::current() {
 std::size_t DefaultGraph::add(const Parameter& parameter) {
   for (std::size_t i = 0; i < entries_.size(); ++i)
     if (entries_[i].parameter == parameter) return i;
-  entries_.push_back({parameter.name(),
-                      [parameter, first = parameter.value()] { Parameter(parameter).set_value(first); }, parameter});
+  entries_.push_back(
+      {parameter.name(), [parameter, first = parameter.value()] { Parameter(parameter).set_value(first); }, parameter});
   return entries_.size() - 1;
 }
 

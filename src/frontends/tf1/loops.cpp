@@ -21,7 +21,8 @@ void InfeedState::initialise() {
 
 void InfeedState::check_initialised(const std::string& who) const {
   const std::lock_guard lock(mutex_);
-  if (!iterator_) throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() before", who));
+  if (!iterator_)
+    throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() before", who));
 }
 
 std::optional<data::Element> InfeedState::element(std::int64_t index) {
@@ -31,9 +32,10 @@ std::optional<data::Element> InfeedState::element(std::int64_t index) {
     if (!next) return std::nullopt;
     for (std::size_t i = 0; i < next->size(); ++i)
       if (const Type type{(*next)[i].dtype(), (*next)[i].shape()}; type != types[i])
-        throw Error(fmt::format("IPUInfeedQueue: column {} of the data set is {} but was {} in the first element; "
-                                "batch it with drop_remainder",
-                                i, to_string(type), to_string(types[i])));
+        throw Error(
+            fmt::format("IPUInfeedQueue: column {} of the data set is {} but was {} in the first element; "
+                        "batch it with drop_remainder",
+                        i, to_string(type), to_string(types[i])));
     ahead_.push_back(std::move(*next));
   }
   return ahead_[static_cast<std::size_t>(index - consumed_)];
@@ -176,9 +178,10 @@ void LoopSegment::run_steps(Computation& computation, std::int64_t count) {
   }
   if (done < count) {
     feed_.reset();
-    throw Error(fmt::format("run: the infeed queue has ended after {} of {} steps; repeat() the data set, or run its "
-                            "initializer() to begin again",
-                            done, count));
+    throw Error(
+        fmt::format("run: the infeed queue has ended after {} of {} steps; repeat() the data set, or run its "
+                    "initializer() to begin again",
+                    done, count));
   }
 }
 
@@ -228,8 +231,7 @@ class CarriedValues {
     if (returned.size() != names_.size())
       throw Error(fmt::format("{}: the body returns {} tensors but was given {}; return a new value for each", who,
                               returned.size(), names_.size()));
-    const std::vector<Value> values =
-        returned.empty() ? std::vector<Value>() : values_in(traced.trace, who, returned);
+    const std::vector<Value> values = returned.empty() ? std::vector<Value>() : values_in(traced.trace, who, returned);
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i].type() != types_[i])
         throw Error(fmt::format("{}: tensor {} of the body's is {} but was given as {}; they must be alike", who, i,
@@ -253,8 +255,8 @@ class CarriedValues {
 std::vector<Tensor> infeed_tensors(TracedGraph& traced, const std::shared_ptr<ipu::InfeedState>& infeed) {
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; infeed && i < infeed->types.size(); ++i)
-    tensors.emplace_back(traced.trace, ops::input(traced.graph, InfeedPorts::name(i), infeed->types[i].dtype,
-                                                  infeed->types[i].shape));
+    tensors.emplace_back(
+        traced.trace, ops::input(traced.graph, InfeedPorts::name(i), infeed->types[i].dtype, infeed->types[i].shape));
   return tensors;
 }
 
@@ -262,18 +264,22 @@ std::vector<Tensor> infeed_tensors(TracedGraph& traced, const std::shared_ptr<ip
 std::vector<Tensor> trace_body(Tracer& tracer, const std::string& who, LoopSegment& loop, const TracedFunction& body,
                                const CarriedValues& carried, const std::shared_ptr<ipu::InfeedState>& infeed) {
   if (tracer.loop != nullptr)
-    throw Error(fmt::format("{}: a loop within a loop is not there; let one loop run the product of their counts", who));
+    throw Error(
+        fmt::format("{}: a loop within a loop is not there; let one loop run the product of their counts", who));
   std::vector<Tensor> inputs = carried.tensors(loop.traced);
   const std::vector<Tensor> fed = infeed_tensors(loop.traced, infeed);
   inputs.insert(inputs.end(), fed.begin(), fed.end());
   tracer.loop = &loop;
   std::vector<Tensor> returned;
   try {
-    returned = tracer.trace(loop.traced, [&] {
-      const Outputs outputs = body(who, inputs);
-      carried.assign(loop.traced, who, outputs.tensors());
-      return outputs;
-    }).tensors();
+    returned = tracer
+                   .trace(loop.traced,
+                          [&] {
+                            const Outputs outputs = body(who, inputs);
+                            carried.assign(loop.traced, who, outputs.tensors());
+                            return outputs;
+                          })
+                   .tensors();
   } catch (...) {
     tracer.loop = nullptr;
     throw;

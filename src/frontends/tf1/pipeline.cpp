@@ -85,7 +85,8 @@ std::vector<Device> PipelineSegment::devices(const Target& target) const {
   std::vector<Device> list;
   for (int replica = 0; replica < replicas_; ++replica)
     for (std::size_t s = 0; s < count; ++s) {
-      const std::size_t place = options_.device_mapping.empty() ? s : static_cast<std::size_t>(options_.device_mapping[s]);
+      const std::size_t place =
+          options_.device_mapping.empty() ? s : static_cast<std::size_t>(options_.device_mapping[s]);
       list.push_back(target.ipus[static_cast<std::size_t>(replica) * count + place]);
     }
   return list;
@@ -102,17 +103,16 @@ StageGraphs PipelineSegment::graphs_of(std::size_t stage, Computation& computati
   for (const Parameter& parameter : trace.parameters())
     if (parameter.trainable()) forward.parameters.push_back(parameter);
   forward.count = ops::constant(own.traced.graph, Array::scalar(1.0F));
-  return training_graphs(
-      forward,
-      {.stage = static_cast<int>(stage),
-       .recomputation = options_.recomputation,
-       .sum = options_.reduction_method == ipu::keras::GradientReduction::Sum,
-       .add_update =
-           [&](Trace& update, const std::vector<Value>& gradients) {
-             train::add_update(update, computation.variables(), loss_->optimizer, optimizer_name, forward.parameters,
-                               gradients);
-           }},
-      computation.variables());
+  return training_graphs(forward,
+                         {.stage = static_cast<int>(stage),
+                          .recomputation = options_.recomputation,
+                          .sum = options_.reduction_method == ipu::keras::GradientReduction::Sum,
+                          .add_update =
+                              [&](Trace& update, const std::vector<Value>& gradients) {
+                                train::add_update(update, computation.variables(), loss_->optimizer, optimizer_name,
+                                                  forward.parameters, gradients);
+                              }},
+                         computation.variables());
 }
 
 void PipelineSegment::finish(Computation& computation) {
@@ -124,9 +124,9 @@ void PipelineSegment::finish(Computation& computation) {
   std::vector<StageGraphs> graphs;
   const std::string name = trains() ? computation.new_variable(loss_->optimizer.state().rule.name) : "";
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) graphs.push_back(graphs_of(stage, computation, name));
-  program_.emplace(graphs, devices(computation.target()), computation.variables(),
-                   ParallelOptions{.replicas = replicas_, .order = order_of(options_.pipeline_schedule),
-                                   .training = trains()});
+  program_.emplace(
+      graphs, devices(computation.target()), computation.variables(),
+      ParallelOptions{.replicas = replicas_, .order = order_of(options_.pipeline_schedule), .training = trains()});
 }
 
 void PipelineSegment::run(Computation& computation, const Arrays&) {
@@ -163,9 +163,10 @@ void PipelineSegment::run(Computation& computation, const Arrays&) {
     options_.outfeed_queue->state()->add(values);
   }
   if (done < total)
-    throw Error(fmt::format("run: the infeed queue has ended after {} of {} micro-batches; repeat() the data set, or run "
-                            "its initializer() to begin again",
-                            done * replicas, total * replicas));
+    throw Error(
+        fmt::format("run: the infeed queue has ended after {} of {} micro-batches; repeat() the data set, or run "
+                    "its initializer() to begin again",
+                    done * replicas, total * replicas));
 }
 
 std::vector<Parameter> PipelineSegment::parameters() const {
@@ -191,8 +192,8 @@ void check_options(std::size_t stages, const PipelineOptions& options) {
     if (good) used[static_cast<std::size_t>(place)] = true;
   }
   if (!good)
-    throw Error(fmt::format("pipeline: device_mapping must have each of 0 to {} once, an IPU for each stage",
-                            stages - 1));
+    throw Error(
+        fmt::format("pipeline: device_mapping must have each of 0 to {} once, an IPU for each stage", stages - 1));
 }
 
 }  // namespace

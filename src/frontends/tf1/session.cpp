@@ -126,9 +126,10 @@ void Session::State::set_initialised(std::size_t count) {
 void Session::State::check_initialised(std::size_t entry) const {
   const DefaultGraph& graph = DefaultGraph::current();
   if (generation_ == graph.generation() && entry < initialised_) return;
-  throw Error(fmt::format("run: the variable '{}' is not initialised in this session; run "
-                          "tf::global_variables_initializer() before",
-                          entry < graph.size() ? graph.name(entry) : "of a graph that was reset"));
+  throw Error(
+      fmt::format("run: the variable '{}' is not initialised in this session; run "
+                  "tf::global_variables_initializer() before",
+                  entry < graph.size() ? graph.name(entry) : "of a graph that was reset"));
 }
 
 Array Evaluation::value_of(const Tensor& tensor) {
@@ -140,8 +141,9 @@ Array Evaluation::value_of(const Tensor& tensor) {
     return value;
   }
   if (tensor.state().trace != nullptr)
-    throw Error("run: the tensor belongs to a computation that is compiled, not to the graph of the session; return it "
-                "from the computation and fetch that");
+    throw Error(
+        "run: the tensor belongs to a computation that is compiled, not to the graph of the session; return it "
+        "from the computation and fetch that");
   const Source* source = source_of(tensor);
   if (source == nullptr) return computed(tensor);
   switch (source->kind) {
@@ -153,23 +155,23 @@ Array Evaluation::value_of(const Tensor& tensor) {
     }
     case Source::Kind::placeholder: break;
   }
-  throw Error(fmt::format("run: the placeholder '{}' is not fed; give its value with the run",
-                          tensor.state().recording->name));
+  throw Error(
+      fmt::format("run: the placeholder '{}' is not fed; give its value with the run", tensor.state().recording->name));
 }
 
 Array Evaluation::next_of(const Tensor& tensor, IteratorState& iterator) {
   const Recording* recording = tensor.state().recording.get();
   auto found = elements_.find(recording);
   if (found == elements_.end()) {
-    if (!iterator.iterator)
-      throw Error("run: the iterator is not initialised; run its initializer() before");
+    if (!iterator.iterator) throw Error("run: the iterator is not initialised; run its initializer() before");
     std::optional<data::Element> element = iterator.iterator->next();
     if (!element) throw Error("run: the iterator has ended; run its initializer() to begin again");
     for (std::size_t i = 0; i < element->size(); ++i)
       if (type_of((*element)[i]) != iterator.types[i])
-        throw Error(fmt::format("run: column {} of the data set is {} but was {} in the first element; batch it with "
-                                "drop_remainder",
-                                i, to_string(type_of((*element)[i])), to_string(iterator.types[i])));
+        throw Error(
+            fmt::format("run: column {} of the data set is {} but was {} in the first element; batch it with "
+                        "drop_remainder",
+                        i, to_string(type_of((*element)[i])), to_string(iterator.types[i])));
     found = elements_.emplace(recording, std::move(*element)).first;
   }
   return found->second[static_cast<std::size_t>(tensor.state().output)];
@@ -187,9 +189,8 @@ Array Evaluation::computed(const Tensor& tensor) {
     types.push_back(type_of(value));
   }
   auto& programs = session_.host_programs;
-  auto known = std::find_if(programs.begin(), programs.end(), [&](const auto& program) {
-    return program.tensor == tensor && program.inputs == types;
-  });
+  auto known = std::find_if(programs.begin(), programs.end(),
+                            [&](const auto& program) { return program.tensor == tensor && program.inputs == types; });
   if (known == programs.end()) {
     programs.push_back(make_host_program(tensor, sources, types));
     known = std::prev(programs.end());
@@ -206,15 +207,17 @@ Fetch::Fetch(const Tensor& tensor)
 Fetch::Fetch(const Operation& operation)
     : function_([operation](Evaluation& evaluation) {
         if (operation.state() == nullptr)
-          throw Error("run: the operation is part of a computation, not of the graph of the session; run what "
-                      "ipu_compiler::compile returned");
+          throw Error(
+              "run: the operation is part of a computation, not of the graph of the session; run what "
+              "ipu_compiler::compile returned");
         operation.state()->run(evaluation.session());
         return Arrays();
       }) {}
 
 Fetch::Fetch(const Compiled& compiled)
     : function_([compiled](Evaluation& evaluation) {
-        if (!compiled.computation()) throw Error("run: nothing was compiled; assign what ipu_compiler::compile returns");
+        if (!compiled.computation())
+          throw Error("run: nothing was compiled; assign what ipu_compiler::compile returns");
         return compiled.computation()->run(evaluation);
       }) {}
 

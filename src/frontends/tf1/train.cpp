@@ -90,13 +90,13 @@ Operation Optimizer::minimize(const Tensor& loss, const MinimizeOptions& options
 GradientDescentOptimizer::GradientDescentOptimizer(const GradientDescentOptions& options)
     : Optimizer(make_state(named(sgd_rule({}), "GradientDescent"), options.learning_rate)) {}
 MomentumOptimizer::MomentumOptimizer(const MomentumOptions& options)
-    : Optimizer(make_state(
-          named(sgd_rule({.momentum = options.momentum, .nesterov = options.use_nesterov}), "Momentum"),
-          options.learning_rate)) {}
+    : Optimizer(
+          make_state(named(sgd_rule({.momentum = options.momentum, .nesterov = options.use_nesterov}), "Momentum"),
+                     options.learning_rate)) {}
 AdamOptimizer::AdamOptimizer(const AdamOptions& options)
-    : Optimizer(make_state(
-          adam_rule("Adam", {.beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon}),
-          options.learning_rate)) {}
+    : Optimizer(
+          make_state(adam_rule("Adam", {.beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon}),
+                     options.learning_rate)) {}
 RMSPropOptimizer::RMSPropOptimizer(const RMSPropOptions& options)
     : Optimizer(make_state(rmsprop(options), options.learning_rate)) {}
 

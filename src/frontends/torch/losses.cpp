@@ -40,8 +40,8 @@ struct Labels {
 
 Value class_weights(Value like, const Array& weight) {
   if (weight.shape() != Shape{classes_of(like)})
-    throw Error(fmt::format("the weight has shape {} but there are {} classes", to_string(weight.shape()),
-                            classes_of(like)));
+    throw Error(
+        fmt::format("the weight has shape {} but there are {} classes", to_string(weight.shape()), classes_of(like)));
   return ops::constant(like.graph(), weight.astype(like.dtype()));
 }
 
@@ -134,7 +134,8 @@ Value binary_cross_entropy(Value input, Value target, const BCEWithLogitsLossOpt
 
 using Function = std::function<Value(Value input, Value target)>;
 
-std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::string& reduction, const Function& function) {
+std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::string& reduction,
+                                       const Function& function) {
   check_reduction(kind, reduction);
   return std::make_shared<const Loss::Body>(Loss::Body{kind, function});
 }
@@ -159,8 +160,8 @@ CrossEntropyLoss::CrossEntropyLoss(const CrossEntropyLossOptions& options)
     : Loss(body("CrossEntropyLoss", options.reduction,
                 [options](Value input, Value target) { return cross_entropy(input, target, options); })) {
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
-    throw Error(fmt::format("CrossEntropyLoss: label_smoothing is {} but must be between 0 and 1",
-                            options.label_smoothing));
+    throw Error(
+        fmt::format("CrossEntropyLoss: label_smoothing is {} but must be between 0 and 1", options.label_smoothing));
 }
 
 NLLLoss::NLLLoss(const NLLLossOptions& options)

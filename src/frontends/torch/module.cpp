@@ -191,8 +191,7 @@ void Module::register_module(const std::string& name, const Module& module) {
                             kind_of(*this), name));
   if (module == *this) throw Error(fmt::format("{}: the module '{}' is itself", kind_of(*this), name));
   for (const auto& [known, child] : state_->children) {
-    if (known == name)
-      throw Error(fmt::format("{}: a module named '{}' is registered already", kind_of(*this), name));
+    if (known == name) throw Error(fmt::format("{}: a module named '{}' is registered already", kind_of(*this), name));
     if (child == module)
       throw Error(fmt::format("{}: the module '{}' is registered already, as '{}'; register it once and call it twice",
                               kind_of(*this), name, known));

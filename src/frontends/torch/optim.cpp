@@ -21,8 +21,8 @@ void add_group(const Optimizer& optimizer, const std::string& who, const Paramet
   for (const ParameterGroup& group : groups)
     for (const nn::Parameter& parameter : parameters)
       if (std::find(group.parameters.begin(), group.parameters.end(), parameter) != group.parameters.end())
-        throw Error(fmt::format("{}: a parameter of shape {} is in another group already", who,
-                                to_string(parameter.shape())));
+        throw Error(
+            fmt::format("{}: a parameter of shape {} is in another group already", who, to_string(parameter.shape())));
   groups.push_back({parameters, lr, std::move(rule)});
 }
 
@@ -40,8 +40,8 @@ UpdateRule rule_of(const SGDOptions& options) {
   check_not_negative("SGD", "weight_decay", options.weight_decay);
   if (options.nesterov && (options.momentum == 0 || options.dampening != 0))
     throw Error("SGD: nesterov needs a momentum and no dampening");
-  UpdateRule rule = sgd_rule(
-      {.momentum = options.momentum, .nesterov = options.nesterov, .weight_decay = options.weight_decay});
+  UpdateRule rule =
+      sgd_rule({.momentum = options.momentum, .nesterov = options.nesterov, .weight_decay = options.weight_decay});
   if (options.momentum != 0 && options.dampening != 0)
     rule.update = [options](Value rate, Value step, Value parameter, Value gradient, const auto& states) {
       return dampened_update(rate, step, parameter, gradient, states, options);
@@ -166,9 +166,8 @@ CosineAnnealingLR::CosineAnnealingLR(const Optimizer& optimizer, const CosineAnn
       }) {}
 
 LambdaLR::LambdaLR(const Optimizer& optimizer, std::function<double(std::int64_t)> factor)
-    : LRScheduler(optimizer, [factor = std::move(factor)](std::int64_t epoch, double base) {
-        return base * factor(epoch);
-      }) {}
+    : LRScheduler(optimizer,
+                  [factor = std::move(factor)](std::int64_t epoch, double base) { return base * factor(epoch); }) {}
 
 }  // namespace lr_scheduler
 

@@ -38,9 +38,10 @@ Tensor call_module(const Module& module, const std::vector<Tensor>& inputs,
   const std::string title = title_of(module);
   Trace* trace = trace_of(title, inputs);
   if (trace == nullptr)
-    throw Error(fmt::format("{}: its input is the tensor of a Keras model; modules take tensors while forward() is "
-                            "traced by trainingModel or inferenceModel",
-                            title));
+    throw Error(
+        fmt::format("{}: its input is the tensor of a Keras model; modules take tensors while forward() is "
+                    "traced by trainingModel or inferenceModel",
+                    title));
   begin_block_of(module);
   try {
     const Graph::Scope scope(trace->graph(), scope_of(module));
@@ -129,13 +130,15 @@ Tensor Tracing::loss() const {
   if (found.empty())
     throw Error("trainingModel: forward() computes no loss; use a loss of torch::nn or poptorch::identity_loss");
   if (found.size() > 1)
-    throw Error(fmt::format("trainingModel: forward() computes {} losses; combine them and call "
-                            "poptorch::identity_loss on the result",
-                            found.size()));
+    throw Error(
+        fmt::format("trainingModel: forward() computes {} losses; combine them and call "
+                    "poptorch::identity_loss on the result",
+                    found.size()));
   if (found[0].shape().elements() != 1)
-    throw Error(fmt::format("trainingModel: the loss has shape {} but must be one number; use the reduction 'mean' or "
-                            "'sum'",
-                            to_string(found[0].shape())));
+    throw Error(
+        fmt::format("trainingModel: the loss has shape {} but must be one number; use the reduction 'mean' or "
+                    "'sum'",
+                    to_string(found[0].shape())));
   return found[0];
 }
 

@@ -17,8 +17,7 @@ std::shared_ptr<const Layer::Body> function(const std::string& kind, const std::
 // The softmax ops work on the last axis.
 Value along(Value x, std::int64_t dim, Value (*op)(Value)) {
   const std::int64_t rank = x.shape().rank(), axis = dim < 0 ? dim + rank : dim;
-  if (axis < 0 || axis >= rank)
-    throw Error(fmt::format("dim is {} but the input has {} axes", dim, rank));
+  if (axis < 0 || axis >= rank) throw Error(fmt::format("dim is {} but the input has {} axes", dim, rank));
   if (axis == rank - 1) return op(x);
   Integers exchange;
   for (std::int64_t i = 0; i < rank; ++i) exchange.push_back(i);
@@ -28,7 +27,8 @@ Value along(Value x, std::int64_t dim, Value (*op)(Value)) {
 
 Value flattened(Value x, std::int64_t start, std::int64_t end) {
   const std::int64_t rank = x.shape().rank();
-  const auto first = static_cast<int>(start < 0 ? start + rank : start), last = static_cast<int>(end < 0 ? end + rank : end);
+  const auto first = static_cast<int>(start < 0 ? start + rank : start),
+             last = static_cast<int>(end < 0 ? end + rank : end);
   if (first < 0 || last >= rank || first > last)
     throw Error(fmt::format("start_dim {} and end_dim {} are no axes of the input, in this order", start, end));
   Shape shape = x.shape().part(0, first);

@@ -20,8 +20,8 @@ void check_channels(const char* who, std::int64_t in, std::int64_t out, std::int
   check_positive(who, "the kernel's height", kernel.height);
   check_positive(who, "the kernel's width", kernel.width);
   if (in % groups != 0 || out % groups != 0)
-    throw Error(fmt::format("{}: in_channels {} and out_channels {} must be divisible by groups {}", who, in, out,
-                            groups));
+    throw Error(
+        fmt::format("{}: in_channels {} and out_channels {} must be divisible by groups {}", who, in, out, groups));
 }
 
 // What a window has before and behind it for an output of the input's size.
@@ -40,17 +40,16 @@ ops::ConvOptions conv_options(const Conv2dOptions& options) {
   return {.strides = {options.stride.height, options.stride.width},
           .dilations = {options.dilation.height, options.dilation.width},
           .padding = ops::Padding::explicit_sizes,
-          .padding_sizes = mode == "same"
-                               ? same_padding(options.kernel_size, options.dilation)
-                               : std::array{sizes.height, sizes.height, sizes.width, sizes.width},
+          .padding_sizes = mode == "same" ? same_padding(options.kernel_size, options.dilation)
+                                          : std::array{sizes.height, sizes.height, sizes.width, sizes.width},
           .groups = options.groups};
 }
 
 bool is(const Size2& size, std::int64_t number) { return size.height == number && size.width == number; }
 
 std::string conv_text(std::int64_t in, std::int64_t out, const Conv2dOptions& options) {
-  std::string text = fmt::format("{}, {}, kernel_size={}, stride={}", in, out, to_text(options.kernel_size),
-                                 to_text(options.stride));
+  std::string text =
+      fmt::format("{}, {}, kernel_size={}, stride={}", in, out, to_text(options.kernel_size), to_text(options.stride));
   if (!options.padding.mode.empty()) text += fmt::format(", padding={}", options.padding.mode);
   else if (!is(options.padding.sizes, 0)) text += fmt::format(", padding={}", to_text(options.padding.sizes));
   if (!is(options.dilation, 1)) text += fmt::format(", dilation={}", to_text(options.dilation));
@@ -65,23 +64,22 @@ std::shared_ptr<const Layer::Body> conv_body(std::int64_t in, std::int64_t out, 
   const Shape shape = {out, in / options.groups, kernel.height, kernel.width};
   const double limit = 1.0 / std::sqrt(static_cast<double>(shape.elements() / out));
   const ops::ConvOptions conv = conv_options(options);
-  Layer::Body body{.kind = "Conv2d",
-                   .extra = conv_text(in, out, options),
-                   .forward = [conv, in](const LayerCall& call, Value x) {
-                     check_image(x);
-                     if (x.shape()[1] != in)
-                       throw Error(fmt::format("the input has {} channels but in_channels is {}", x.shape()[1], in));
-                     const Value y = ops::conv2d(channels_last(as_float(x)), call.parameter(0), conv);
-                     return channels_first(call.has_parameter(1) ? y + call.parameter(1) : y);
-                   }};
+  Layer::Body body{
+      .kind = "Conv2d", .extra = conv_text(in, out, options), .forward = [conv, in](const LayerCall& call, Value x) {
+        check_image(x);
+        if (x.shape()[1] != in)
+          throw Error(fmt::format("the input has {} channels but in_channels is {}", x.shape()[1], in));
+        const Value y = ops::conv2d(channels_last(as_float(x)), call.parameter(0), conv);
+        return channels_first(call.has_parameter(1) ? y + call.parameter(1) : y);
+      }};
   body.parameters = {{"weight", uniform_weight(shape, limit), {2, 3, 1, 0}}};
   if (options.bias) body.parameters.push_back({"bias", uniform_weight({out}, limit)});
   return std::make_shared<const Layer::Body>(std::move(body));
 }
 
 std::string transpose_text(std::int64_t in, std::int64_t out, const ConvTranspose2dOptions& options) {
-  std::string text = fmt::format("{}, {}, kernel_size={}, stride={}", in, out, to_text(options.kernel_size),
-                                 to_text(options.stride));
+  std::string text =
+      fmt::format("{}, {}, kernel_size={}, stride={}", in, out, to_text(options.kernel_size), to_text(options.stride));
   if (!is(options.padding, 0)) text += fmt::format(", padding={}", to_text(options.padding));
   if (!is(options.dilation, 1)) text += fmt::format(", dilation={}", to_text(options.dilation));
   if (!is(options.output_padding, 0)) text += fmt::format(", output_padding={}", to_text(options.output_padding));
@@ -102,12 +100,11 @@ Value conv_transpose(const LayerCall& call, Value x, const ConvTranspose2dOption
                               .padding = ops::Padding::explicit_sizes,
                               .padding_sizes = {padding.height, padding.height, padding.width, padding.width},
                               .groups = options.groups};
-  const Value y = ops::conv2d_transpose(
-      channels_last(as_float(x)), call.parameter(0), conv,
-      {size(x.shape()[2], stride.height, padding.height, dilation.height, options.kernel_size.height,
-            options.output_padding.height),
-       size(x.shape()[3], stride.width, padding.width, dilation.width, options.kernel_size.width,
-            options.output_padding.width)});
+  const Value y = ops::conv2d_transpose(channels_last(as_float(x)), call.parameter(0), conv,
+                                        {size(x.shape()[2], stride.height, padding.height, dilation.height,
+                                              options.kernel_size.height, options.output_padding.height),
+                                         size(x.shape()[3], stride.width, padding.width, dilation.width,
+                                              options.kernel_size.width, options.output_padding.width)});
   return channels_first(call.has_parameter(1) ? y + call.parameter(1) : y);
 }
 
@@ -145,12 +142,11 @@ std::shared_ptr<const Layer::Body> linear_body(std::int64_t in, std::int64_t out
 std::shared_ptr<const Layer::Body> embedding_body(std::int64_t count, std::int64_t size) {
   check_positive("Embedding", "num_embeddings", count);
   check_positive("Embedding", "embedding_dim", size);
-  Layer::Body body{.kind = "Embedding",
-                   .extra = fmt::format("{}, {}", count, size),
-                   .forward = [](const LayerCall& call, Value x) {
-                     if (is_floating(x.dtype())) throw Error("the input must have integers: the rows to look up");
-                     return ops::gather(call.parameter(0), ops::cast(x, DType::int32));
-                   }};
+  Layer::Body body{
+      .kind = "Embedding", .extra = fmt::format("{}, {}", count, size), .forward = [](const LayerCall& call, Value x) {
+        if (is_floating(x.dtype())) throw Error("the input must have integers: the rows to look up");
+        return ops::gather(call.parameter(0), ops::cast(x, DType::int32));
+      }};
   body.parameters = {{"weight", normal_weight({count, size})}};
   return std::make_shared<const Layer::Body>(std::move(body));
 }

@@ -16,8 +16,7 @@ Value batch_norm(const LayerCall& call, Value x, std::int64_t features, const Ba
   const Value scale = options.affine ? call.parameter(0) : ops::constant(call.graph(), ones({features}));
   const Value offset = options.affine ? call.parameter(1) : ops::constant(call.graph(), zeros({features}));
   if (options.track_running_stats && !call.training())
-    return channels_first(
-        ops::batch_norm_inference(image, scale, offset, call.buffer(0), call.buffer(1), options.eps));
+    return channels_first(ops::batch_norm_inference(image, scale, offset, call.buffer(0), call.buffer(1), options.eps));
   const ops::BatchNorm norm = ops::batch_norm(image, scale, offset, options.eps);
   if (options.track_running_stats && call.training()) {
     const double count = static_cast<double>(x.shape().elements() / features);
@@ -31,12 +30,11 @@ Value batch_norm(const LayerCall& call, Value x, std::int64_t features, const Ba
 
 std::shared_ptr<const Layer::Body> batch_norm_body(std::int64_t features, const BatchNorm2dOptions& options) {
   if (features < 1) throw Error(fmt::format("BatchNorm2d: num_features is {} but must be positive", features));
-  Layer::Body body{
-      .kind = "BatchNorm2d",
-      .extra = fmt::format("{}, eps={}, momentum={}, affine={}, track_running_stats={}", features,
-                           float_text(options.eps), float_text(options.momentum), python_flag(options.affine),
-                           python_flag(options.track_running_stats)),
-      .forward = [=](const LayerCall& call, Value x) { return batch_norm(call, x, features, options); }};
+  Layer::Body body{.kind = "BatchNorm2d",
+                   .extra = fmt::format("{}, eps={}, momentum={}, affine={}, track_running_stats={}", features,
+                                        float_text(options.eps), float_text(options.momentum),
+                                        python_flag(options.affine), python_flag(options.track_running_stats)),
+                   .forward = [=](const LayerCall& call, Value x) { return batch_norm(call, x, features, options); }};
   if (options.affine) body.parameters = {{"weight", ones({features})}, {"bias", zeros({features})}};
   if (options.track_running_stats)
     body.buffers = {{"running_mean", zeros({features})}, {"running_var", ones({features})}};
@@ -65,11 +63,10 @@ std::string tuple_text(const Shape& shape) {
 }
 
 std::shared_ptr<const Layer::Body> layer_norm_body(const Shape& shape, const LayerNormOptions& options) {
-  Layer::Body body{
-      .kind = "LayerNorm",
-      .extra = fmt::format("{}, eps={}, elementwise_affine={}", tuple_text(shape), float_text(options.eps),
-                           python_flag(options.elementwise_affine)),
-      .forward = [=](const LayerCall& call, Value x) { return layer_norm(call, x, shape, options); }};
+  Layer::Body body{.kind = "LayerNorm",
+                   .extra = fmt::format("{}, eps={}, elementwise_affine={}", tuple_text(shape), float_text(options.eps),
+                                        python_flag(options.elementwise_affine)),
+                   .forward = [=](const LayerCall& call, Value x) { return layer_norm(call, x, shape, options); }};
   if (options.elementwise_affine) body.parameters = {{"weight", ones(shape)}, {"bias", zeros(shape)}};
   return std::make_shared<const Layer::Body>(std::move(body));
 }

@@ -27,10 +27,9 @@ ops::PoolOptions pool_options(const char* who, const Options& options, const Sha
   return {.window = {kernel.height, kernel.width},
           .strides = {stride.height, stride.width},
           .padding = ops::Padding::explicit_sizes,
-          .padding_sizes = {padding.height,
-                            padding_behind(image[2], kernel.height, stride.height, padding.height, options.ceil_mode),
-                            padding.width,
-                            padding_behind(image[3], kernel.width, stride.width, padding.width, options.ceil_mode)}};
+          .padding_sizes = {
+              padding.height, padding_behind(image[2], kernel.height, stride.height, padding.height, options.ceil_mode),
+              padding.width, padding_behind(image[3], kernel.width, stride.width, padding.width, options.ceil_mode)}};
 }
 
 Value average_pool(Value x, const AvgPool2dOptions& options) {
@@ -85,12 +84,12 @@ MaxPool2d::MaxPool2d(const MaxPool2dOptions& options)
                }})) {}
 
 AvgPool2d::AvgPool2d(const AvgPool2dOptions& options)
-    : Layer(std::make_shared<const Body>(
-          Body{.kind = "AvgPool2d",
-               .extra = fmt::format("kernel_size={}, stride={}, padding={}", to_text(options.kernel_size, true),
-                                    to_text(options.stride.value_or(options.kernel_size), true),
-                                    to_text(options.padding, true)),
-               .forward = [options](const LayerCall&, Value x) { return average_pool(x, options); }})) {}
+    : Layer(std::make_shared<const Body>(Body{
+          .kind = "AvgPool2d",
+          .extra =
+              fmt::format("kernel_size={}, stride={}, padding={}", to_text(options.kernel_size, true),
+                          to_text(options.stride.value_or(options.kernel_size), true), to_text(options.padding, true)),
+          .forward = [options](const LayerCall&, Value x) { return average_pool(x, options); }})) {}
 
 AdaptiveAvgPool2d::AdaptiveAvgPool2d(const Size2& size)
     : Layer(std::make_shared<const Body>(

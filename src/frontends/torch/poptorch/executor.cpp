@@ -14,9 +14,7 @@ namespace pando::poptorch {
 
 namespace {
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Type type_of(const Array& array) { return {array.dtype(), array.shape()}; }
 
@@ -101,11 +99,11 @@ std::vector<Type> PoplarExecutor::State::micro_batch_types(const Arrays& inputs)
     const Shape& shape = inputs[i].shape();
     const std::int64_t product = micro_batches();
     if (shape.rank() == 0 || shape[0] == 0 || shape[0] % product != 0)
-      throw Error(fmt::format(
-          "{}: tensor {} has shape {} but its first size must be a multiple of {}: deviceIterations {} x "
-          "gradientAccumulation {} x replicationFactor {}",
-          who(), i, to_string(shape), product, options.state().device_iterations, accumulation(),
-          options.state().replicas));
+      throw Error(
+          fmt::format("{}: tensor {} has shape {} but its first size must be a multiple of {}: deviceIterations {} x "
+                      "gradientAccumulation {} x replicationFactor {}",
+                      who(), i, to_string(shape), product, options.state().device_iterations, accumulation(),
+                      options.state().replicas));
     types.push_back({inputs[i].dtype(), joined({shape[0] / product}, shape, 1)});
   }
   return types;
@@ -114,16 +112,16 @@ std::vector<Type> PoplarExecutor::State::micro_batch_types(const Arrays& inputs)
 void PoplarExecutor::State::check_unchanged(const Arrays& inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (type_of(inputs[i]) != compiled_for[i])
-      throw Error(fmt::format("{}: tensor {} is {} but the model was compiled for {}; make another model for it",
-                              who(), i, to_string(type_of(inputs[i])), to_string(compiled_for[i])));
+      throw Error(fmt::format("{}: tensor {} is {} but the model was compiled for {}; make another model for it", who(),
+                              i, to_string(type_of(inputs[i])), to_string(compiled_for[i])));
 }
 
 void PoplarExecutor::State::build(const Arrays& inputs) {
   const std::vector<Type> types = micro_batch_types(inputs);
   const OutputMode mode = output_mode();
   const bool keeps_all = mode != OutputMode::Final && rows() > 1;
-  step.emplace(build_step(types, {module, forward, options.state(), optimizer ? &*optimizer : nullptr, variables,
-                                  keeps_all}));
+  step.emplace(
+      build_step(types, {module, forward, options.state(), optimizer ? &*optimizer : nullptr, variables, keeps_all}));
   for (const Array& input : inputs) compiled_for.push_back(type_of(input));
   options.freeze();
   attached = true;
@@ -176,8 +174,8 @@ void PoplarExecutor::State::run_once(const Arrays& inputs) {
   single_outputs.clear();
   std::vector<std::byte*> outputs;
   for (const PortInfo& output : step->program->outputs())
-    outputs.push_back(single_outputs.emplace_back(Array::uninitialised(output.type.dtype, output.type.shape))
-                          .mutable_raw());
+    outputs.push_back(
+        single_outputs.emplace_back(Array::uninitialised(output.type.dtype, output.type.shape)).mutable_raw());
   step->program->step(feeds, outputs);
 }
 
@@ -251,7 +249,8 @@ bool PoplarExecutor::isAttachedToDevice() const { return state_->attached; }
 
 void PoplarExecutor::attachToDevice() {
   state_->check_usable();
-  if (!state_->step) throw Error(fmt::format("{}: compile the model, or call it, before attachToDevice()", state_->who()));
+  if (!state_->step)
+    throw Error(fmt::format("{}: compile the model, or call it, before attachToDevice()", state_->who()));
   if (state_->attached) throw Error(fmt::format("{}: a device is attached already", state_->who()));
   state_->attached = true;
 }
@@ -336,7 +335,8 @@ void PoplarExecutor::load(const std::string& path) {
   if (state.optimizer) {
     const std::vector<std::string> known = state.variables.names();
     for (const auto& [name, array] : states)
-      if (std::find(known.begin(), known.end(), name) != known.end() && state.variables.get(name).shape() != array.shape())
+      if (std::find(known.begin(), known.end(), name) != known.end() &&
+          state.variables.get(name).shape() != array.shape())
         throw Error(fmt::format("load: {} has '{}' with shape {} but the optimizer's has shape {}", path, name,
                                 to_string(array.shape()), to_string(state.variables.get(name).shape())));
   }

@@ -12,9 +12,10 @@ namespace {
 
 OptionsState& changeable(const std::shared_ptr<OptionsState>& state, const char* option) {
   if (state->frozen)
-    throw Error(fmt::format("Options: {} cannot be changed any more, a model was compiled with these options; change "
-                            "a clone() of them and make a new model",
-                            option));
+    throw Error(
+        fmt::format("Options: {} cannot be changed any more, a model was compiled with these options; change "
+                    "a clone() of them and make a new model",
+                    option));
   return *state;
 }
 

@@ -40,8 +40,8 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
   Tracing tracing(context.module, *traced->trace, context.options.random_seed);
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    tensors.emplace_back(*traced->trace, as_taken(ops::input(traced->graph, input_feed(i), inputs[i].dtype,
-                                                             inputs[i].shape)));
+    tensors.emplace_back(*traced->trace,
+                         as_taken(ops::input(traced->graph, input_feed(i), inputs[i].dtype, inputs[i].shape)));
   for (const Tensor& output : context.forward(tensors)) traced->outputs.push_back(output.state().value);
   if (context.optimizer != nullptr) traced->loss = tracing.loss().state().value;
   traced->blocks = tracing.blocks();
@@ -138,14 +138,16 @@ class StagesOfNodes {
     for (std::size_t node = 0; node < of_node_.size(); ++node)
       for (ValueId input : graph_.nodes()[node].inputs)
         if (!is_source(input) && of(input) > of_node_[node])
-          throw Error(fmt::format("the block on IPU {} needs what '{}' makes on IPU {}; a block can only use what "
-                                  "blocks of smaller IPU numbers make",
-                                  of_node_[node], graph_.node(input).name, of(input)));
+          throw Error(
+              fmt::format("the block on IPU {} needs what '{}' makes on IPU {}; a block can only use what "
+                          "blocks of smaller IPU numbers make",
+                          of_node_[node], graph_.node(input).name, of(input)));
   }
   void check_gaps() const {
     for (int stage = 0; stage < count_; ++stage) {
       const bool found = std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
-        return is_role(node, Role::compute) && of_node_[static_cast<std::size_t>(&node - graph_.nodes().data())] == stage;
+        return is_role(node, Role::compute) &&
+               of_node_[static_cast<std::size_t>(&node - graph_.nodes().data())] == stage;
       });
       if (!found)
         throw Error(fmt::format("no block runs on IPU {} but one runs on IPU {}; number them from 0 without a gap",
@@ -204,9 +206,10 @@ void check_shared_parameters(const StagesOfNodes& stages, Traced& traced) {
     for (int stage = 0; stage < stages.count(); ++stage) {
       if (!stages.uses(stage, traced.trace->value_of(parameter).id())) continue;
       if (first >= 0)
-        throw Error(fmt::format("the parameter '{}' is used on IPU {} and on IPU {}; put the modules that share it "
-                                "into one block",
-                                traced.trace->name_of(parameter), first, stage));
+        throw Error(
+            fmt::format("the parameter '{}' is used on IPU {} and on IPU {}; put the modules that share it "
+                        "into one block",
+                        traced.trace->name_of(parameter), first, stage));
       first = stage;
     }
   }
@@ -219,9 +222,10 @@ StageGraphs stage_graphs(int stage, StageForward& forward, const StepContext& co
   return training_graphs(forward,
                          {.stage = stage,
                           .sum = context.options.reduction == ReductionType::Sum,
-                          .add_update = [&](Trace& trace, const std::vector<Value>& gradients) {
-                            add_update(context, trace, forward.parameters, gradients);
-                          }},
+                          .add_update =
+                              [&](Trace& trace, const std::vector<Value>& gradients) {
+                                add_update(context, trace, forward.parameters, gradients);
+                              }},
                          context.variables);
 }
 
@@ -233,10 +237,9 @@ ParallelProgram divided_program(Traced& traced, const StagesOfNodes& stages, con
     const std::unique_ptr<StagePart> part = cut_stage(stage, stages, traced, context);
     graphs.push_back(stage_graphs(stage, *part->forward, context));
   }
-  return ParallelProgram(graphs, devices, context.variables,
-                         {.replicas = context.options.replicas,
-                          .order = context.options.order,
-                          .training = context.optimizer != nullptr});
+  return ParallelProgram(
+      graphs, devices, context.variables,
+      {.replicas = context.options.replicas, .order = context.options.order, .training = context.optimizer != nullptr});
 }
 
 }  // namespace
