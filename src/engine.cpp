@@ -39,6 +39,11 @@ void Variables::share(const std::string& name, const Variables& other, const std
 
 std::vector<std::string> compile_passes() { return pass_names(); }
 
+std::function<void(const Graph&)>& graph_observer() {
+  thread_local std::function<void(const Graph&)> observer;
+  return observer;
+}
+
 Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& options) {
   CompileOptions compile_options{
       .disabled_passes = options.disabled_passes,
@@ -48,6 +53,7 @@ Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& opt
     compile_options.on_pass = [&](const PassReport& report) {
       options.on_pass({std::string(report.name), report.microseconds, report.text});
     };
+  if (graph_observer()) graph_observer()(graph);
   return compile(graph, compile_options);
 }
 

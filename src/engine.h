@@ -26,6 +26,9 @@ struct Program::State {
   std::map<std::string, Array> every_step;
 };
 
+// Told every graph that is compiled on this thread, as the front end made it; empty: nobody is. For tests and tools.
+std::function<void(const Graph&)>& graph_observer();
+
 // Compiles; constants are folded by the backend's own kernels.
 Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& options);
 

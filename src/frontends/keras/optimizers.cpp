@@ -92,7 +92,9 @@ void Optimizer::set_learning_rate(double rate) const {
 
 SGD::SGD(const SGDOptions& options)
     : Optimizer(make_state(
-          sgd_rule({.momentum = options.momentum, .nesterov = options.nesterov, .rate_in_velocity = true}), options)) {}
+          sgd_rule(
+              {.momentum = options.momentum, .nesterov = options.nesterov, .rate_in_velocity = options.momentum != 0}),
+          options)) {}
 Adam::Adam(const AdamOptions& options)
     : Optimizer(make_state(
           adam_rule("adam", {.beta1 = options.beta_1, .beta2 = options.beta_2, .epsilon = options.epsilon}), options)) {
