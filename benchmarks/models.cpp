@@ -11,25 +11,30 @@ namespace {
 // Grows a step layer by layer.
 class Builder {
  public:
-  Builder(const std::string& name, std::int64_t batch, const Shape& image) {
+  Builder(const std::string& name, std::int64_t batch, const Shape& image, bool training) : training_(training) {
     step_.name = name;
     step_.batch = batch;
     step_.image = image;
     Shape shape = {batch};
     for (std::int64_t size : image) shape.append(size);
     x_ = ops::input(step_.graph, "x", DType::float32, shape);
-    labels_ = ops::input(step_.graph, "labels", DType::int32, {batch});
   }
 
-  Builder& conv(const std::string& name, std::int64_t filters, ops::Padding padding = ops::Padding::valid) {
+  Builder& conv(const std::string& name, std::int64_t filters, ops::Padding padding = ops::Padding::valid,
+                std::int64_t size = 3) {
     const Graph::Scope scope(step_.graph, name);
-    const Value filter = parameter(name + "_w", {3, 3, x_.shape()[3], filters});
-    x_ = ops::conv2d(x_, filter, {.padding = padding}) + parameter(name + "_b", {filters});
+    const std::int64_t channels = x_.shape()[3];
+    const Value filter = parameter(name + "_w", {size, size, channels, filters});
+    x_ = ops::conv2d(x_, filter, {.padding = padding});
+    count(static_cast<double>(x_.shape().elements() * size * size * channels));
+    x_ = x_ + parameter(name + "_b", {filters});
     return *this;
   }
   Builder& dense(const std::string& name, std::int64_t units) {
     const Graph::Scope scope(step_.graph, name);
-    x_ = ops::matmul(x_, parameter(name + "_w", {x_.shape()[1], units})) + parameter(name + "_b", {units});
+    const std::int64_t inputs = x_.shape()[1];
+    x_ = ops::matmul(x_, parameter(name + "_w", {inputs, units})) + parameter(name + "_b", {units});
+    count(static_cast<double>(x_.shape().elements() * inputs));
     return *this;
   }
   Builder& relu() {
@@ -51,6 +56,7 @@ class Builder {
   }
 
   TrainingStep with_sgd(double rate) {
+    if (!training_) return inference();
     const std::vector<Value> gradients = differentiate();
     const Value learning_rate = ops::scalar(x_, rate);
     for (std::size_t i = 0; i < values_.size(); ++i)
@@ -59,6 +65,7 @@ class Builder {
   }
 
   TrainingStep with_adam(double rate) {
+    if (!training_) return inference();
     const std::vector<Value> gradients = differentiate();
     const Value learning_rate = ops::scalar(x_, rate);
     const Value count = ops::variable(step_.graph, "step", DType::int32, {});
@@ -77,6 +84,17 @@ class Builder {
   }
 
  private:
+  // A training step has the gradients of the weights, and of the input but for the first layer's.
+  void count(double multiply_adds) {
+    const double passes = !training_ ? 1 : step_.megaflops == 0 ? 2 : 3;
+    step_.megaflops += 2e-6 * multiply_adds * passes;
+  }
+
+  TrainingStep inference() {
+    step_.graph.add_output("logits", x_);
+    return std::move(step_);
+  }
+
   Value parameter(const std::string& name, const Shape& shape) {
     step_.parameters.push_back({name, shape});
     values_.push_back(ops::variable(step_.graph, name, DType::float32, shape));
@@ -84,26 +102,28 @@ class Builder {
   }
 
   std::vector<Value> differentiate() {
-    const Value loss = ops::reduce_mean(ops::sparse_softmax_cross_entropy(x_, labels_));
+    const Value labels = ops::input(step_.graph, "labels", DType::int32, {step_.batch});
+    const Value loss = ops::reduce_mean(ops::sparse_softmax_cross_entropy(x_, labels));
     step_.graph.add_output("loss", loss);
     return gradients(loss, values_);
   }
 
   TrainingStep step_;
-  Value x_, labels_;
+  bool training_;
+  Value x_;
   std::vector<Value> values_;
 };
 
-}  // namespace
-
-std::vector<std::string> names() { return {"mlp", "keras_cnn", "fashion", "poptorch_cnn"}; }
-
-TrainingStep build(const std::string& name) {
+// A batch of 0 is the model's own.
+TrainingStep make(const std::string& name, std::int64_t batch, bool training) {
   using ops::Padding;
+  const auto begin = [&](std::int64_t own_batch, const Shape& image) {
+    return Builder(name, batch == 0 ? own_batch : batch, image, training);
+  };
   const Shape image = {28, 28, 1};
-  if (name == "mlp") return Builder(name, 32, {784}).dense("dense1", 128).relu().dense("dense2", 10).with_sgd(0.01);
+  if (name == "mlp") return begin(32, {784}).dense("dense1", 128).relu().dense("dense2", 10).with_sgd(0.01);
   if (name == "keras_cnn")
-    return Builder(name, 64, image)
+    return begin(64, image)
         .conv("conv1", 32)
         .relu()
         .pool()
@@ -114,7 +134,7 @@ TrainingStep build(const std::string& name) {
         .dense("dense1", 10)
         .with_sgd(0.01);
   if (name == "fashion")
-    return Builder(name, 32, image)
+    return begin(32, image)
         .conv("conv1", 8, Padding::same)
         .relu()
         .conv("conv2", 8, Padding::same)
@@ -123,7 +143,7 @@ TrainingStep build(const std::string& name) {
         .dense("dense1", 10)
         .with_adam(0.01);
   if (name == "poptorch_cnn")
-    return Builder(name, 8, image)
+    return begin(8, image)
         .conv("conv1", 32)
         .pool()
         .relu()
@@ -135,7 +155,48 @@ TrainingStep build(const std::string& name) {
         .relu()
         .dense("dense2", 10)
         .with_sgd(0.03);
+  if (name == "vgg_small") {
+    Builder builder = begin(64, {32, 32, 3});
+    for (const auto& [layer, filters] : {std::pair{"1", 32}, {"2", 64}, {"3", 128}})
+      for (const char* half : {"a", "b"}) {
+        builder.conv(std::string("conv") + layer + half, filters, Padding::same).relu();
+        if (*half == 'b') builder.pool();
+      }
+    return builder.flatten().dense("dense1", 128).relu().dense("dense2", 10).with_sgd(0.01);
+  }
+  if (name == "large_mlp")
+    return begin(128, {512})
+        .dense("dense1", 1024)
+        .relu()
+        .dense("dense2", 1024)
+        .relu()
+        .dense("dense3", 10)
+        .with_sgd(0.01);
+  if (name == "lenet")
+    return begin(64, image)
+        .conv("conv1", 6, Padding::same, 5)
+        .relu()
+        .pool()
+        .conv("conv2", 16, Padding::valid, 5)
+        .relu()
+        .pool()
+        .flatten()
+        .dense("dense1", 120)
+        .relu()
+        .dense("dense2", 84)
+        .relu()
+        .dense("dense3", 10)
+        .with_sgd(0.01);
   throw Error("unknown model '" + name + "'");
 }
+
+}  // namespace
+
+std::vector<std::string> names() {
+  return {"mlp", "keras_cnn", "fashion", "poptorch_cnn", "vgg_small", "large_mlp", "lenet"};
+}
+
+TrainingStep build(const std::string& name) { return make(name, 0, true); }
+TrainingStep build_inference(const std::string& name, std::int64_t batch) { return make(name, batch, false); }
 
 }  // namespace pando::models

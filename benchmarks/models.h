@@ -20,10 +20,15 @@ struct TrainingStep {
   std::int64_t batch = 0;
   Shape image;
   std::vector<Parameter> parameters;
+  // Multiplications and additions of convolutions and matmuls that the result needs, in both passes.
+  double megaflops = 0;
 };
 
-// mlp, keras_cnn, fashion and poptorch_cnn of DESIGN.md section 6, without dropout. Throws Error for other names.
+// Without dropout. Throws Error for other names.
 TrainingStep build(const std::string& name);
+// The forward pass alone, with an output "logits" and no "labels".
+TrainingStep build_inference(const std::string& name, std::int64_t batch);
+// The four of DESIGN.md section 6, then three that nothing was made for.
 std::vector<std::string> names();
 
 }  // namespace pando::models

@@ -1,15 +1,22 @@
-// Prints, for each of the four training steps: compile time from graph (gradients included) to runnable program, time a
-// step on one and on all cores, and the fraction of the multiply-add peak measured in the same run.
+// How close a training step comes to the machine: for each model the time of a step, the fraction of the multiply-add
+// peak measured in the same run, the ratio to PyTorch where there is one, its kernels; and the speed of inference.
+//
+//   train_step [--json FILE] [--kernels] [MODEL...]
 #include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/profile.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
 
 #include "models.h"
+#include "peak.h"
 
 namespace {
 
@@ -20,27 +27,18 @@ double microseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
+struct Times {
+  double median = 0;
+  // Between the tenth and the ninetieth of a hundred, as a part of the median.
+  double spread = 0;
+};
 
-// GFLOP/s of a large matmul on this device: what the kernels themselves can reach at best.
-double measure_matmul(const Device& device) {
-  constexpr std::int64_t n = 768;
-  Graph graph;
-  const Value a = ops::variable(graph, "a", DType::float32, {n, n});
-  const Value b = ops::variable(graph, "b", DType::float32, {n, n});
-  graph.add_output("c", ops::matmul(a, b));
-  Program program(graph, device, Variables());
-  program.run(1);
-  std::vector<double> times;
-  for (int i = 0; i < 7; ++i) {
-    const auto start = Clock::now();
-    program.run(2);
-    times.push_back(microseconds_since(start) / 2);
-  }
-  return 2.0 * n * n * n / median(times) / 1e3;
+Times times_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double part) {
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+  };
+  return {at(0.5), (at(0.9) - at(0.1)) / at(0.5)};
 }
 
 // Random-looking weights and images: zeros would make the arithmetic too easy.
@@ -54,28 +52,57 @@ Array noise(const Shape& shape, double limit) {
   return array;
 }
 
-double measure_step(const models::TrainingStep& step, const Device& device) {
-  Variables variables;
-  for (const auto& parameter : step.parameters) variables.set(parameter.name, noise(parameter.shape, 0.05));
-  Program program(step.graph, device, variables);
-  Shape shape = {step.batch};
-  for (std::int64_t size : step.image) shape.append(size);
-  const Array images = noise(shape, 1.0);
-  Feed feed(program, [&](std::int64_t, std::span<std::byte* const> feeds) {
-    std::memcpy(feeds[0], images.raw(), images.bytes());
-    std::memset(feeds[1], 0, static_cast<std::size_t>(step.batch) * sizeof(std::int32_t));
-    return true;
-  });
-  program.run(5, feed);
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  for (int i = 0; i < 15 || (microseconds_since(begin) < 5e5 && i < 200); ++i) {
-    const auto start = Clock::now();
-    program.run(10, feed);
-    times.push_back(microseconds_since(start) / 10);
+// A model on a device, ready to run.
+class Runner {
+ public:
+  Runner(const models::TrainingStep& step, const Device& device) : program_(step.graph, device, weights(step)) {
+    Shape shape = {step.batch};
+    for (std::int64_t size : step.image) shape.append(size);
+    const auto labels = static_cast<std::size_t>(step.batch) * sizeof(std::int32_t);
+    feed_.emplace(program_, [=, images = noise(shape, 1.0)](std::int64_t, std::span<std::byte* const> feeds) {
+      std::memcpy(feeds[0], images.raw(), images.bytes());
+      if (feeds.size() > 1) std::memset(feeds[1], 0, labels);
+      return true;
+    });
+    program_.run(5, *feed_);
   }
-  return median(times);
-}
+
+  // Of one step, in executions of `steps`.
+  Times measure(std::int64_t steps) {
+    std::vector<double> times;
+    const auto begin = Clock::now();
+    while (times.size() < 15 || (microseconds_since(begin) < 5e5 && times.size() < 500)) {
+      const auto start = Clock::now();
+      program_.run(steps, *feed_);
+      times.push_back(microseconds_since(start) / static_cast<double>(steps));
+    }
+    return times_of(std::move(times));
+  }
+
+  std::vector<KernelTime> kernel_times() {
+    Profiler profiler("train_step");
+    profiler.attach(program_);
+    program_.run(50, *feed_);
+    profiler.detach();
+    return profiler.kernel_times();
+  }
+
+  double megabytes() const {
+    double bytes = 0;
+    for (const KernelInfo& kernel : program_.kernels()) bytes += kernel.bytes;
+    return bytes / 1e6;
+  }
+
+ private:
+  static Variables weights(const models::TrainingStep& step) {
+    Variables variables;
+    for (const auto& parameter : step.parameters) variables.set(parameter.name, noise(parameter.shape, 0.05));
+    return variables;
+  }
+
+  Program program_;
+  std::optional<Feed> feed_;
+};
 
 double measure_compile(const std::string& name, const Device& device) {
   std::vector<double> times;
@@ -85,24 +112,119 @@ double measure_compile(const std::string& name, const Device& device) {
     const Program program(step.graph, device, Variables());
     times.push_back(microseconds_since(start));
   }
-  return median(times);
+  return times_of(std::move(times)).median;
+}
+
+// Microseconds of PyTorch's steps by model; empty where there is no PyTorch.
+std::map<std::string, double> torch_times(const std::vector<std::string>& names) {
+  std::string command = "/usr/bin/python3 " PANDO_TORCH_STEPS;
+  for (const std::string& name : names) command += " " + name;
+  std::map<std::string, double> times;
+  std::FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return times;
+  char name[64];
+  double microseconds = 0;
+  while (std::fscanf(pipe, "%63s %lf", name, &microseconds) == 2) times[name] = microseconds;
+  pclose(pipe);
+  return times;
+}
+
+struct Row {
+  std::string name;
+  double megaflops = 0, megabytes = 0, compile = 0;
+  Times one_tile = {}, all_tiles = {};
+  double latency = 0, throughput = 0;
+  std::optional<double> torch = {};
+  std::vector<KernelTime> kernels = {};
+
+  double fraction(double peak) const { return megaflops / all_tiles.median / peak * 1e3; }
+};
+
+Row measure_model(const std::string& name, const Device& one, const Device& all) {
+  const models::TrainingStep step = models::build(name);
+  Row row{.name = name, .megaflops = step.megaflops, .compile = measure_compile(name, all)};
+  row.one_tile = Runner(step, one).measure(10);
+  Runner runner(step, all);
+  row.all_tiles = runner.measure(10);
+  row.megabytes = runner.megabytes();
+  row.kernels = runner.kernel_times();
+  row.latency = Runner(models::build_inference(name, 1), all).measure(1).median;
+  row.throughput = 256e6 / Runner(models::build_inference(name, 256), all).measure(2).median;
+  return row;
+}
+
+void print_row(const Row& row, double peak) {
+  fmt::print("{:<13}{:>7.0f}{:>8.1f}{:>9.2f}{:>11.1f}{:>11.1f}{:>5.0f}%{:>8.1f}%{:>9}{:>11.1f}{:>12.0f}\n", row.name,
+             row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
+             100 * row.all_tiles.spread, 100 * row.fraction(peak),
+             row.torch ? fmt::format("{:.2f}x", *row.torch / row.all_tiles.median) : "-", row.latency, row.throughput);
+}
+
+void print_kernels(const Row& row) {
+  double total = 0;
+  for (const KernelTime& kernel : row.kernels) total += kernel.microseconds;
+  fmt::print("\n{}\n", row.name);
+  for (const KernelTime& kernel : row.kernels)
+    if (kernel.microseconds > 0.005 * total)
+      fmt::print("  {:<28}{:<32}{:>9.1f} us{:>7.1f}%\n", kernel.op, kernel.name, kernel.microseconds,
+                 100 * kernel.microseconds / total);
+}
+
+std::string json_of(const std::vector<Row>& rows, const Device& device, double peak) {
+  std::vector<std::string> models;
+  for (const Row& row : rows) {
+    std::vector<std::string> kernels;
+    for (const KernelTime& kernel : row.kernels)
+      kernels.push_back(fmt::format(R"({{"op": "{}", "name": "{}", "microseconds": {:.3f}}})", kernel.op, kernel.name,
+                                    kernel.microseconds));
+    models.push_back(fmt::format(
+        R"(  {{"model": "{}", "megaflops": {:.3f}, "megabytes": {:.3f}, "compile_ms": {:.3f}, "one_tile_us": {:.3f}, "step_us": {:.3f}, "spread": {:.4f}, "of_peak": {:.4f}, "torch_us": {}, "latency_us": {:.3f}, "samples_per_second": {:.0f},
+   "kernels": [{}]}})",
+        row.name, row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
+        row.all_tiles.spread, row.fraction(peak), row.torch ? fmt::format("{:.1f}", *row.torch) : "null", row.latency,
+        row.throughput, fmt::join(kernels, ", ")));
+  }
+  return fmt::format("{{\"tiles\": {}, \"instruction_set\": \"{}\", \"peak_gflops\": {:.2f}, \"models\": [\n{}\n]}}\n",
+                     device.tiles(), device.instruction_set(), peak, fmt::join(models, ",\n"));
 }
 
 }  // namespace
 
-int main() {
-  const Device one({.tiles = 1}), all;
-  const double peak_one = measure_matmul(one), peak_all = measure_matmul(all);
-  fmt::print("{} tiles, {}; matmul 768: {:.1f} GFLOP/s on one tile, {:.1f} on all\n", all.tiles(),
-             all.instruction_set(), peak_one, peak_all);
-  fmt::print("{:<13}{:>8}{:>12}{:>12}{:>12}{:>14}\n", "training step", "MFLOP", "compile ms", "1 tile us", "all us",
-             "of matmul 768");
-  const std::pair<const char*, double> rows[] = {
-      {"mlp", 13}, {"keras_cnn", 911}, {"fashion", 106}, {"poptorch_cnn", 123}};
-  for (const auto& [name, megaflop] : rows) {
-    const models::TrainingStep step = models::build(name);
-    const double single = measure_step(step, one), full = measure_step(step, all);
-    fmt::print("{:<13}{:>8.0f}{:>12.2f}{:>12.1f}{:>12.1f}{:>13.1f}%\n", name, megaflop,
-               measure_compile(name, all) / 1e3, single, full, 100 * megaflop * 1e3 / full / peak_all);
+int main(int argc, char** argv) {
+  std::vector<std::string> names;
+  std::string json;
+  bool kernels = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--json" && i + 1 < argc) json = argv[++i];
+    else if (word == "--kernels") kernels = true;
+    else if (word.starts_with("-")) {
+      std::cerr << "usage: train_step [--json FILE] [--kernels] [MODEL...]\n";
+      return 2;
+    } else names.push_back(word);
+  }
+  try {
+    if (names.empty()) names = models::names();
+    const Device one({.tiles = 1}), all;
+    const double peak = measure_multiply_add_peak(all.tiles());
+    fmt::print("{} tiles, {}; multiply-add peak {:.1f} GFLOP/s\n", all.tiles(), all.instruction_set(), peak);
+    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>11}{:>12}\n", "training step", "MFLOP", "MB",
+               "compile", "1 tile", "all tiles", "+-", "of peak", "torch", "batch 1", "batch 256");
+    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>11}{:>12}\n", "", "", "", "ms", "us", "us", "", "",
+               "", "us", "samples/s");
+    std::vector<Row> rows;
+    for (const std::string& name : names) rows.push_back(measure_model(name, one, all));
+    const std::map<std::string, double> torch = torch_times(names);
+    for (Row& row : rows) {
+      if (const auto found = torch.find(row.name); found != torch.end()) row.torch = found->second;
+      print_row(row, peak);
+    }
+    if (kernels)
+      for (const Row& row : rows) print_kernels(row);
+    if (!json.empty() && !(std::ofstream(json) << json_of(rows, all, peak)).flush())
+      throw Error("cannot write '" + json + "'");
+  } catch (const Error& error) {
+    std::cerr << "train_step: " << error.what() << "\n";
+    return 1;
   }
 }

@@ -14,6 +14,17 @@ cmake --build "$prefix/test" >/dev/null
 "$prefix/test/use_shared"
 "$prefix/test/use_static"
 
+# The whole programs of README and docs compile.
+for page in README.md docs/styles.md; do
+    awk -v name="$prefix/$(basename "$page" .md)" '
+        /^```cpp/ {inside = 1; text = ""; next}
+        /^```/ {if (inside && text ~ /int main\(/) printf "%s", text > (name "_" ++count ".cpp"); inside = 0}
+        inside {text = text $0 "\n"}' "$page"
+done
+for program in "$prefix"/README_*.cpp "$prefix"/styles_*.cpp; do
+    g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I"$prefix/include" "$program"
+done
+
 pc=$(find "$prefix" -name pando.pc -printf '%h')
 flags=$(PKG_CONFIG_PATH=$pc pkg-config --define-variable=prefix="$prefix" --cflags --libs pando)
 # shellcheck disable=SC2086  # the flags are several words

@@ -137,6 +137,30 @@ void Profiler::detach() {
   if (state_->detach) std::exchange(state_->detach, nullptr)();
 }
 
+std::vector<KernelTime> Profiler::kernel_times() const {
+  if (state_->tracks.empty()) return {};
+  const Track& track = *state_->tracks.front();
+  std::vector<KernelTime> times;
+  for (const auto& [op, name] : track.kernels.front()) times.push_back({op, name, 0});
+  KernelTime barrier{"barrier", "", 0}, feed{"feed", "", 0};
+  std::int64_t steps = 0;
+  for (int tile = 0; tile < track.pass_row(); ++tile)
+    for (const RecordedEvent& event : track.recorder.events(tile)) {
+      const double microseconds = static_cast<double>(event.end - event.begin) / 1e3;
+      if (event.kind == RecordedEvent::Kind::barrier) barrier.microseconds += microseconds;
+      else if (event.kind == RecordedEvent::Kind::feed) feed.microseconds += microseconds;
+      else if (event.kind == RecordedEvent::Kind::kernel && event.plan == 0) {
+        times[static_cast<std::size_t>(event.number)].microseconds += microseconds;
+        if (tile == 0 && event.number == 0) ++steps;
+      }
+    }
+  times.push_back(barrier);
+  times.push_back(feed);
+  for (KernelTime& time : times)
+    time.microseconds /= static_cast<double>(std::max<std::int64_t>(1, steps) * track.pass_row());
+  return times;
+}
+
 void Profiler::save(const std::string& path) const {
   const bool page = path.ends_with(".html");
   if (!page && !path.ends_with(".json"))

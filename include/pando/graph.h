@@ -17,6 +17,8 @@ struct Type {
   friend bool operator==(const Type&, const Type&) = default;
 };
 
+inline Type type_of(const Array& array) { return {array.dtype(), array.shape()}; }
+
 // "float32[2, 3]".
 PANDO_API std::string to_string(const Type& type);
 

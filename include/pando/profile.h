@@ -4,6 +4,14 @@
 
 namespace pando {
 
+// A kernel of a program, or "barrier" or "feed" for what the tiles wait for.
+struct KernelTime {
+  std::string op;
+  std::string name;
+  // Of one step, the mean over steps and tiles.
+  double microseconds = 0;
+};
+
 // Records every kernel and every wait of the programs that it is attached to, until its memory is full, at the cost of
 // two readings of the clock each.
 class PANDO_API Profiler {
@@ -18,6 +26,9 @@ class PANDO_API Profiler {
   void attach(Program& program);
   void attach(ParallelProgram& program);
   void detach();
+
+  // Of the program that was attached first, in the order in which its kernels run, then the waits.
+  std::vector<KernelTime> kernel_times() const;
 
   // A page to look at (.html), or a Chrome trace (.json) that opens in Perfetto. Throws Error for another ending, or if
   // the file cannot be written.

@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* source_kind = "tf1.Source";
 
-Type type_of(const Array& array) { return {array.dtype(), array.shape()}; }
-
 }  // namespace
 
 std::vector<Tensor> make_source(const std::string& name, Source source, std::vector<Type> types) {

@@ -31,7 +31,7 @@ std::optional<data::Element> InfeedState::element(std::int64_t index) {
     std::optional<data::Element> next = iterator_->next();
     if (!next) return std::nullopt;
     for (std::size_t i = 0; i < next->size(); ++i)
-      if (const Type type{(*next)[i].dtype(), (*next)[i].shape()}; type != types[i])
+      if (const Type type = type_of((*next)[i]); type != types[i])
         throw Error(
             fmt::format("IPUInfeedQueue: column {} of the data set is {} but was {} in the first element; "
                         "batch it with drop_remainder",

@@ -14,8 +14,6 @@ namespace {
 // Elements that an iterator computes ahead, so that a run finds the next one ready.
 constexpr std::int64_t elements_ahead = 4;
 
-Type type_of(const Array& array) { return {array.dtype(), array.shape()}; }
-
 bool takes(const Type& wanted, const Array& given) {
   if (given.dtype() != wanted.dtype || given.shape().rank() != wanted.shape.rank()) return false;
   for (int axis = 0; axis < wanted.shape.rank(); ++axis)

@@ -16,8 +16,6 @@ namespace {
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-Type type_of(const Array& array) { return {array.dtype(), array.shape()}; }
-
 Shape joined(const Integers& first, const Shape& shape, int from) {
   Shape result;
   for (std::int64_t size : first) result.append(size);
