@@ -44,6 +44,13 @@ std::function<void(const Graph&)>& graph_observer() {
   return observer;
 }
 
+std::vector<std::string> assigned_variables(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Assignment& assignment : graph.assignments())
+    names.push_back(graph.node(assignment.variable).attributes.text("name"));
+  return names;
+}
+
 Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& options) {
   CompileOptions compile_options{
       .disabled_passes = options.disabled_passes,
@@ -58,10 +65,12 @@ Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& opt
 }
 
 Program::Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options)
-    : state_(new State{device.state_, variables.state_, {}, nullptr, {}}) {
+    : state_(new State{device.state_, variables.state_, {}, nullptr, {}, {}}) {
   Backend& backend = device.state_->backend;
   state_->plan = compile_for(backend, graph, options);
   state_->executable = backend.load(state_->plan, variables.state_->store);
+  for (const std::string& name : assigned_variables(graph))
+    state_->versions.push_back(&variables.state_->store.version(name));
 }
 
 Program::~Program() = default;
@@ -76,9 +85,14 @@ std::vector<PortInfo> Program::feeds() const {
 
 namespace {
 
+void count_changes(const std::vector<std::uint64_t*>& versions) {
+  for (std::uint64_t* version : versions) ++*version;
+}
+
 // Runs with room for the outputs of every step, and cuts that to the steps that were run.
-std::int64_t run_executable(Executable& executable, const Plan& plan, std::int64_t steps, Feeds* feeds,
-                            std::map<std::string, Array>& every_step) {
+std::int64_t run_executable(auto& state, std::int64_t steps, Feeds* feeds) {
+  const Plan& plan = state.plan;
+  std::map<std::string, Array>& every_step = state.every_step;
   if (steps < 0) throw Error(fmt::format("run: the number of steps is {} but must not be negative", steps));
   std::vector<std::byte*> memory;
   for (const Port& output : plan.outputs) {
@@ -87,7 +101,8 @@ std::int64_t run_executable(Executable& executable, const Plan& plan, std::int64
     for (std::int64_t size : output.type.shape) shape.append(size);
     memory.push_back((every_step[output.name] = Array(output.type.dtype, shape)).mutable_raw());
   }
-  const std::int64_t done = executable.run(steps, feeds, memory);
+  count_changes(state.versions);
+  const std::int64_t done = state.executable->run(steps, feeds, memory);
   if (done < steps)
     for (auto& [name, array] : every_step) array = array.slice(0, done);
   return done;
@@ -108,7 +123,7 @@ void copy_feed(const Port& port, const std::map<std::string, Array>& feeds, cons
 
 std::int64_t Program::run(std::int64_t steps, Feed& feed) {
   FeedRing& ring = feed.state_->ring;
-  const std::int64_t done = run_executable(*state_->executable, state_->plan, steps, &ring, state_->every_step);
+  const std::int64_t done = run_executable(*state_, steps, &ring);
   if (done < steps) ring.rethrow();
   return done;
 }
@@ -117,7 +132,7 @@ std::int64_t Program::run(std::int64_t steps) {
   if (!state_->plan.feeds.empty())
     throw Error(fmt::format("run: the graph has {} inputs, the first is '{}'; give a Feed", state_->plan.feeds.size(),
                             state_->plan.feeds.front().name));
-  return run_executable(*state_->executable, state_->plan, steps, nullptr, state_->every_step);
+  return run_executable(*state_, steps, nullptr);
 }
 
 std::vector<PortInfo> Program::outputs() const {
@@ -130,6 +145,7 @@ void Program::step(std::span<const std::byte* const> feeds, std::span<std::byte*
   if (feeds.size() != state_->plan.feeds.size() || outputs.size() != state_->plan.outputs.size())
     throw Error(fmt::format("step: {} feeds and {} outputs were given but the program has {} and {}", feeds.size(),
                             outputs.size(), state_->plan.feeds.size(), state_->plan.outputs.size()));
+  count_changes(state_->versions);
   state_->executable->step(feeds, outputs);
 }
 
@@ -142,7 +158,7 @@ std::map<std::string, Array> Program::step(const std::map<std::string, Array>& f
   }
   SingleFeed single(plan);
   for (const Port& port : plan.feeds) copy_feed(port, feeds, plan, single.slot());
-  run_executable(*state_->executable, plan, 1, &single, state_->every_step);
+  run_executable(*state_, 1, &single);
   std::map<std::string, Array> outputs;
   for (const Port& port : plan.outputs) outputs[port.name] = output(port.name);
   return outputs;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "parallel_engine.h"
@@ -112,6 +113,12 @@ ParallelProgram::ParallelProgram(const std::vector<StageGraphs>& stages, const s
     }
   }
   for (const auto& [name, type] : state.variable_types) state.variable_names.push_back(name);
+  std::set<std::string> assigned;
+  for (const StageGraphs& stage : stages)
+    for (const Graph* graph : {&stage.forward, &stage.backward_first, &stage.backward_next, &stage.update})
+      for (const std::string& name : assigned_variables(*graph)) assigned.insert(name);
+  for (std::size_t i = 0; i < state.variable_names.size(); ++i)
+    if (assigned.contains(state.variable_names[i])) state.assigned.push_back(i);
   for (int r = 0; r < options.replicas; ++r) state.replicas.push_back(r == 0 ? variables : Variables());
   state.versions.resize(state.replicas.size());
 
@@ -158,9 +165,14 @@ std::vector<PortInfo> ParallelProgram::feeds() const { return state_->places.hos
 
 std::int64_t ParallelProgram::run(const Run& run, ParallelFeed& feed) {
   State& state = *state_;
-  const VariableStore& first = state.replicas.front().state_->store;
+  VariableStore& first = state.replicas.front().state_->store;
   for (std::size_t r = 1; r < state.replicas.size(); ++r)
     state.replicas[r].state_->store.follow(first, state.variable_names, state.versions[r]);
+  // Replicas make the same changes themselves; programs that share the variables must follow them.
+  for (std::size_t i : state.assigned) {
+    const std::uint64_t version = ++first.version(state.variable_names[i]);
+    for (std::size_t r = 1; r < state.replicas.size(); ++r) state.versions[r][i] = version;
+  }
   state.results.resize(static_cast<std::size_t>(run.rows_per_update * run.updates) * state.replicas.size() *
                        state.places.results.bytes());
   ParallelFeed::State& source = *feed.state_;

@@ -51,6 +51,8 @@ struct ParallelProgram::State {
   std::vector<std::shared_ptr<Device::State>> devices;
   std::vector<Variables> replicas;
   std::vector<std::string> variable_names;
+  // Those of them, by number, that the programs assign.
+  std::vector<std::size_t> assigned;
   std::vector<std::vector<std::uint64_t>> versions;
   PortPlaces places;
   std::vector<StagePlans> plans;

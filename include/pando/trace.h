@@ -64,12 +64,14 @@ class PANDO_API Trace {
   // Makes the parameters variables of a program of this graph.
   void bind(Variables& variables) const;
 
+  // Ends with the trace, so that tensors know whether theirs is there.
+  std::weak_ptr<const void> life() const { return state_; }
   // `value`, a variable of the graph already, is the parameter's.
   void adopt(const Parameter& parameter, Value value);
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace pando

@@ -39,11 +39,7 @@ FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fil
 }
 
 FeedRing::~FeedRing() {
-  {
-    const std::lock_guard lock(stop_mutex_);
-    stopping_ = true;
-  }
-  stop_.notify_one();
+  stop_.release();
   thread_.join();
 }
 
@@ -51,12 +47,11 @@ FeedRing::~FeedRing() {
 bool FeedRing::wait_for_room(std::int64_t step) {
   const auto room = [&] { return slots_ - (step - taken_.load(std::memory_order_acquire)); };
   while (room() == 0) {
-    std::unique_lock lock(stop_mutex_);
-    if (stop_.wait_for(lock, wait_, [this] { return stopping_.load(); })) return false;
+    if (stop_.try_acquire_for(wait_)) return false;
     if (room() == 0) wait_ = std::min(wait_ * 2, longest_wait);
     else if (room() > slots_ / 2) wait_ = std::max(wait_ / 2, shortest_wait);
   }
-  return !stopping_;
+  return !stop_.try_acquire();
 }
 
 void FeedRing::fill_all() {

@@ -2,12 +2,11 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
+#include <semaphore>
 #include <span>
 #include <thread>
 #include <vector>
@@ -77,9 +76,8 @@ class FeedRing final : public Feeds {
   alignas(64) std::atomic<std::int64_t> filled_ = 0;
   alignas(64) std::atomic<std::int64_t> taken_ = 0;
   std::atomic<bool> ended_ = false;
-  std::atomic<bool> stopping_ = false;
-  std::mutex stop_mutex_;
-  std::condition_variable stop_;
+  // Released when the filler is to stop.
+  std::binary_semaphore stop_{0};
   std::chrono::microseconds wait_{50};
   std::thread thread_;
 };

@@ -20,15 +20,17 @@ class VariableStore {
   // another one.
   void share(const std::string& name, const VariableStore& other, const std::string& other_name);
 
-  // Copies those variables of `names` from the other store that were set there since `versions` were noted, and notes
-  // the new ones.
+  // How often the variable was changed, to be counted up by who changes it otherwise than by set(). Lives as long as
+  // the store.
+  std::uint64_t& version(const std::string& name) { return find(name)->version; }
+  // Copies those variables of `names` from the other store that were changed there since `versions` were noted, and
+  // notes the new ones.
   void follow(const VariableStore& other, const std::vector<std::string>& names, std::vector<std::uint64_t>& versions);
 
  private:
   struct Entry {
     Type type;
     HostMemory memory;
-    // Counts the calls of set().
     std::uint64_t version = 0;
   };
   const std::shared_ptr<Entry>& find(const std::string& name) const;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "training/target.h"
 
 namespace pando {
@@ -15,16 +17,20 @@ std::vector<Type> trial_outputs(const Recording& recording) {
   Graph graph;
   Trace trace(graph, false);
   std::vector<Value> inputs;
+  bool any_batch = false;
   for (const Tensor& tensor : recording.inputs) {
     Shape shape = tensor.shape();
-    if (shape.rank() > 0 && shape[0] == -1) shape[0] = trial_batch;
+    if (shape.rank() > 0 && shape[0] == -1) {
+      any_batch = true;
+      shape[0] = trial_batch;
+    }
     inputs.push_back(ops::input(graph, fmt::format("input{}", inputs.size()), tensor.dtype(), shape));
   }
   std::vector<Type> types;
   for (const Value& value : recording.function(trace, inputs)) {
     types.push_back(value.type());
     Shape& shape = types.back().shape;
-    if (shape.rank() > 0 && shape[0] == trial_batch) shape[0] = -1;
+    if (any_batch && shape.rank() > 0 && shape[0] == trial_batch) shape[0] = -1;
   }
   return types;
 }
@@ -55,7 +61,8 @@ Tensor with_scalar(const std::string& name, const Tensor& a, double b, Value (*o
 
 }  // namespace
 
-Tensor::Tensor(Trace& trace, Value value) : state_(new State{.type = value.type(), .trace = &trace, .value = value}) {}
+Tensor::Tensor(Trace& trace, Value value)
+    : state_(new State{.type = value.type(), .trace = &trace, .trace_life = trace.life(), .value = value}) {}
 
 const Tensor::State& Tensor::state() const {
   if (!state_) throw Error("the tensor is none: it was default-constructed and nothing was assigned to it");
@@ -134,25 +141,29 @@ TraceScope::~TraceScope() { innermost_scope = outer_; }
 
 Trace* current_trace() { return innermost_scope != nullptr ? &innermost_scope->trace_ : nullptr; }
 
+bool is_recorded(const Tensor& tensor) { return tensor.state().trace == nullptr; }
+
+bool belongs_to(const Tensor& tensor, const Trace& trace) {
+  return !is_recorded(tensor) && tensor.state().trace_life.lock() == trace.life().lock();
+}
+
 Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) throw Error(fmt::format("{}: needs at least one tensor", what));
-  Trace* trace = tensors.front().state().trace;
-  bool mixed = false, recorded = true;
-  for (const Tensor& tensor : tensors) {
-    mixed = mixed || tensor.state().trace != trace;
-    recorded = recorded && tensor.state().trace == nullptr;
-  }
   // Layers record their inner calls in the midst of a trace, too.
-  if (recorded) return nullptr;
+  if (std::all_of(tensors.begin(), tensors.end(), is_recorded)) return nullptr;
   if (Trace* current = current_trace()) return current;
-  if (mixed) refuse_mixture(what);
-  return trace;
+  const Tensor::State& first = tensors.front().state();
+  for (const Tensor& tensor : tensors)
+    if (is_recorded(tensor) || tensor.state().trace != first.trace) refuse_mixture(what);
+  if (first.trace_life.expired())
+    throw Error(fmt::format("{}: a tensor is from a computation that has ended; use it while that is traced", what));
+  return first.trace;
 }
 
 std::vector<Value> values_in(Trace& trace, const std::string& what, const std::vector<Tensor>& tensors) {
   std::vector<Value> values;
   for (const Tensor& tensor : tensors) {
-    if (tensor.state().trace == &trace) values.push_back(tensor.state().value);
+    if (belongs_to(tensor, trace)) values.push_back(tensor.state().value);
     else if (innermost_scope != nullptr && &innermost_scope->trace_ == &trace && innermost_scope->import_)
       values.push_back(innermost_scope->import_(tensor));
     else refuse_mixture(what);

@@ -23,8 +23,9 @@ struct Recording {
 
 struct Tensor::State {
   Type type;
-  // Traced:
+  // Traced; the trace may have ended.
   Trace* trace = nullptr;
+  std::weak_ptr<const void> trace_life = {};
   Value value = {};
   // Recorded: which output of which call.
   std::shared_ptr<const Recording> recording = {};
@@ -61,6 +62,9 @@ class TraceScope {
 // Of the innermost scope on this thread; null outside of all.
 Trace* current_trace();
 
+bool is_recorded(const Tensor& tensor);
+// Not by the trace's address alone, where another may be by now.
+bool belongs_to(const Tensor& tensor, const Trace& trace);
 // The trace that a call on these tensors adds to, null if they are all recorded. Throws Error naming `what` if one is
 // none or they belong to different models.
 Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors);

@@ -364,6 +364,23 @@ TEST(Parallel, SplitsModelsIntoStagesOfEqualWork) {
             "split_into_stages: 5 stages for 4 layers; every stage needs a layer");
 }
 
+TEST(Parallel, EveryReplicaPredictsWithTheNewestWeights) {
+  configure(2, 1);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  Sequential model({layers::Dense(1, {.kernel_initializer = "ones"})});
+  model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.1}), .loss = "mse", .steps_per_execution = 4});
+  const Array x = ones({8, 1}), y = zeros({8, 1});
+  double last = 1.0;
+  for (int round = 0; round < 3; ++round) {
+    model.fit(x, y, {.batch_size = 2, .verbose = 0});
+    const Array predictions = model.predict(x, {.batch_size = 2, .verbose = 0});
+    EXPECT_TRUE(allclose(predictions, full({8, 1}, predictions.data<float>()[0]))) << to_string(predictions);
+    EXPECT_LT(predictions.data<float>()[0], last);
+    last = predictions.data<float>()[0];
+  }
+}
+
 TEST(Parallel, ExplainsWhatWillHappen) {
   configure(4, 1);
   const ipu::IPUStrategy strategy;

@@ -29,7 +29,9 @@ class PANDO_API ipu_scope {
 
 namespace ipu_compiler {
 
-// Traces the function on the inputs, and compiles it for the device of the scope around. Throws Error outside of one.
+// Traces the function on the inputs, and compiles it for the device of the scope around. The host has the inputs ready
+// before each run; what else the function uses of the session's graph, the device computes. Throws Error outside of a
+// scope.
 PANDO_API tf1::Compiled compile(const tf1::TracedFunction& computation, const std::vector<Tensor>& inputs = {});
 
 }  // namespace ipu_compiler

@@ -9,9 +9,11 @@ namespace pando::torch::nn {
 
 // Height and width: 3, or {3, 5}.
 struct Size2 {
-  Size2(std::int64_t both) : height(both), width(both) {}
-  Size2(std::int64_t height, std::int64_t width) : height(height), width(width) {}
+  Size2(std::int64_t both) : height(both), width(both), is_pair(false) {}
+  Size2(std::int64_t height, std::int64_t width) : height(height), width(width), is_pair(true) {}
   std::int64_t height, width;
+  // Whether {3, 3} or 3 is printed.
+  bool is_pair;
 };
 
 // Zeros on each side: a number, or "same" or "valid".

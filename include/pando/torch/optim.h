@@ -74,7 +74,8 @@ struct PANDO_API RMSprop : Optimizer {
 
 namespace lr_scheduler {
 
-// step() once an epoch sets the learning rates of the optimizer.
+// step() once an epoch sets the learning rates of the optimizer. All but LambdaLR go on from the rate that they find:
+// several can be used together.
 class PANDO_API LRScheduler {
  public:
   void step();
@@ -83,8 +84,8 @@ class PANDO_API LRScheduler {
   std::int64_t last_epoch() const { return epoch_; }
 
  protected:
-  // From the epoch, and the rate before the first, to the rate.
-  using Rate = std::function<double(std::int64_t epoch, double base)>;
+  // From the epoch, the rate before all schedulers, and that of the epoch before, to the rate.
+  using Rate = std::function<double(std::int64_t epoch, double base, double current)>;
   LRScheduler(const Optimizer& optimizer, Rate rate);
 
  private:
@@ -132,7 +133,7 @@ struct PANDO_API CosineAnnealingLR : LRScheduler {
   CosineAnnealingLR(const Optimizer& optimizer, const CosineAnnealingLROptions& options);
 };
 
-// The rate before the first epoch times what the function says of the epoch.
+// The rate before all schedulers times what the function says of the epoch.
 struct PANDO_API LambdaLR : LRScheduler {
   LambdaLR(const Optimizer& optimizer, std::function<double(std::int64_t epoch)> factor);
 };

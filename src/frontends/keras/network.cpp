@@ -15,7 +15,7 @@ namespace {
 using Call = std::shared_ptr<const Recording>;
 
 const Call& call_of(const Tensor& tensor) {
-  if (tensor.state().trace != nullptr)
+  if (!is_recorded(tensor))
     throw Error("Model: its inputs and outputs must be made with keras::Input, not inside a traced computation");
   return tensor.state().recording;
 }

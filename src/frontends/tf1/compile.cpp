@@ -26,10 +26,8 @@ tf1::Compiled compile(const tf1::TracedFunction& function, const std::vector<Ten
   auto computation = std::make_shared<tf1::Computation>(target);
   {
     tf1::Tracer tracer(*computation);
-    tf1::TracedGraph& first = tracer.step().traced;
     std::vector<Tensor> traced;
-    if (!inputs.empty())
-      for (const Value& value : values_in(first.trace, "compile", inputs)) traced.emplace_back(first.trace, value);
+    for (const Tensor& input : inputs) traced.emplace_back(tracer.step().traced.trace, tracer.argument(input));
     const tf1::Outputs outputs = function("compile", traced);
     tf1::TracedGraph& last = tracer.step().traced;
     if (!outputs.tensors().empty()) {

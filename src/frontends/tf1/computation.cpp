@@ -29,9 +29,9 @@ void StepSegment::finish(Computation& computation) {
   }
 }
 
-void StepSegment::run(Computation& computation, const Arrays& inputs) {
+void StepSegment::run(const Arrays& inputs) {
   if (!program_) return;
-  const std::int32_t counter[2] = {static_cast<std::int32_t>(computation.updates()), 0};
+  const std::int32_t counter[2] = {static_cast<std::int32_t>(updates_), 0};
   std::vector<const std::byte*> feeds;
   for (int number : input_of_feed_)
     feeds.push_back(number < 0 ? reinterpret_cast<const std::byte*>(counter)
@@ -41,6 +41,7 @@ void StepSegment::run(Computation& computation, const Arrays& inputs) {
   for (const PortInfo& output : program_->outputs())
     outputs.push_back(outputs_.emplace_back(Array::uninitialised(output.type.dtype, output.type.shape)).mutable_raw());
   program_->step(feeds, outputs);
+  ++updates_;
 }
 
 std::string Computation::new_variable(const std::string& kind) { return fmt::format("{}/{}", kind, names_[kind]++); }
@@ -53,26 +54,27 @@ void Computation::finish() {
       entries_.push_back(DefaultGraph::current().add(parameter));
       weights.push_back(parameter.name());
     }
-  // The states of optimizers, and what goes from segment to segment.
+  // The states of optimizers.
   std::vector<std::pair<std::string, Array>> own;
   for (const std::string& name : variables_.names())
-    if (std::find(weights.begin(), weights.end(), name) == weights.end()) own.emplace_back(name, variables_.get(name));
-  entries_.push_back(
-      DefaultGraph::current().add(own.empty() ? "computation" : own.front().first, [weak = weak_from_this(), own] {
-        const std::shared_ptr<Computation> self = weak.lock();
-        if (!self) return;
-        for (const auto& [name, value] : own) self->variables_.set(name, value);
-        self->updates_ = 0;
-      }));
+    if (name.rfind(fmt::format("{}/", carried), 0) != 0 &&
+        std::find(weights.begin(), weights.end(), name) == weights.end())
+      own.emplace_back(name, variables_.get(name));
+  const auto reset = [weak = weak_from_this(), own] {
+    const std::shared_ptr<Computation> self = weak.lock();
+    if (!self) return;
+    for (const auto& [name, value] : own) self->variables_.set(name, value);
+    for (const auto& segment : self->segments_) segment->begin_anew();
+  };
+  const std::size_t entry = DefaultGraph::current().add(own.empty() ? carried : own.front().first, reset);
+  if (!own.empty()) entries_.push_back(entry);
 }
 
 Arrays Computation::run(Evaluation& evaluation) {
   for (std::size_t entry : entries_) evaluation.session().check_initialised(entry);
   Arrays inputs;
   for (const Tensor& input : inputs_) inputs.push_back(evaluation.value_of(input));
-  for (const auto& segment : segments_) segment->run(*this, inputs);
-  // Loops count their own steps.
-  if (segments_.size() == 1) add_updates(1);
+  for (const auto& segment : segments_) segment->run(inputs);
   return static_cast<StepSegment&>(*segments_.back()).take_outputs();
 }
 
@@ -92,6 +94,12 @@ Tracer& Tracer::current(const std::string& who) {
   return *innermost;
 }
 
+void Tracer::check_straight(const std::string& who) const {
+  if (current_trace() != &step_->traced.trace)
+    throw Error(fmt::format(
+        "{}: a loop or pipeline within another is not there; let one run the product of their counts", who));
+}
+
 void Tracer::begin_step() {
   auto segment = std::make_unique<StepSegment>();
   step_ = segment.get();
@@ -102,46 +110,74 @@ void Tracer::begin_step() {
       std::make_unique<TraceScope>(traced.trace, [this, &traced](const Tensor& t) { return import(traced, t); }));
 }
 
-Outputs Tracer::trace(TracedGraph& graph, const std::function<Outputs()>& function) {
+void Tracer::trace(TracedGraph& graph, LoopSegment* loop, const std::function<void()>& function) {
   const TraceScope scope(graph.trace, [&](const Tensor& tensor) { return import(graph, tensor); });
-  return function();
+  loop_ = loop;
+  try {
+    function();
+  } catch (...) {
+    loop_ = nullptr;
+    throw;
+  }
+  loop_ = nullptr;
 }
 
 Value Tracer::carry(TracedGraph& from, Value value, TracedGraph& into) {
-  const auto key = std::make_tuple(&from.trace, value.id(), &into.trace);
+  const auto key = std::make_tuple(from.number, value.id(), into.number);
   if (const auto known = carried_.find(key); known != carried_.end()) return known->second;
-  const std::string name = computation_.new_variable("carry");
+  const std::string name = computation_.new_variable(Computation::carried);
   from.graph.assign(ops::variable(from.graph, name, value.dtype(), value.shape()), value);
   return carried_[key] = ops::variable(into.graph, name, value.dtype(), value.shape());
 }
 
 Value Tracer::import(TracedGraph& into, const Tensor& tensor) {
-  if (tensor.state().trace == nullptr) return import_recorded(into, tensor);
+  if (is_recorded(tensor)) return import_recorded(into, tensor);
   for (StepSegment* step : steps_)
-    if (&step->traced.trace == tensor.state().trace) return carry(step->traced, tensor.state().value, into);
+    if (belongs_to(tensor, step->traced.trace)) return carry(step->traced, tensor.state().value, into);
   throw Error("a tensor from within another computation, or from the body of a loop, is used; return it from there");
 }
 
+Value Tracer::argument(const Tensor& tensor) {
+  const bool is_computed = is_recorded(tensor) && source_of(tensor) == nullptr;
+  return is_computed ? fed(step_->traced, tensor) : import(step_->traced, tensor);
+}
+
 Value Tracer::import_recorded(TracedGraph& into, const Tensor& tensor) {
+  const std::vector<Tensor>& inputs = computation_.inputs();
   const Source* source = source_of(tensor);
   if (source != nullptr && source->kind == Source::Kind::constant) return ops::constant(into.graph, source->constant);
   if (source != nullptr && source->kind == Source::Kind::variable) return into.trace.value_of(*source->variable);
-  // The host computes it before each run; straight code takes it, and hands it on.
-  std::vector<Tensor>& inputs = computation_.inputs();
-  std::size_t index = 0;
-  while (index < inputs.size() && !(inputs[index] == tensor)) ++index;
-  if (index == inputs.size()) inputs.push_back(tensor);
-  TracedGraph& first = steps_.front()->traced;
+  if (source != nullptr || std::find(inputs.begin(), inputs.end(), tensor) != inputs.end()) return fed(into, tensor);
+  // The device computes it, of variables as they are at each step, and so that gradients reach them.
+  const std::shared_ptr<const Recording>& call = tensor.state().recording;
+  if (!call->function)
+    throw Error(fmt::format("compile: '{}' is the input of a Keras model and has no value here", call->name));
+  std::vector<Value>& outputs = recorded_[{call, into.number}];
+  if (outputs.empty()) {
+    std::vector<Value> values;
+    for (const Tensor& input : call->inputs) values.push_back(import_recorded(into, input));
+    outputs = call->function(into.trace, values);
+  }
+  return outputs[static_cast<std::size_t>(tensor.state().output)];
+}
+
+// The host has its value before each run; straight code takes it, and hands it on.
+Value Tracer::fed(TracedGraph& into, const Tensor& tensor) {
   for (std::int64_t size : tensor.shape())
     if (size < 0)
       throw Error(
           fmt::format("compile: an input has shape {} but every size must be known; give the placeholder its "
                       "batch size",
                       to_string(tensor.shape())));
-  const auto key = std::make_tuple(&first.trace, ValueId{-1, static_cast<std::int32_t>(index)}, &first.trace);
-  Value& fed = carried_[key];
-  if (!fed) fed = ops::input(first.graph, input_name(index), tensor.dtype(), tensor.shape());
-  return &first == &into ? fed : carry(first, fed, into);
+  std::vector<Tensor>& inputs = computation_.inputs();
+  const auto place = std::find(inputs.begin(), inputs.end(), tensor) - inputs.begin();
+  const auto index = static_cast<std::size_t>(place);
+  if (index == inputs.size()) inputs.push_back(tensor);
+  TracedGraph& first = steps_.front()->traced;
+  const auto key = std::make_tuple(first.number, ValueId{-1, static_cast<std::int32_t>(index)}, first.number);
+  Value& value = carried_[key];
+  if (!value) value = ops::input(first.graph, input_name(index), tensor.dtype(), tensor.shape());
+  return &first == &into ? value : carry(first, value, into);
 }
 
 }  // namespace pando::tf1

@@ -3,6 +3,8 @@
 #include <pando/program.h>
 #include <pando/tf1/compile.h>
 
+#include <atomic>
+
 #include "frontends/tf1/session.h"
 #include "training/target.h"
 
@@ -17,6 +19,11 @@ struct TracedGraph {
   TracedGraph& operator=(const TracedGraph&) = delete;
   Graph graph;
   Trace trace{graph, false};
+  // No other graph of the process has it, whereas a new one may be where one was that an error destroyed.
+  const std::int64_t number = next_number++;
+
+ private:
+  static inline std::atomic<std::int64_t> next_number{0};
 };
 
 // Runs once in each run of its computation. Values go from one segment to the next in variables.
@@ -25,10 +32,16 @@ class Segment {
   virtual ~Segment() = default;
   // When everything is traced: compiles.
   virtual void finish(Computation& computation) = 0;
-  // Where the host's part of the run is: the values of the computation's inputs.
-  virtual void run(Computation& computation, const Arrays& inputs) = 0;
+  // `inputs`: the values of those of the computation.
+  virtual void run(const Arrays& inputs) = 0;
   // Of what was traced.
   virtual std::vector<Parameter> parameters() const = 0;
+  // The variables are initialised.
+  void begin_anew() { updates_ = 0; }
+
+ protected:
+  // The number of the next update: what optimizers and random numbers depend on.
+  std::int64_t updates_ = 0;
 };
 
 // Straight code.
@@ -37,7 +50,7 @@ class StepSegment final : public Segment {
   TracedGraph traced;
 
   void finish(Computation& computation) override;
-  void run(Computation& computation, const Arrays& inputs) override;
+  void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
   // Of the last run, in the order of add_output.
   Arrays take_outputs() { return std::move(outputs_); }
@@ -58,10 +71,10 @@ class Computation : public std::enable_shared_from_this<Computation> {
   Variables& variables() { return variables_; }
   std::vector<Tensor>& inputs() { return inputs_; }
   std::vector<std::unique_ptr<Segment>>& segments() { return segments_; }
+  // "KIND/0", "KIND/1", ...
   std::string new_variable(const std::string& kind);
-  // The number of the next update, counted since the variables were initialised.
-  std::int64_t updates() const { return updates_; }
-  void add_updates(std::int64_t count) { updates_ += count; }
+  // The kind of values that go from segment to segment and from step to step; each run makes them before it uses them.
+  static constexpr const char* carried = "carried";
 
   // When everything is traced: compiles, and enters the variables into the default graph.
   void finish();
@@ -74,7 +87,6 @@ class Computation : public std::enable_shared_from_this<Computation> {
   Variables variables_;
   std::map<std::string, int> names_;
   std::vector<std::size_t> entries_;
-  std::int64_t updates_ = 0;
 };
 
 class LoopSegment;
@@ -93,21 +105,31 @@ class Tracer {
   StepSegment& step() { return *step_; }
   // What follows belongs to a new segment of straight code.
   void begin_step();
+  // Throws Error, beginning with `who`, within a loop or a pipeline.
+  void check_straight(const std::string& who) const;
+  // An input of the computation: of what the host computes, it is given the value.
+  Value argument(const Tensor& tensor);
   // Calls the function within the graph, to which it may bring values of the straight code before it.
-  Outputs trace(TracedGraph& graph, const std::function<Outputs()>& function);
+  // `loop`: whose body it is, or null.
+  void trace(TracedGraph& graph, LoopSegment* loop, const std::function<void()>& function);
   // The loop whose body is being traced, or null.
-  LoopSegment* loop = nullptr;
+  LoopSegment* loop() const { return loop_; }
 
  private:
   Value import(TracedGraph& into, const Tensor& tensor);
   Value import_recorded(TracedGraph& into, const Tensor& tensor);
+  Value fed(TracedGraph& into, const Tensor& tensor);
   Value carry(TracedGraph& from, Value value, TracedGraph& into);
 
   Computation& computation_;
   StepSegment* step_ = nullptr;
+  LoopSegment* loop_ = nullptr;
   std::vector<std::unique_ptr<TraceScope>> scopes_;
   std::vector<StepSegment*> steps_;
-  std::map<std::tuple<const Trace*, ValueId, const Trace*>, Value> carried_;
+  // By the numbers of graphs: from which, of what, into which.
+  std::map<std::tuple<std::int64_t, ValueId, std::int64_t>, Value> carried_;
+  // By the number of the graph that the call was traced in.
+  std::map<std::pair<std::shared_ptr<const Recording>, std::int64_t>, std::vector<Value>> recorded_;
   Tracer* outer_;
 };
 

@@ -36,15 +36,15 @@ DefaultGraph& DefaultGraph::current() {
 
 std::size_t DefaultGraph::add(const Parameter& parameter) {
   for (std::size_t i = 0; i < entries_.size(); ++i)
-    if (entries_[i].parameter == parameter) return i;
+    if (entries_[i].parameter == parameter) return cleared_ + i;
   entries_.push_back(
       {parameter.name(), [parameter, first = parameter.value()] { Parameter(parameter).set_value(first); }, parameter});
-  return entries_.size() - 1;
+  return end() - 1;
 }
 
 std::size_t DefaultGraph::add(const std::string& name, std::function<void()> reset) {
   entries_.push_back({name, std::move(reset)});
-  return entries_.size() - 1;
+  return end() - 1;
 }
 
 const Parameter* DefaultGraph::find(const std::string& name) const {
@@ -62,13 +62,13 @@ std::string DefaultGraph::unique_name(const std::string& name) const {
     if (const std::string candidate = fmt::format("{}_{}", name, number); !taken(candidate)) return candidate;
 }
 
-void DefaultGraph::reset(std::size_t count) const {
-  for (std::size_t i = 0; i < std::min(count, entries_.size()); ++i) entries_[i].reset();
+void DefaultGraph::reset(std::size_t end) const {
+  for (std::size_t i = cleared_; i < end; ++i) entries_[i - cleared_].reset();
 }
 
 void DefaultGraph::clear() {
+  cleared_ = end();
   entries_.clear();
-  ++generation_;
 }
 
 Outputs::Outputs(std::initializer_list<Output> list) {
@@ -136,9 +136,9 @@ Variable get_variable(const std::string& name, const Array& initial_value, bool 
 
 Operation global_variables_initializer() {
   return Operation(std::make_shared<const OperationState>(
-      OperationState{[count = DefaultGraph::current().size()](Session::State& session) {
-        DefaultGraph::current().reset(count);
-        session.set_initialised(count);
+      OperationState{[end = DefaultGraph::current().end()](Session::State& session) {
+        DefaultGraph::current().reset(end);
+        session.set_initialised(end);
       }}));
 }
 

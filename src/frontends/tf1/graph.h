@@ -27,6 +27,7 @@ struct OperationState {
 };
 
 // Variables, and states of optimizers, that must be initialised before they are used; in the order in which they came.
+// Their numbers go on after clear(), so that those of one graph mean nothing in the next.
 class DefaultGraph {
  public:
   static DefaultGraph& current();
@@ -37,12 +38,13 @@ class DefaultGraph {
   const Parameter* find(const std::string& name) const;
   std::string unique_name(const std::string& name) const;
 
-  std::size_t size() const { return entries_.size(); }
-  const std::string& name(std::size_t entry) const { return entries_[entry].name; }
-  // Gives the first `count` entries their first values.
-  void reset(std::size_t count) const;
-  // Tells graphs apart, since entries of one mean nothing in the next.
-  std::int64_t generation() const { return generation_; }
+  // The number of the next entry.
+  std::size_t end() const { return cleared_ + entries_.size(); }
+  // Whether it was not cleared.
+  bool has(std::size_t entry) const { return entry >= cleared_; }
+  const std::string& name(std::size_t entry) const { return entries_[entry - cleared_].name; }
+  // Gives the entries before `end` their first values.
+  void reset(std::size_t end) const;
   void clear();
 
  private:
@@ -52,7 +54,7 @@ class DefaultGraph {
     std::optional<Parameter> parameter = {};
   };
   std::vector<Entry> entries_;
-  std::int64_t generation_ = 0;
+  std::size_t cleared_ = 0;
 };
 
 }  // namespace pando::tf1

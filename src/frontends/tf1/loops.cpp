@@ -15,6 +15,7 @@ void InfeedState::initialise() {
   const std::lock_guard lock(mutex_);
   iterator_.emplace(dataset.iterator());
   ahead_.clear();
+  failure_ = nullptr;
   consumed_ = 0;
   ++generation_;
 }
@@ -25,20 +26,40 @@ void InfeedState::check_initialised(const std::string& who) const {
     throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() before", who));
 }
 
-std::optional<data::Element> InfeedState::element(std::int64_t index) {
+std::optional<data::Element> InfeedState::element(std::int64_t generation, std::int64_t index) {
   const std::lock_guard lock(mutex_);
+  if (generation != generation_ || index < consumed_) return std::nullopt;
   while (consumed_ + static_cast<std::int64_t>(ahead_.size()) <= index) {
-    std::optional<data::Element> next = iterator_->next();
+    std::optional<data::Element> next = next_element();
     if (!next) return std::nullopt;
-    for (std::size_t i = 0; i < next->size(); ++i)
-      if (const Type type = type_of((*next)[i]); type != types[i])
-        throw Error(
-            fmt::format("IPUInfeedQueue: column {} of the data set is {} but was {} in the first element; "
-                        "batch it with drop_remainder",
-                        i, to_string(type), to_string(types[i])));
     ahead_.push_back(std::move(*next));
   }
   return ahead_[static_cast<std::size_t>(index - consumed_)];
+}
+
+std::optional<data::Element> InfeedState::next_element() try {
+  if (failure_) return std::nullopt;
+  std::optional<data::Element> next = iterator_->next();
+  for (std::size_t i = 0; next && i < next->size(); ++i)
+    if (const Type type = type_of((*next)[i]); type != types[i])
+      throw Error(
+          fmt::format("IPUInfeedQueue: column {} of the data set is {} but was {} in the first element; "
+                      "batch it with drop_remainder",
+                      i, to_string(type), to_string(types[i])));
+  return next;
+} catch (...) {
+  failure_ = std::current_exception();
+  return std::nullopt;
+}
+
+void InfeedState::check_complete(const std::string& what, std::int64_t done, std::int64_t count) const {
+  if (done == count) return;
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  throw Error(
+      fmt::format("run: the infeed queue has ended after {} of {} {}; repeat() the data set, or run its "
+                  "initializer() to begin again",
+                  done, count, what));
 }
 
 void InfeedState::consume(std::int64_t count) {
@@ -55,6 +76,14 @@ tf1::Operation IPUInfeedQueue::initializer() const {
 }
 
 void OutfeedState::add(const Arrays& values) {
+  // All but the number of steps.
+  const auto types = [](const Arrays& arrays) {
+    std::vector<Type> list;
+    for (const Array& array : arrays) list.push_back({array.dtype(), array.slice(0, 1).shape()});
+    return list;
+  };
+  if (!runs.empty() && types(runs.front()) != types(values))
+    throw Error("run: two loops put different tensors into one outfeed queue; give each a queue of its own");
   if (mode == IPUOutfeedMode::LAST) {
     runs.clear();
     Arrays last;
@@ -68,9 +97,10 @@ IPUOutfeedQueue::IPUOutfeedQueue(const OutfeedOptions& options)
 
 tf1::Operation IPUOutfeedQueue::enqueue(const std::vector<Tensor>& tensors) const {
   tf1::Tracer& tracer = tf1::Tracer::current("IPUOutfeedQueue");
-  if (tracer.loop == nullptr)
+  tf1::LoopSegment* loop = tracer.loop();
+  if (loop == nullptr)
     throw Error("IPUOutfeedQueue: enqueue belongs into the body of a loop; return tensors from straight code instead");
-  tracer.loop->add_outfeed(state_, values_in(tracer.loop->traced.trace, "enqueue", tensors));
+  loop->add_outfeed(state_, values_in(loop->traced.trace, "enqueue", tensors));
   return {};
 }
 
@@ -97,8 +127,6 @@ namespace pando::tf1 {
 namespace {
 
 constexpr const char* condition_output = "continue";
-
-bool is_true(const Array& value) { return value.item<double>() != 0; }
 
 }  // namespace
 
@@ -140,66 +168,66 @@ void LoopSegment::finish(Computation& computation) {
   program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables());
 }
 
-void LoopSegment::begin_feed(std::int64_t first_update) {
+void LoopSegment::begin_feed() {
   const InfeedPorts ports(program_->feeds(), infeed_);
   feed_.reset();
-  const std::int64_t first = infeed_ ? infeed_->consumed() : 0;
+  const std::int64_t first_update = updates_;
+  const std::int64_t first = infeed_ ? infeed_->consumed() : 0, generation = infeed_ ? infeed_->generation() : 0;
   feed_.emplace(*program_, [=, infeed = infeed_](std::int64_t step, std::span<std::byte* const> feeds) {
     std::optional<data::Element> element = data::Element();
-    if (infeed) element = infeed->element(first + step);
+    if (infeed) element = infeed->element(generation, first + step);
     if (!element) return false;
     ports.write(*element, first_update + step, 0, feeds);
     return true;
   });
   next_element_ = first;
   next_update_ = first_update;
-  generation_ = infeed_ ? infeed_->generation() : 0;
+  generation_ = generation;
 }
 
-void LoopSegment::run_steps(Computation& computation, std::int64_t count) {
+void LoopSegment::run_steps(std::int64_t count) {
   std::int64_t done = 0;
   if (infeed_) infeed_->check_initialised("run");
   if (program_->feeds().empty() && !infeed_) done = program_->run(count);
   else {
     // Another loop may have taken elements in between, or everything begins anew.
-    const bool fits = feed_ && next_update_ == computation.updates() &&
+    const bool fits = feed_ && next_update_ == updates_ &&
                       (!infeed_ || (next_element_ == infeed_->consumed() && generation_ == infeed_->generation()));
-    if (!fits) begin_feed(computation.updates());
+    if (!fits) begin_feed();
     done = program_->run(count, *feed_);
     if (infeed_) infeed_->consume(done);
     next_element_ += done;
     next_update_ += done;
   }
-  computation.add_updates(done);
+  updates_ += done;
+  if (done < count) feed_.reset();
   for (const Outfeed& outfeed : outfeeds_) {
+    if (done == 0) break;
     Arrays values;
     for (const std::string& name : outfeed.outputs) values.push_back(program_->output(name));
-    if (done > 0) outfeed.queue->add(values);
+    outfeed.queue->add(values);
   }
-  if (done < count) {
-    feed_.reset();
-    throw Error(
-        fmt::format("run: the infeed queue has ended after {} of {} steps; repeat() the data set, or run its "
-                    "initializer() to begin again",
-                    done, count));
-  }
+  if (infeed_) infeed_->check_complete("steps", done, count);
 }
 
-void LoopSegment::run(Computation& computation, const Arrays&) { run_steps(computation, count_); }
+void LoopSegment::run(const Arrays&) { run_steps(count_); }
 
 void WhileSegment::finish(Computation& computation) {
   LoopSegment::finish(computation);
-  first_condition.trace.bind(computation.variables());
-  first_.emplace(first_condition.graph, computation.target().ipus.front(), computation.variables());
+  condition.trace.bind(computation.variables());
+  condition_program_.emplace(condition.graph, computation.target().ipus.front(), computation.variables());
 }
 
-void WhileSegment::run(Computation& computation, const Arrays&) {
-  first_->run(1);
-  bool goes_on = is_true(first_->output(condition_output));
-  while (goes_on) {
-    run_steps(computation, 1);
-    goes_on = is_true(program().output(condition_output));
-  }
+void WhileSegment::run(const Arrays&) {
+  const auto goes_on = [&] { return condition_program_->step().at(condition_output).item<double>() != 0; };
+  while (goes_on()) run_steps(1);
+}
+
+std::vector<Parameter> WhileSegment::parameters() const {
+  std::vector<Parameter> list = condition.trace.parameters();
+  const std::vector<Parameter> body = LoopSegment::parameters();
+  list.insert(list.end(), body.begin(), body.end());
+  return list;
 }
 
 namespace {
@@ -214,7 +242,7 @@ class CarriedValues {
   CarriedValues(Tracer& tracer, const std::string& who, const std::vector<Tensor>& inputs) {
     TracedGraph& before = tracer.step().traced;
     for (const Value& value : values_in(before.trace, who, inputs)) {
-      names_.push_back(tracer.computation().new_variable("loop"));
+      names_.push_back(tracer.computation().new_variable(Computation::carried));
       types_.push_back(value.type());
       before.graph.assign(variable(before.graph, names_.size() - 1), value);
     }
@@ -260,32 +288,15 @@ std::vector<Tensor> infeed_tensors(TracedGraph& traced, const std::shared_ptr<ip
   return tensors;
 }
 
-// Traces the body; returns what it returned.
-std::vector<Tensor> trace_body(Tracer& tracer, const std::string& who, LoopSegment& loop, const TracedFunction& body,
-                               const CarriedValues& carried, const std::shared_ptr<ipu::InfeedState>& infeed) {
-  if (tracer.loop != nullptr)
-    throw Error(
-        fmt::format("{}: a loop within a loop is not there; let one loop run the product of their counts", who));
+void trace_body(Tracer& tracer, const std::string& who, LoopSegment& loop, const TracedFunction& body,
+                const CarriedValues& carried, const std::shared_ptr<ipu::InfeedState>& infeed) {
   std::vector<Tensor> inputs = carried.tensors(loop.traced);
   const std::vector<Tensor> fed = infeed_tensors(loop.traced, infeed);
   inputs.insert(inputs.end(), fed.begin(), fed.end());
-  tracer.loop = &loop;
-  std::vector<Tensor> returned;
-  try {
-    returned = tracer
-                   .trace(loop.traced,
-                          [&] {
-                            const Outputs outputs = body(who, inputs);
-                            carried.assign(loop.traced, who, outputs.tensors());
-                            return outputs;
-                          })
-                   .tensors();
-  } catch (...) {
-    tracer.loop = nullptr;
-    throw;
-  }
-  tracer.loop = nullptr;
-  return returned;
+  tracer.trace(loop.traced, &loop, [&] {
+    const Outputs outputs = body(who, inputs);
+    carried.assign(loop.traced, who, outputs.tensors());
+  });
 }
 
 Outputs finish_loop(Tracer& tracer, std::unique_ptr<Segment> loop, const CarriedValues& carried) {
@@ -294,15 +305,13 @@ Outputs finish_loop(Tracer& tracer, std::unique_ptr<Segment> loop, const Carried
   return Outputs(carried.tensors(tracer.step().traced));
 }
 
-void add_condition(Tracer& tracer, TracedGraph& traced, const TracedFunction& condition,
-                   const std::vector<Tensor>& values) {
-  tracer.trace(traced, [&] {
-    const Outputs outputs = condition("while_loop", values);
-    const Tensor truth = outputs.tensor(0);
-    if (truth.shape().elements() != 1)
-      throw Error(fmt::format("while_loop: the condition has shape {} but must be one bool", to_string(truth.shape())));
-    traced.graph.add_output(condition_output, values_in(traced.trace, "while_loop", {truth})[0]);
-    return outputs;
+void trace_condition(Tracer& tracer, TracedGraph& traced, const TracedFunction& condition,
+                     const CarriedValues& carried) {
+  tracer.trace(traced, nullptr, [&] {
+    const std::vector<Tensor> truth = condition("while_loop", carried.tensors(traced)).tensors();
+    if (truth.size() != 1 || truth[0].shape().elements() != 1)
+      throw Error("while_loop: the condition must return a tensor of one bool");
+    traced.graph.add_output(condition_output, values_in(traced.trace, "while_loop", truth)[0]);
   });
 }
 
@@ -316,6 +325,7 @@ tf1::Outputs repeat(std::int64_t count, const tf1::TracedFunction& body, const s
                     const std::optional<IPUInfeedQueue>& infeed_queue) {
   if (count < 0) throw Error(fmt::format("repeat: the count is {} but must not be negative", count));
   tf1::Tracer& tracer = tf1::Tracer::current("repeat");
+  tracer.check_straight("repeat");
   const tf1::CarriedValues carried(tracer, "repeat", inputs);
   auto loop = std::make_unique<tf1::LoopSegment>(count, tf1::state_of(infeed_queue));
   tf1::trace_body(tracer, "repeat", *loop, body, carried, tf1::state_of(infeed_queue));
@@ -325,12 +335,11 @@ tf1::Outputs repeat(std::int64_t count, const tf1::TracedFunction& body, const s
 tf1::Outputs while_loop(const tf1::TracedFunction& condition, const tf1::TracedFunction& body,
                         const std::vector<Tensor>& inputs, const std::optional<IPUInfeedQueue>& infeed_queue) {
   tf1::Tracer& tracer = tf1::Tracer::current("while_loop");
+  tracer.check_straight("while_loop");
   const tf1::CarriedValues carried(tracer, "while_loop", inputs);
   auto loop = std::make_unique<tf1::WhileSegment>(tf1::state_of(infeed_queue));
-  tf1::add_condition(tracer, loop->first_condition, condition, carried.tensors(loop->first_condition));
-  const std::vector<Tensor> next =
-      tf1::trace_body(tracer, "while_loop", *loop, body, carried, tf1::state_of(infeed_queue));
-  tf1::add_condition(tracer, loop->traced, condition, next);
+  tf1::trace_condition(tracer, loop->condition, condition, carried);
+  tf1::trace_body(tracer, "while_loop", *loop, body, carried, tf1::state_of(infeed_queue));
   return tf1::finish_loop(tracer, std::move(loop), carried);
 }
 

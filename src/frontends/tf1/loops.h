@@ -17,17 +17,23 @@ struct InfeedState {
   void initialise();
   // Throws Error before initialise().
   void check_initialised(const std::string& who) const;
-  // Element number `index` since it was initialised; nothing behind the end. For a thread that feeds.
-  std::optional<data::Element> element(std::int64_t index);
+  // Element number `index` since it was initialised for the generation'th time; nothing behind the end, where the data
+  // set failed, and for a feed that is behind the times. For a thread that feeds.
+  std::optional<data::Element> element(std::int64_t generation, std::int64_t index);
   std::int64_t consumed() const { return consumed_; }
   void consume(std::int64_t count);
-  // Of initialise().
   std::int64_t generation() const { return generation_; }
+  // Throws Error where there should have been more elements: the data set's own, or that it ended.
+  void check_complete(const std::string& what, std::int64_t done, std::int64_t count) const;
 
  private:
+  std::optional<data::Element> next_element();
+
   mutable std::mutex mutex_;
   std::optional<data::Dataset::Iterator> iterator_;
   std::deque<data::Element> ahead_;
+  // Of the data set; the elements before it are good.
+  std::exception_ptr failure_;
   std::int64_t consumed_ = 0, generation_ = 0;
 };
 
@@ -35,6 +41,7 @@ struct OutfeedState {
   IPUOutfeedMode mode;
   // Of each run, the values of each tensor, [steps, ...].
   std::vector<Arrays> runs = {};
+  // Throws Error if they are of other types than those that wait in it.
   void add(const Arrays& values);
 };
 
@@ -68,16 +75,15 @@ class LoopSegment : public Segment {
   void add_outfeed(const std::shared_ptr<ipu::OutfeedState>& queue, const std::vector<Value>& values);
 
   void finish(Computation& computation) override;
-  void run(Computation& computation, const Arrays& inputs) override;
+  void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
 
  protected:
   // Throws Error if the queue has not as many elements.
-  void run_steps(Computation& computation, std::int64_t count);
-  const Program& program() const { return *program_; }
+  void run_steps(std::int64_t count);
 
  private:
-  void begin_feed(std::int64_t first_update);
+  void begin_feed();
 
   struct Outfeed {
     std::shared_ptr<ipu::OutfeedState> queue;
@@ -92,18 +98,19 @@ class LoopSegment : public Segment {
   std::int64_t next_update_ = 0, next_element_ = 0, generation_ = 0;
 };
 
-// Goes on while the condition, which the program computes of the values after each step, is true.
+// Goes on while the condition is true.
 class WhileSegment final : public LoopSegment {
  public:
   explicit WhileSegment(std::shared_ptr<ipu::InfeedState> infeed) : LoopSegment(0, std::move(infeed)) {}
-  // Of the values before the first step.
-  TracedGraph first_condition;
+  TracedGraph condition;
 
   void finish(Computation& computation) override;
-  void run(Computation& computation, const Arrays& inputs) override;
+  void run(const Arrays& inputs) override;
+  std::vector<Parameter> parameters() const override;
 
  private:
-  std::optional<Program> first_;
+  // A program of its own: a step of the body sees the variables as they were before it.
+  std::optional<Program> condition_program_;
 };
 
 }  // namespace pando::tf1

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "frontends/tf1/loops.h"
 #include "frontends/tf1/train.h"
@@ -27,7 +27,7 @@ class PipelineSegment final : public Segment {
 
   void trace(Tracer& tracer, const std::vector<TracedFunction>& functions);
   void finish(Computation& computation) override;
-  void run(Computation& computation, const Arrays& inputs) override;
+  void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override;
 
  private:
@@ -36,6 +36,9 @@ class PipelineSegment final : public Segment {
     std::vector<Value> taken, given;
   };
   bool trains() const { return loss_.has_value(); }
+  void set_loss(Trace& trace, const OptimizerFunctionOutput& loss);
+  // Throws Error if there is nothing to train, or a variable that two stages would.
+  void check_parameters() const;
   std::vector<Device> devices(const Target& target) const;
   StageGraphs graphs_of(std::size_t stage, Computation& computation, const std::string& optimizer_name);
   std::int64_t rows() const { return options_.gradient_accumulation_count * options_.repeat_count; }
@@ -43,7 +46,9 @@ class PipelineSegment final : public Segment {
   PipelineOptions options_;
   std::vector<std::unique_ptr<Stage>> stages_;
   std::vector<std::pair<std::string, Value>> results_;
+  // Training has them.
   std::optional<OptimizerFunctionOutput> loss_;
+  Value objective_;
   int replicas_ = 1;
   std::optional<ParallelProgram> program_;
 };
@@ -66,18 +71,37 @@ void PipelineSegment::trace(Tracer& tracer, const std::vector<TracedFunction>& f
       }
     }
     const bool is_last = s + 1 == functions.size();
-    tracer.trace(traced, [&] {
+    tracer.trace(traced, nullptr, [&] {
       const Outputs outputs = functions[s](fmt::format("pipeline: stage {}", s), inputs);
       std::vector<Value> values;
       if (!outputs.tensors().empty()) values = values_in(traced.trace, "pipeline", outputs.tensors());
       if (!is_last) stage->given = values;
       else
         for (std::size_t i = 0; i < values.size(); ++i) results_.emplace_back(result_name(i), values[i]);
-      if (is_last && options_.optimizer_function) loss_ = options_.optimizer_function(outputs);
-      return outputs;
+      if (is_last && options_.optimizer_function) set_loss(traced.trace, options_.optimizer_function(outputs));
     });
     stages_.push_back(std::move(stage));
   }
+}
+
+void PipelineSegment::set_loss(Trace& trace, const OptimizerFunctionOutput& loss) {
+  objective_ = values_in(trace, "pipeline", {loss.loss})[0];
+  if (objective_.shape().elements() != 1)
+    throw Error(fmt::format("pipeline: the loss has shape {} but must be one number; use reduce_mean or reduce_sum",
+                            to_string(objective_.shape())));
+  loss_ = loss;
+}
+
+void PipelineSegment::check_parameters() const {
+  std::vector<Parameter> trained;
+  for (const Parameter& parameter : parameters()) {
+    if (!parameter.trainable()) continue;
+    if (std::find(trained.begin(), trained.end(), parameter) != trained.end())
+      throw Error(
+          fmt::format("pipeline: two stages use the variable '{}'; one stage alone can train it", parameter.name()));
+    trained.push_back(parameter);
+  }
+  if (trained.empty()) throw Error("pipeline: the stages use no variable that can be trained");
 }
 
 std::vector<Device> PipelineSegment::devices(const Target& target) const {
@@ -99,7 +123,7 @@ StageGraphs PipelineSegment::graphs_of(std::size_t stage, Computation& computati
   StageForward forward{.trace = trace, .is_last = is_last, .taken = own.taken, .given = own.given};
   if (is_last) forward.results = results_;
   if (!trains()) return inference_graphs(forward, computation.variables());
-  if (is_last) forward.objective = values_in(trace, "pipeline", {loss_->loss})[0];
+  if (is_last) forward.objective = objective_;
   for (const Parameter& parameter : trace.parameters())
     if (parameter.trainable()) forward.parameters.push_back(parameter);
   forward.count = ops::constant(own.traced.graph, Array::scalar(1.0F));
@@ -120,6 +144,7 @@ void PipelineSegment::finish(Computation& computation) {
   if (ipus < count)
     throw Error(fmt::format("pipeline: there are {} stages but {} has {} IPU{}; set auto_select_ipus to at least {}",
                             count, computation.target().name, ipus, ipus == 1 ? "" : "s", count));
+  if (trains()) check_parameters();
   replicas_ = ipus / count;
   std::vector<StageGraphs> graphs;
   const std::string name = trains() ? computation.new_variable(loss_->optimizer.state().rule.name) : "";
@@ -129,17 +154,17 @@ void PipelineSegment::finish(Computation& computation) {
       ParallelOptions{.replicas = replicas_, .order = order_of(options_.pipeline_schedule), .training = trains()});
 }
 
-void PipelineSegment::run(Computation& computation, const Arrays&) {
+void PipelineSegment::run(const Arrays&) {
   const auto& infeed = options_.infeed_queue->state();
   infeed->check_initialised("run");
   const std::int64_t first = infeed->consumed(), group = options_.gradient_accumulation_count, total = rows();
-  const std::int64_t replicas = replicas_, first_update = computation.updates();
+  const std::int64_t replicas = replicas_, first_update = updates_, generation = infeed->generation();
   const InfeedPorts ports(program_->feeds(), infeed);
   const std::int64_t batch = infeed->types[0].shape.rank() > 0 ? infeed->types[0].shape[0] : 1;
   ParallelFeed feed(*program_, [=](std::int64_t row, std::span<std::byte* const> feeds) {
     if (row >= total) return false;
     for (std::int64_t r = 0; r < replicas; ++r) {
-      const auto element = infeed->element(first + row * replicas + r);
+      const auto element = infeed->element(generation, first + row * replicas + r);
       if (!element) return false;
       ports.write(*element, first_update + row / group, (row % group * replicas + r) * batch,
                   feeds.subspan(static_cast<std::size_t>(r) * ports.count(), ports.count()));
@@ -151,7 +176,7 @@ void PipelineSegment::run(Computation& computation, const Arrays&) {
                                            .first_update = first_update},
                                           feed);
   infeed->consume(done * replicas);
-  computation.add_updates((done + group - 1) / group);
+  updates_ += (done + group - 1) / group;
   if (options_.outfeed_queue && done > 0 && !results_.empty()) {
     Arrays values;
     for (const auto& [name, value] : results_) {
@@ -162,11 +187,7 @@ void PipelineSegment::run(Computation& computation, const Arrays&) {
     }
     options_.outfeed_queue->state()->add(values);
   }
-  if (done < total)
-    throw Error(
-        fmt::format("run: the infeed queue has ended after {} of {} micro-batches; repeat() the data set, or run "
-                    "its initializer() to begin again",
-                    done * replicas, total * replicas));
+  infeed->check_complete("micro-batches", done * replicas, total * replicas);
 }
 
 std::vector<Parameter> PipelineSegment::parameters() const {
@@ -204,8 +225,7 @@ namespace pando::ipu::pipelining_ops {
 
 tf1::Operation pipeline(const std::vector<tf1::TracedFunction>& computational_stages, const PipelineOptions& options) {
   tf1::Tracer& tracer = tf1::Tracer::current("pipeline");
-  if (tracer.loop != nullptr)
-    throw Error("pipeline: it cannot be within a loop; use repeat_count for the number of updates");
+  tracer.check_straight("pipeline");
   tf1::check_options(computational_stages.size(), options);
   auto segment = std::make_unique<tf1::PipelineSegment>(options);
   segment->trace(tracer, computational_stages);

@@ -21,28 +21,14 @@ bool takes(const Type& wanted, const Array& given) {
   return true;
 }
 
-// The sources that the tensor depends on, each once.
-void collect_sources(const Tensor& tensor, std::vector<Tensor>& sources) {
-  if (source_of(tensor) != nullptr) {
-    if (std::find_if(sources.begin(), sources.end(), [&](const Tensor& t) {
-          return t.state().recording == tensor.state().recording && t.state().output == tensor.state().output;
-        }) == sources.end())
-      sources.push_back(tensor);
-    return;
-  }
-  const auto& recording = tensor.state().recording;
-  if (!recording->function)
-    throw Error(fmt::format("run: '{}' is the input of a Keras model and has no value here", recording->name));
-  for (const Tensor& input : recording->inputs) collect_sources(input, sources);
-}
-
-// Traces recorded calls on the values of their sources.
+// Traces recorded calls on the values of their inputs, and on variables.
 class HostTrace {
  public:
-  HostTrace(Trace& trace) : trace_(trace) {}
+  explicit HostTrace(Trace& trace) : trace_(trace) {}
   void set(const Tensor& tensor, Value value) { values_[key(tensor)] = value; }
   Value operator()(const Tensor& tensor) {
     if (const auto found = values_.find(key(tensor)); found != values_.end()) return found->second;
+    if (const Source* source = source_of(tensor)) return trace_.value_of(*source->variable);
     const Recording& call = *tensor.state().recording;
     std::vector<Value> inputs;
     for (const Tensor& input : call.inputs) inputs.push_back((*this)(input));
@@ -60,26 +46,19 @@ class HostTrace {
 
 std::string feed_name(std::size_t index) { return fmt::format("input{}", index); }
 
-Session::State::HostProgram make_host_program(const Tensor& tensor, const std::vector<Tensor>& sources,
+Session::State::HostProgram make_host_program(const Tensor& tensor, const std::vector<Tensor>& inputs,
                                               const std::vector<Type>& types) {
   Graph graph;
   Trace trace(graph, false);
   HostTrace values(trace);
-  std::size_t next = 0;
-  for (const Tensor& source : sources) {
-    if (const Source* what = source_of(source); what->kind == Source::Kind::variable)
-      values.set(source, trace.value_of(*what->variable));
-    else {
-      values.set(source, ops::input(graph, feed_name(next), types[next].dtype, types[next].shape));
-      ++next;
-    }
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    values.set(inputs[i], ops::input(graph, feed_name(i), types[i].dtype, types[i].shape));
   graph.add_output("value", values(tensor));
   Variables variables;
   trace.bind(variables);
   std::vector<std::size_t> entries;
   for (const Parameter& parameter : trace.parameters()) entries.push_back(DefaultGraph::current().add(parameter));
-  return {tensor, types, sources, Program(graph, host_target()->ipus.front(), variables), std::move(entries)};
+  return {tensor, inputs, types, Program(graph, host_target()->ipus.front(), variables), std::move(entries)};
 }
 
 }  // namespace
@@ -106,7 +85,7 @@ Iterator make_one_shot_iterator(const data::Dataset& dataset) {
 
 std::vector<Tensor> Iterator::next_tensors(std::size_t columns) const {
   if (columns != state_->types.size())
-    throw Error(fmt::format("get_next: {} tensors are wanted but the elements of the data set have {} columns", columns,
+    throw Error(fmt::format("get_next: {} columns are wanted but the elements of the data set have {}", columns,
                             state_->types.size()));
   return make_source("IteratorGetNext", {.kind = Source::Kind::iterator, .iterator = state_}, state_->types);
 }
@@ -116,32 +95,36 @@ Operation Iterator::initializer() const {
       OperationState{[state = state_](Session::State&) { state->iterator.emplace(state->dataset.iterator()); }}));
 }
 
-void Session::State::set_initialised(std::size_t count) {
-  generation_ = DefaultGraph::current().generation();
-  initialised_ = count;
-}
+void Session::State::set_initialised(std::size_t end) { initialised_ = std::max(initialised_, end); }
 
 void Session::State::check_initialised(std::size_t entry) const {
   const DefaultGraph& graph = DefaultGraph::current();
-  if (generation_ == graph.generation() && entry < initialised_) return;
-  throw Error(
-      fmt::format("run: the variable '{}' is not initialised in this session; run "
-                  "tf::global_variables_initializer() before",
-                  entry < graph.size() ? graph.name(entry) : "of a graph that was reset"));
+  if (!graph.has(entry))
+    throw Error("run: the graph that it belongs to was reset by reset_default_graph(); build and compile it again");
+  if (entry >= initialised_)
+    throw Error(
+        fmt::format("run: the variable '{}' is not initialised in this session; run "
+                    "tf::global_variables_initializer() before",
+                    graph.name(entry)));
+}
+
+const Array* Evaluation::fed_value(const Tensor& tensor) const {
+  for (const auto& [fed, value] : feeds_)
+    if (fed == tensor) return &value;
+  return nullptr;
 }
 
 Array Evaluation::value_of(const Tensor& tensor) {
-  for (const auto& [fed, value] : feeds_) {
-    if (!(fed == tensor)) continue;
-    if (!takes({tensor.dtype(), tensor.shape()}, value))
-      throw Error(fmt::format("run: a tensor is {} but is fed {}; cast or reshape it",
-                              to_string(Type{tensor.dtype(), tensor.shape()}), to_string(type_of(value))));
-    return value;
-  }
-  if (tensor.state().trace != nullptr)
+  if (!is_recorded(tensor))
     throw Error(
         "run: the tensor belongs to a computation that is compiled, not to the graph of the session; return it "
         "from the computation and fetch that");
+  if (const Array* value = fed_value(tensor)) {
+    if (!takes({tensor.dtype(), tensor.shape()}, *value))
+      throw Error(fmt::format("run: '{}' is {} but is fed {}; cast or reshape it", tensor.state().recording->name,
+                              to_string(Type{tensor.dtype(), tensor.shape()}), to_string(type_of(*value))));
+    return *value;
+  }
   const Source* source = source_of(tensor);
   if (source == nullptr) return computed(tensor);
   switch (source->kind) {
@@ -175,22 +158,39 @@ Array Evaluation::next_of(const Tensor& tensor, IteratorState& iterator) {
   return found->second[static_cast<std::size_t>(tensor.state().output)];
 }
 
+void Evaluation::collect_inputs(const Tensor& tensor, std::set<const Recording*>& seen,
+                                std::vector<Tensor>& inputs) const {
+  const Source* source = source_of(tensor);
+  const bool is_fed = fed_value(tensor) != nullptr;
+  if (!is_fed && source != nullptr && source->kind == Source::Kind::variable) return;
+  if (is_fed || source != nullptr) {
+    if (std::find(inputs.begin(), inputs.end(), tensor) == inputs.end()) inputs.push_back(tensor);
+    return;
+  }
+  const Recording& call = *tensor.state().recording;
+  if (!seen.insert(&call).second) return;
+  if (!call.function)
+    throw Error(fmt::format("run: '{}' is the input of a Keras model and has no value here", call.name));
+  for (const Tensor& input : call.inputs) collect_inputs(input, seen, inputs);
+}
+
 Array Evaluation::computed(const Tensor& tensor) {
-  std::vector<Tensor> sources;
-  collect_sources(tensor, sources);
+  std::vector<Tensor> inputs;
+  std::set<const Recording*> seen;
+  collect_inputs(tensor, seen, inputs);
   std::map<std::string, Array> feeds;
   std::vector<Type> types;
-  for (const Tensor& source : sources) {
-    if (source_of(source)->kind == Source::Kind::variable) continue;
-    const Array value = value_of(source);
+  for (const Tensor& input : inputs) {
+    const Array value = value_of(input);
     feeds[feed_name(types.size())] = value;
     types.push_back(type_of(value));
   }
   auto& programs = session_.host_programs;
-  auto known = std::find_if(programs.begin(), programs.end(),
-                            [&](const auto& program) { return program.tensor == tensor && program.inputs == types; });
+  auto known = std::find_if(programs.begin(), programs.end(), [&](const auto& program) {
+    return program.tensor == tensor && program.inputs == inputs && program.types == types;
+  });
   if (known == programs.end()) {
-    programs.push_back(make_host_program(tensor, sources, types));
+    programs.push_back(make_host_program(tensor, inputs, types));
     known = std::prev(programs.end());
   }
   for (std::size_t entry : known->entries) session_.check_initialised(entry);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "frontends/tf1/graph.h"
 
@@ -21,16 +22,17 @@ struct IteratorState {
 std::vector<Type> element_types(const std::string& who, const data::Dataset& dataset);
 
 struct Session::State {
-  // Variables of the default graph up to this number are initialised, if the graph is still the same.
-  void set_initialised(std::size_t count);
-  // Throws Error naming the variable unless it is.
+  // Entries of the default graph before this number are initialised.
+  void set_initialised(std::size_t end);
+  // Throws Error naming the variable unless it is, and if the graph was reset since.
   void check_initialised(std::size_t entry) const;
 
   // Programs on the host for tensors that are fetched, or are inputs of computations.
   struct HostProgram {
     Tensor tensor;
-    std::vector<Type> inputs;
-    std::vector<Tensor> sources;
+    // What it is computed from, and of which types, since batches differ.
+    std::vector<Tensor> inputs;
+    std::vector<Type> types;
     Program program;
     std::vector<std::size_t> entries;
   };
@@ -38,7 +40,6 @@ struct Session::State {
 
  private:
   std::size_t initialised_ = 0;
-  std::int64_t generation_ = 0;
 };
 
 // One run: each iterator gives one element to all that ask for the same get_next().
@@ -50,6 +51,9 @@ class Evaluation {
   Array value_of(const Tensor& tensor);
 
  private:
+  const Array* fed_value(const Tensor& tensor) const;
+  // What the tensor is computed from and that needs a value, each once; calls that were `seen` are left out.
+  void collect_inputs(const Tensor& tensor, std::set<const Recording*>& seen, std::vector<Tensor>& inputs) const;
   Array next_of(const Tensor& tensor, IteratorState& iterator);
   Array computed(const Tensor& tensor);
 

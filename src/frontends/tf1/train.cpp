@@ -32,6 +32,16 @@ UpdateRule rmsprop(const RMSPropOptions& options) {
   return named(std::move(rule), "RMSProp");
 }
 
+// Throws Error, beginning with `who`, where no update can be.
+Trace& trace_to_train(const std::string& who) {
+  Tracer& tracer = Tracer::current(who);
+  Trace& trace = *current_trace();
+  if (&trace != &tracer.step().traced.trace && tracer.loop() == nullptr)
+    throw Error(fmt::format(
+        "{}: it belongs into straight code or the body of a loop; give a pipeline an optimizer_function", who));
+  return trace;
+}
+
 }  // namespace
 
 void add_update(Trace& trace, Variables& variables, const Optimizer& optimizer, const std::string& name,
@@ -55,20 +65,23 @@ std::vector<Parameter> trained_parameters(const Trace& trace, const MinimizeOpti
 
 std::vector<GradientAndVariable> Optimizer::compute_gradients(const Tensor& loss,
                                                               const MinimizeOptions& options) const {
-  Tracer::current("minimize");
-  Trace& trace = *current_trace();
+  Trace& trace = trace_to_train("minimize");
+  const Value value = values_in(trace, "minimize", {loss})[0];
+  if (value.shape().elements() != 1)
+    throw Error(fmt::format("minimize: the loss has shape {} but must be one number; use reduce_mean or reduce_sum",
+                            to_string(value.shape())));
   const std::vector<Parameter> parameters = trained_parameters(trace, options);
   std::vector<Tensor> values;
   for (const Parameter& parameter : parameters) values.emplace_back(trace, trace.value_of(parameter));
-  const std::vector<Tensor> slopes = gradients(loss, values);
+  const std::vector<Tensor> slopes = gradients(Tensor(trace, value), values);
   std::vector<GradientAndVariable> list;
   for (std::size_t i = 0; i < slopes.size(); ++i) list.push_back({slopes[i], parameters[i]});
   return list;
 }
 
 Operation Optimizer::apply_gradients(const std::vector<GradientAndVariable>& gradients) const {
+  Trace& trace = trace_to_train("apply_gradients");
   Computation& computation = Tracer::current("apply_gradients").computation();
-  Trace& trace = *current_trace();
   std::vector<Parameter> parameters;
   std::vector<Value> slopes;
   for (const GradientAndVariable& entry : gradients) {

@@ -33,30 +33,31 @@ void check_labels(Value input, Value target) {
     throw Error(fmt::format("the target must have a class for each sample: {}", to_string(wanted)));
 }
 
-// Labels that can be looked up, and how much each sample counts (no value: all the same).
+// Labels that can be looked up, which of them count (no value: all), and how much each does (no value: all the same).
 struct Labels {
-  Value classes, weights;
+  Value classes, counts = {}, weights = {};
 };
 
-Value class_weights(Value like, const Array& weight) {
-  if (weight.shape() != Shape{classes_of(like)})
+// No value: there are none.
+Value class_weights(const LayerCall& call, Value logits) {
+  if (!call.has_buffer(0)) return {};
+  const Value weight = call.buffer(0);
+  if (weight.shape() != Shape{classes_of(logits)})
     throw Error(
-        fmt::format("the weight has shape {} but there are {} classes", to_string(weight.shape()), classes_of(like)));
-  return ops::constant(like.graph(), weight.astype(like.dtype()));
+        fmt::format("the weight has shape {} but there are {} classes", to_string(weight.shape()), classes_of(logits)));
+  return ops::cast(weight, logits.dtype());
 }
 
-template <class Options>
-Labels labels_of(Value input, Value target, const Options& options) {
-  Labels labels{ops::cast(target, DType::int32), {}};
-  Value counts;
-  if (options.ignore_index) {
-    const Value ignored = ops::scalar(labels.classes, static_cast<double>(*options.ignore_index));
+Labels labels_of(Value input, Value target, Value weight, const std::optional<std::int64_t>& ignore_index) {
+  Labels labels{ops::cast(target, DType::int32)};
+  if (ignore_index) {
+    const Value ignored = ops::scalar(labels.classes, static_cast<double>(*ignore_index));
     const Value kept = ops::not_equal(labels.classes, ignored);
-    counts = ops::cast(kept, input.dtype());
+    labels.counts = ops::cast(kept, input.dtype());
     labels.classes = ops::select(kept, labels.classes, ops::scalar(labels.classes, 0.0));
   }
-  if (options.weight) labels.weights = ops::gather(class_weights(input, *options.weight), labels.classes);
-  if (counts) labels.weights = labels.weights ? labels.weights * counts : counts;
+  labels.weights = weight ? ops::gather(weight, labels.classes) : labels.counts;
+  if (weight && labels.counts) labels.weights = labels.weights * labels.counts;
   return labels;
 }
 
@@ -70,80 +71,91 @@ Value weighted(Value losses, Value weights, const std::string& reduction) {
 // Of log-probabilities, the classes last.
 Value picked(Value log_probabilities, Value labels) {
   const Value chosen = ops::one_hot(labels, classes_of(log_probabilities), log_probabilities.dtype());
-  return -ops::reduce_sum(log_probabilities * chosen, {.axes = {-1}});
+  const Value zero = ops::scalar(chosen, 0.0);
+  // Those of other classes may be -inf. A label that is no class chooses nothing, and 0 / 0 is NaN.
+  const Value own = ops::select(ops::not_equal(chosen, zero), log_probabilities, zero);
+  return -ops::reduce_sum(own, {.axes = {-1}}) / ops::reduce_sum(chosen, {.axes = {-1}});
 }
 
 // A part of each target is spread over all classes.
-Value smoothed(Value logits, const Labels& labels, const CrossEntropyLossOptions& options) {
+Value smoothed(Value logits, const Labels& labels, Value weight, const CrossEntropyLossOptions& options) {
   const Value log_probabilities = ops::log_softmax(logits);
   const double part = options.label_smoothing, share = part / static_cast<double>(classes_of(logits));
   const Value own = picked(log_probabilities, labels.classes) * (1 - part);
-  if (!options.weight)
+  if (!weight)
     return weighted(own - ops::reduce_sum(log_probabilities, {.axes = {-1}}) * share, labels.weights,
                     options.reduction);
-  const Value all = log_probabilities * class_weights(logits, *options.weight);
-  Value spread = -ops::reduce_sum(all, {.axes = {-1}}) * share;
-  if (options.ignore_index)
-    spread = spread * ops::cast(ops::not_equal(labels.weights, ops::scalar(labels.weights, 0.0)), spread.dtype());
+  Value spread = -ops::reduce_sum(log_probabilities * weight, {.axes = {-1}}) * share;
+  if (labels.counts) spread = spread * labels.counts;
   const Value terms = own * labels.weights + spread;
   return options.reduction == "mean" ? ops::reduce_sum(terms) / ops::reduce_sum(labels.weights)
                                      : reduced(terms, options.reduction);
 }
 
 // Of probabilities as targets; the mean is over the samples.
-Value dense_cross_entropy(Value logits, Value target, const CrossEntropyLossOptions& options) {
+Value dense_cross_entropy(Value logits, Value target, Value weight, const CrossEntropyLossOptions& options) {
   if (options.label_smoothing != 0)
     target = target * (1 - options.label_smoothing) + options.label_smoothing / static_cast<double>(classes_of(logits));
-  if (!options.weight) return reduced(ops::softmax_cross_entropy(logits, target), options.reduction);
-  const Value terms = ops::log_softmax(logits) * target * class_weights(logits, *options.weight);
+  if (!weight) return reduced(ops::softmax_cross_entropy(logits, target), options.reduction);
+  const Value terms = ops::log_softmax(logits) * target * weight;
   return reduced(-ops::reduce_sum(terms, {.axes = {-1}}), options.reduction);
 }
 
-Value cross_entropy(Value input, Value target, const CrossEntropyLossOptions& options) {
-  const Value logits = classes_last(input);
+Value cross_entropy(const LayerCall& call, Value input, Value target, const CrossEntropyLossOptions& options) {
+  const Value logits = classes_last(input), weight = class_weights(call, logits);
   if (is_floating(target.dtype())) {
     check_same_shape(input, target);
-    return dense_cross_entropy(logits, classes_last(target), options);
+    return dense_cross_entropy(logits, classes_last(target), weight, options);
   }
   check_labels(input, target);
-  const Labels labels = labels_of(logits, target, options);
-  if (options.label_smoothing != 0) return smoothed(logits, labels, options);
+  const Labels labels = labels_of(logits, target, weight, options.ignore_index);
+  if (options.label_smoothing != 0) return smoothed(logits, labels, weight, options);
   return weighted(ops::sparse_softmax_cross_entropy(logits, labels.classes), labels.weights, options.reduction);
 }
 
-Value negative_log_likelihood(Value input, Value target, const NLLLossOptions& options) {
-  check_labels(input, target);
+Value negative_log_likelihood(const LayerCall& call, Value input, Value target, const NLLLossOptions& options) {
   const Value log_probabilities = classes_last(input);
-  const Labels labels = labels_of(log_probabilities, target, options);
+  check_labels(input, target);
+  const Labels labels =
+      labels_of(log_probabilities, target, class_weights(call, log_probabilities), options.ignore_index);
   return weighted(picked(log_probabilities, labels.classes), labels.weights, options.reduction);
 }
 
-Value binary_cross_entropy(Value input, Value target, const BCEWithLogitsLossOptions& options) {
+Value binary_cross_entropy(const LayerCall& call, Value input, Value target, const BCEWithLogitsLossOptions& options) {
   check_same_shape(input, target);
-  const auto constant = [&](const Array& value) { return ops::constant(input.graph(), value.astype(input.dtype())); };
+  const auto buffer = [&](std::size_t index) { return ops::cast(call.buffer(index), input.dtype()); };
   const Value wanted = ops::cast(target, input.dtype());
   Value losses = ops::sigmoid_cross_entropy(input, wanted);
   if (options.pos_weight) {
     // What the loss has of a positive target, log(1 + exp(-x)) t, counts more.
     const Value positive = ops::softplus(-input) * wanted;
-    losses = losses + positive * (constant(*options.pos_weight) - 1.0);
+    losses = losses + positive * (buffer(options.weight ? 1 : 0) - 1.0);
   }
-  if (options.weight) losses = losses * constant(*options.weight);
+  if (options.weight) losses = losses * buffer(0);
   return reduced(losses, options.reduction);
 }
 
-using Function = std::function<Value(Value input, Value target)>;
+using Function = std::function<Value(const LayerCall& call, Value input, Value target)>;
 
-std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::string& reduction,
-                                       const Function& function) {
+// As PyTorch has them: what is not given is not there.
+std::vector<Layer::Body::Weight> buffers(const std::optional<Array>& weight,
+                                         const std::optional<Array>& pos_weight = {}) {
+  std::vector<Layer::Body::Weight> list;
+  if (weight) list.push_back({"weight", weight->astype(DType::float32)});
+  if (pos_weight) list.push_back({"pos_weight", pos_weight->astype(DType::float32)});
+  return list;
+}
+
+std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::string& reduction, const Function& function,
+                                       const std::vector<Layer::Body::Weight>& buffers = {}) {
   check_reduction(kind, reduction);
-  return std::make_shared<const Loss::Body>(Loss::Body{kind, function});
+  return std::make_shared<const Loss::Body>(Loss::Body{kind, function, buffers});
 }
 
 // A loss of each element.
 std::shared_ptr<const Loss::Body> elementwise(const std::string& kind, const std::string& reduction,
-                                              const Function& error) {
-  return body(kind, reduction, [=](Value input, Value target) {
+                                              const std::function<Value(Value input, Value target)>& error) {
+  return body(kind, reduction, [=](const LayerCall&, Value input, Value target) {
     check_same_shape(input, target);
     return reduced(error(input, ops::cast(target, input.dtype())), reduction);
   });
@@ -157,16 +169,24 @@ Value smooth_absolute_error(Value input, Value target, double beta) {
 }  // namespace
 
 CrossEntropyLoss::CrossEntropyLoss(const CrossEntropyLossOptions& options)
-    : Loss(body("CrossEntropyLoss", options.reduction,
-                [options](Value input, Value target) { return cross_entropy(input, target, options); })) {
+    : Loss(body(
+          "CrossEntropyLoss", options.reduction,
+          [options](const LayerCall& call, Value input, Value target) {
+            return cross_entropy(call, input, target, options);
+          },
+          buffers(options.weight))) {
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
     throw Error(
         fmt::format("CrossEntropyLoss: label_smoothing is {} but must be between 0 and 1", options.label_smoothing));
 }
 
 NLLLoss::NLLLoss(const NLLLossOptions& options)
-    : Loss(body("NLLLoss", options.reduction,
-                [options](Value input, Value target) { return negative_log_likelihood(input, target, options); })) {}
+    : Loss(body(
+          "NLLLoss", options.reduction,
+          [options](const LayerCall& call, Value input, Value target) {
+            return negative_log_likelihood(call, input, target, options);
+          },
+          buffers(options.weight))) {}
 
 MSELoss::MSELoss(const LossOptions& options) : Loss(elementwise("MSELoss", options.reduction, ops::squared_error)) {}
 L1Loss::L1Loss(const LossOptions& options) : Loss(elementwise("L1Loss", options.reduction, ops::absolute_error)) {}
@@ -179,7 +199,11 @@ SmoothL1Loss::SmoothL1Loss(const SmoothL1LossOptions& options)
 }
 
 BCEWithLogitsLoss::BCEWithLogitsLoss(const BCEWithLogitsLossOptions& options)
-    : Loss(body("BCEWithLogitsLoss", options.reduction,
-                [options](Value input, Value target) { return binary_cross_entropy(input, target, options); })) {}
+    : Loss(body(
+          "BCEWithLogitsLoss", options.reduction,
+          [options](const LayerCall& call, Value input, Value target) {
+            return binary_cross_entropy(call, input, target, options);
+          },
+          buffers(options.weight, options.pos_weight))) {}
 
 }  // namespace pando::torch::nn

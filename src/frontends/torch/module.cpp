@@ -27,20 +27,37 @@ Array stored_layout(const Array& value, const std::vector<std::int64_t>& permuta
   return permutation.empty() ? value : transpose(value, permutation);
 }
 
-// "Network" for pando::Network and for one of an unnamed namespace.
+// "Network" for pando::Network<int>, and for one inside of anything else.
 std::string class_name(const Module& module) {
   int status = 0;
   const char* mangled = typeid(module).name();
   char* text = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
   const std::string name = status == 0 ? text : mangled;
   std::free(text);
-  const std::string whole = name.substr(0, name.find('<'));
-  const std::size_t colon = whole.rfind("::");
-  return colon == std::string::npos ? whole : whole.substr(colon + 2);
+  std::size_t end = name.size();
+  if (name.ends_with('>')) {
+    int depth = 0;
+    do {
+      --end;
+      if (name[end] == '>') ++depth;
+      if (name[end] == '<') --depth;
+    } while (depth > 0);
+  }
+  const std::size_t colon = name.rfind("::", end), begin = colon == std::string::npos ? 0 : colon + 2;
+  return name.substr(begin, end - begin);
 }
 
-std::string kind_of(const Module& module) {
-  return module.state().kind.empty() ? class_name(module) : module.state().kind;
+void check_new_name(const Module& module, const char* what, const std::string& name) {
+  if (name.empty() || name.find('.') != std::string::npos)
+    throw Error(fmt::format("{}: a {} cannot be named '{}'; use a name that is not empty and has no dot",
+                            kind_of(module), what, name));
+  const auto check = [&](const char* known_as, const std::string& known) {
+    if (known == name)
+      throw Error(fmt::format("{}: a {} named '{}' is registered already", kind_of(module), known_as, name));
+  };
+  for (const auto& [known, child] : module.state().children) check("module", known);
+  for (const auto& [known, parameter] : module.state().parameters) check("parameter", known);
+  for (const auto& [known, buffer] : module.state().buffers) check("buffer", known);
 }
 
 using Visit = std::function<void(const std::string& prefix, const Module::State& state)>;
@@ -80,6 +97,13 @@ std::string indented(const std::string& text) {
 }
 
 }  // namespace
+
+// A class that derives from one of ours has its own name; a copy that is a Module only has lost it.
+std::string kind_of(const Module& module) {
+  const std::type_info& type = typeid(module);
+  const bool is_part = type == typeid(Module) || type == typeid(Layer) || type == typeid(Loss);
+  return is_part && !module.state().kind.empty() ? module.state().kind : class_name(module);
+}
 
 Parameter ModuleAccess::parameter(const Layer::Body::Weight& weight, bool requires_grad) {
   return Parameter(std::shared_ptr<Parameter::State>(new Parameter::State{
@@ -186,39 +210,24 @@ void Module::register_modules(std::initializer_list<Named> modules) {
 }
 
 void Module::register_module(const std::string& name, const Module& module) {
-  if (name.empty() || name.find('.') != std::string::npos)
-    throw Error(fmt::format("{}: a module cannot be named '{}'; use a name that is not empty and has no dot",
-                            kind_of(*this), name));
+  check_new_name(*this, "module", name);
   if (module == *this) throw Error(fmt::format("{}: the module '{}' is itself", kind_of(*this), name));
-  for (const auto& [known, child] : state_->children) {
-    if (known == name) throw Error(fmt::format("{}: a module named '{}' is registered already", kind_of(*this), name));
+  for (const auto& [known, child] : state_->children)
     if (child == module)
       throw Error(fmt::format("{}: the module '{}' is registered already, as '{}'; register it once and call it twice",
                               kind_of(*this), name, known));
-  }
   // Only now, when it is complete, a module shows what class it has.
   module.state().kind = kind_of(module);
   state_->children.emplace_back(name, module);
 }
 
-namespace {
-
-void check_new_name(const Module& module, const std::string& name) {
-  for (const auto* list : {&module.state().parameters, &module.state().buffers})
-    for (const auto& [known, parameter] : *list)
-      if (known == name)
-        throw Error(fmt::format("{}: a parameter named '{}' is registered already", kind_of(module), name));
-}
-
-}  // namespace
-
 Parameter Module::register_parameter(const std::string& name, const Array& value) {
-  check_new_name(*this, name);
+  check_new_name(*this, "parameter", name);
   return state_->parameters.emplace_back(name, ModuleAccess::parameter({name, value}, true)).second;
 }
 
 Parameter Module::register_buffer(const std::string& name, const Array& value) {
-  check_new_name(*this, name);
+  check_new_name(*this, "buffer", name);
   return state_->buffers.emplace_back(name, ModuleAccess::parameter({name, value}, false)).second;
 }
 

@@ -34,7 +34,10 @@ struct Module::State {
   std::shared_ptr<const Loss::Body> loss = {};
 };
 
-// What a layer may ask for while it is turned into a graph.
+// "Conv2d", or the name of the user's class.
+std::string kind_of(const Module& module);
+
+// What a layer or a loss may ask for while it is turned into a graph.
 class LayerCall {
  public:
   LayerCall(const Module& module, Trace& trace) : state_(module.state()), trace_(trace) {}
@@ -42,6 +45,7 @@ class LayerCall {
   Graph& graph() const { return trace_.graph(); }
   bool training() const { return trace_.training() && state_.training; }
   bool has_parameter(std::size_t index) const { return index < state_.parameters.size(); }
+  bool has_buffer(std::size_t index) const { return index < state_.buffers.size(); }
   Value parameter(std::size_t index) const;
   Value buffer(std::size_t index) const;
   void assign_buffer(std::size_t index, Value value) const;
@@ -69,7 +73,8 @@ struct Layer::Body {
 
 struct Loss::Body {
   std::string kind;
-  std::function<Value(Value input, Value target)> forward;
+  std::function<Value(const LayerCall& call, Value input, Value target)> forward;
+  std::vector<Layer::Body::Weight> buffers = {};
 };
 
 class ModuleAccess {

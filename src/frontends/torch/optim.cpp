@@ -50,9 +50,11 @@ UpdateRule rule_of(const SGDOptions& options) {
 }
 
 template <class Options>
-UpdateRule adam_rule_of(const std::string& name, const Options& options, bool decoupled) {
+UpdateRule adam_rule_of(const char* who, const std::string& name, const Options& options, bool decoupled) {
   for (double beta : options.betas)
-    if (!(beta >= 0 && beta < 1)) throw Error(fmt::format("{}: a beta is {} but must be in [0, 1)", name, beta));
+    if (!(beta >= 0 && beta < 1)) throw Error(fmt::format("{}: a beta is {} but must be in [0, 1)", who, beta));
+  check_not_negative(who, "eps", options.eps);
+  check_not_negative(who, "weight_decay", options.weight_decay);
   return adam_rule(name, {.beta1 = options.betas[0],
                           .beta2 = options.betas[1],
                           .epsilon = options.eps,
@@ -61,10 +63,14 @@ UpdateRule adam_rule_of(const std::string& name, const Options& options, bool de
                           .epsilon_after_correction = true});
 }
 
-UpdateRule rule_of(const AdamOptions& options) { return adam_rule_of("adam", options, false); }
-UpdateRule rule_of(const AdamWOptions& options) { return adam_rule_of("adamw", options, true); }
+UpdateRule rule_of(const AdamOptions& options) { return adam_rule_of("Adam", "adam", options, false); }
+UpdateRule rule_of(const AdamWOptions& options) { return adam_rule_of("AdamW", "adamw", options, true); }
 
 UpdateRule rule_of(const RMSpropOptions& options) {
+  check_not_negative("RMSprop", "alpha", options.alpha);
+  check_not_negative("RMSprop", "eps", options.eps);
+  check_not_negative("RMSprop", "weight_decay", options.weight_decay);
+  check_not_negative("RMSprop", "momentum", options.momentum);
   UpdateRule rule = rmsprop_rule(
       {.rho = options.alpha, .momentum = options.momentum, .epsilon = options.eps, .centered = options.centered});
   if (options.weight_decay == 0) return rule;
@@ -110,10 +116,19 @@ void check_steps(const char* who, const char* what, std::int64_t steps) {
   if (steps < 1) throw Error(fmt::format("{}: {} is {} but must be positive", who, what, steps));
 }
 
+// The rate moves as the factor of the epochs does; from 0 it can only start again.
+double moved(const std::function<double(std::int64_t epoch)>& factor, std::int64_t epoch, double base, double current) {
+  const double before = epoch == 0 ? 1.0 : factor(epoch - 1);
+  return before == 0 ? base * factor(epoch) : current * (factor(epoch) / before);
+}
+
 }  // namespace
 
 LRScheduler::LRScheduler(const Optimizer& optimizer, Rate rate) : optimizer_(optimizer), rate_(std::move(rate)) {
-  for (std::size_t i = 0; i < optimizer.param_groups(); ++i) bases_.push_back(optimizer.lr(i));
+  for (ParameterGroup& group : optimizer.state().groups) {
+    if (!group.initial_lr) group.initial_lr = group.lr;
+    bases_.push_back(*group.initial_lr);
+  }
   apply();
 }
 
@@ -123,7 +138,7 @@ void LRScheduler::step() {
 }
 
 void LRScheduler::apply() const {
-  for (std::size_t i = 0; i < bases_.size(); ++i) optimizer_.set_lr(rate_(epoch_, bases_[i]), i);
+  for (std::size_t i = 0; i < bases_.size(); ++i) optimizer_.set_lr(rate_(epoch_, bases_[i], optimizer_.lr(i)), i);
 }
 
 std::vector<double> LRScheduler::get_last_lr() const {
@@ -133,41 +148,53 @@ std::vector<double> LRScheduler::get_last_lr() const {
 }
 
 StepLR::StepLR(const Optimizer& optimizer, const StepLROptions& options)
-    : LRScheduler(optimizer, [options](std::int64_t epoch, double base) {
+    : LRScheduler(optimizer, [options](std::int64_t epoch, double base, double current) {
         check_steps("StepLR", "step_size", options.step_size);
-        return base * std::pow(options.gamma, static_cast<double>(epoch / options.step_size));
+        const auto factor = [&](std::int64_t e) {
+          return std::pow(options.gamma, static_cast<double>(e / options.step_size));
+        };
+        return moved(factor, epoch, base, current);
       }) {}
 
 MultiStepLR::MultiStepLR(const Optimizer& optimizer, const MultiStepLROptions& options)
-    : LRScheduler(optimizer, [options](std::int64_t epoch, double base) {
-        const auto passed = std::count_if(options.milestones.begin(), options.milestones.end(),
-                                          [&](std::int64_t milestone) { return milestone <= epoch; });
-        return base * std::pow(options.gamma, static_cast<double>(passed));
+    : LRScheduler(optimizer, [options](std::int64_t epoch, double base, double current) {
+        const auto factor = [&](std::int64_t e) {
+          const auto passed = std::count_if(options.milestones.begin(), options.milestones.end(),
+                                            [&](std::int64_t milestone) { return milestone <= e; });
+          return std::pow(options.gamma, static_cast<double>(passed));
+        };
+        return moved(factor, epoch, base, current);
       }) {}
 
 ExponentialLR::ExponentialLR(const Optimizer& optimizer, double gamma)
-    : LRScheduler(optimizer, [gamma](std::int64_t epoch, double base) {
-        return base * std::pow(gamma, static_cast<double>(epoch));
+    : LRScheduler(optimizer, [gamma](std::int64_t epoch, double, double current) {
+        return epoch == 0 ? current : current * gamma;
       }) {}
 
 LinearLR::LinearLR(const Optimizer& optimizer, const LinearLROptions& options)
-    : LRScheduler(optimizer, [options](std::int64_t epoch, double base) {
+    : LRScheduler(optimizer, [options](std::int64_t epoch, double base, double current) {
         check_steps("LinearLR", "total_iters", options.total_iters);
-        const double done =
-            static_cast<double>(std::min(epoch, options.total_iters)) / static_cast<double>(options.total_iters);
-        return base * (options.start_factor + (options.end_factor - options.start_factor) * done);
+        const auto factor = [&](std::int64_t e) {
+          const double done =
+              static_cast<double>(std::min(e, options.total_iters)) / static_cast<double>(options.total_iters);
+          return options.start_factor + (options.end_factor - options.start_factor) * done;
+        };
+        return moved(factor, epoch, base, current);
       }) {}
 
 CosineAnnealingLR::CosineAnnealingLR(const Optimizer& optimizer, const CosineAnnealingLROptions& options)
-    : LRScheduler(optimizer, [options](std::int64_t epoch, double base) {
+    : LRScheduler(optimizer, [options](std::int64_t epoch, double base, double current) {
         check_steps("CosineAnnealingLR", "T_max", options.T_max);
-        const double angle = M_PI * static_cast<double>(epoch) / static_cast<double>(options.T_max);
-        return options.eta_min + (base - options.eta_min) * (1 + std::cos(angle)) / 2;
+        const auto height = [&](std::int64_t e) {
+          return (1 + std::cos(M_PI * static_cast<double>(e) / static_cast<double>(options.T_max))) / 2;
+        };
+        return options.eta_min + moved(height, epoch, base - options.eta_min, current - options.eta_min);
       }) {}
 
 LambdaLR::LambdaLR(const Optimizer& optimizer, std::function<double(std::int64_t)> factor)
-    : LRScheduler(optimizer,
-                  [factor = std::move(factor)](std::int64_t epoch, double base) { return base * factor(epoch); }) {}
+    : LRScheduler(optimizer, [factor = std::move(factor)](std::int64_t epoch, double base, double) {
+        return base * factor(epoch);
+      }) {}
 
 }  // namespace lr_scheduler
 

@@ -2,6 +2,8 @@
 #pragma once
 #include <pando/torch/optim.h>
 
+#include <optional>
+
 #include "training/update_rule.h"
 
 namespace pando::torch::optim {
@@ -10,6 +12,8 @@ struct ParameterGroup {
   Parameters parameters;
   double lr = 0.0;
   UpdateRule rule;
+  // Before the first scheduler set it.
+  std::optional<double> initial_lr = {};
 };
 
 struct Optimizer::State {

@@ -82,13 +82,15 @@ Tensor Layer::forward(const Tensor& x) const {
 
 Loss::Loss(std::shared_ptr<const Body> body) {
   state().kind = body->kind;
+  for (const Layer::Body::Weight& buffer : body->buffers)
+    state().buffers.emplace_back(buffer.name, ModuleAccess::parameter(buffer, false));
   state().loss = std::move(body);
 }
 
 Tensor Loss::forward(const Tensor& input, const Tensor& target) const {
   const Body& body = *state().loss;
-  const Tensor loss = call_module(*this, {input, target}, [&](Trace&, const std::vector<Value>& values) {
-    return body.forward(values[0], values[1]);
+  const Tensor loss = call_module(*this, {input, target}, [&](Trace& trace, const std::vector<Value>& values) {
+    return body.forward(LayerCall(*this, trace), values[0], values[1]);
   });
   if (Tracing* tracing = Tracing::current()) tracing->add_loss(loss);
   return loss;

@@ -1,6 +1,7 @@
 // Linear layers: dense, convolutions, and the table of an embedding.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontends/torch/nn/weights.h"
@@ -9,19 +10,19 @@ namespace pando::torch::nn {
 
 namespace {
 
-void check_positive(const char* who, const char* what, std::int64_t number) {
-  if (number < 1) throw Error(fmt::format("{}: {} is {} but must be positive", who, what, number));
-}
-
 void check_channels(const char* who, std::int64_t in, std::int64_t out, std::int64_t groups, const Size2& kernel) {
   check_positive(who, "in_channels", in);
   check_positive(who, "out_channels", out);
   check_positive(who, "groups", groups);
-  check_positive(who, "the kernel's height", kernel.height);
-  check_positive(who, "the kernel's width", kernel.width);
+  check_positive(who, "kernel_size", kernel);
   if (in % groups != 0 || out % groups != 0)
     throw Error(
         fmt::format("{}: in_channels {} and out_channels {} must be divisible by groups {}", who, in, out, groups));
+}
+
+void check_channels_of(Value x, std::int64_t in) {
+  check_image(x);
+  if (x.shape()[1] != in) throw Error(fmt::format("the input has {} channels but in_channels is {}", x.shape()[1], in));
 }
 
 // What a window has before and behind it for an output of the input's size.
@@ -66,9 +67,7 @@ std::shared_ptr<const Layer::Body> conv_body(std::int64_t in, std::int64_t out, 
   const ops::ConvOptions conv = conv_options(options);
   Layer::Body body{
       .kind = "Conv2d", .extra = conv_text(in, out, options), .forward = [conv, in](const LayerCall& call, Value x) {
-        check_image(x);
-        if (x.shape()[1] != in)
-          throw Error(fmt::format("the input has {} channels but in_channels is {}", x.shape()[1], in));
+        check_channels_of(x, in);
         const Value y = ops::conv2d(channels_last(as_float(x)), call.parameter(0), conv);
         return channels_first(call.has_parameter(1) ? y + call.parameter(1) : y);
       }};
@@ -88,34 +87,51 @@ std::string transpose_text(std::int64_t in, std::int64_t out, const ConvTranspos
   return text;
 }
 
+// An axis of the output: its size, the padding behind it, and the zeros that follow.
+struct TransposedAxis {
+  std::int64_t size, behind, zeros;
+};
+
+TransposedAxis transposed_axis(std::int64_t in, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
+                               std::int64_t kernel, std::int64_t output_padding) {
+  // What is more than the rest of a stride shows what the padding behind cuts off, and then nothing.
+  const std::int64_t more = std::max<std::int64_t>(0, output_padding - (stride - 1)), shown = std::min(more, padding);
+  const std::int64_t size = (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1;
+  return {size - (more - shown), padding - shown, more - shown};
+}
+
 Value conv_transpose(const LayerCall& call, Value x, const ConvTranspose2dOptions& options) {
-  check_image(x);
-  const auto size = [](std::int64_t in, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
-                       std::int64_t kernel, std::int64_t more) {
-    return (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + more + 1;
-  };
   const Size2 &stride = options.stride, &padding = options.padding, &dilation = options.dilation;
+  const TransposedAxis rows = transposed_axis(x.shape()[2], stride.height, padding.height, dilation.height,
+                                              options.kernel_size.height, options.output_padding.height);
+  const TransposedAxis columns = transposed_axis(x.shape()[3], stride.width, padding.width, dilation.width,
+                                                 options.kernel_size.width, options.output_padding.width);
   const ops::ConvOptions conv{.strides = {stride.height, stride.width},
                               .dilations = {dilation.height, dilation.width},
                               .padding = ops::Padding::explicit_sizes,
-                              .padding_sizes = {padding.height, padding.height, padding.width, padding.width},
+                              .padding_sizes = {padding.height, rows.behind, padding.width, columns.behind},
                               .groups = options.groups};
-  const Value y = ops::conv2d_transpose(channels_last(as_float(x)), call.parameter(0), conv,
-                                        {size(x.shape()[2], stride.height, padding.height, dilation.height,
-                                              options.kernel_size.height, options.output_padding.height),
-                                         size(x.shape()[3], stride.width, padding.width, dilation.width,
-                                              options.kernel_size.width, options.output_padding.width)});
+  Value y = ops::conv2d_transpose(channels_last(as_float(x)), call.parameter(0), conv, {rows.size, columns.size});
+  if (rows.zeros > 0 || columns.zeros > 0) y = ops::pad(y, {0, 0, 0, 0}, {0, rows.zeros, columns.zeros, 0});
   return channels_first(call.has_parameter(1) ? y + call.parameter(1) : y);
 }
 
 std::shared_ptr<const Layer::Body> transpose_body(std::int64_t in, std::int64_t out,
                                                   const ConvTranspose2dOptions& options) {
   check_channels("ConvTranspose2d", in, out, options.groups, options.kernel_size);
+  const Size2 &more = options.output_padding, &stride = options.stride, &dilation = options.dilation;
+  if (more.height >= std::max(stride.height, dilation.height) || more.width >= std::max(stride.width, dilation.width))
+    throw Error(
+        fmt::format("ConvTranspose2d: output_padding is {} but must be smaller than the stride {} or the dilation {}",
+                    to_text(more), to_text(stride), to_text(dilation)));
   const Shape shape = {in, out / options.groups, options.kernel_size.height, options.kernel_size.width};
   const double limit = 1.0 / std::sqrt(static_cast<double>(shape.elements() / in));
   Layer::Body body{.kind = "ConvTranspose2d",
                    .extra = transpose_text(in, out, options),
-                   .forward = [options](const LayerCall& call, Value x) { return conv_transpose(call, x, options); }};
+                   .forward = [options, in](const LayerCall& call, Value x) {
+                     check_channels_of(x, in);
+                     return conv_transpose(call, x, options);
+                   }};
   body.parameters = {{"weight", uniform_weight(shape, limit), {2, 3, 1, 0}}};
   if (options.bias) body.parameters.push_back({"bias", uniform_weight({out}, limit)});
   return std::make_shared<const Layer::Body>(std::move(body));

@@ -17,6 +17,8 @@ Value batch_norm(const LayerCall& call, Value x, std::int64_t features, const Ba
   const Value offset = options.affine ? call.parameter(1) : ops::constant(call.graph(), zeros({features}));
   if (options.track_running_stats && !call.training())
     return channels_first(ops::batch_norm_inference(image, scale, offset, call.buffer(0), call.buffer(1), options.eps));
+  if (x.shape().elements() == features)
+    throw Error("it has one value of each channel, which have no variance; train with larger batches, or call eval()");
   const ops::BatchNorm norm = ops::batch_norm(image, scale, offset, options.eps);
   if (options.track_running_stats && call.training()) {
     const double count = static_cast<double>(x.shape().elements() / features);
@@ -29,7 +31,7 @@ Value batch_norm(const LayerCall& call, Value x, std::int64_t features, const Ba
 }
 
 std::shared_ptr<const Layer::Body> batch_norm_body(std::int64_t features, const BatchNorm2dOptions& options) {
-  if (features < 1) throw Error(fmt::format("BatchNorm2d: num_features is {} but must be positive", features));
+  check_positive("BatchNorm2d", "num_features", features);
   Layer::Body body{.kind = "BatchNorm2d",
                    .extra = fmt::format("{}, eps={}, momentum={}, affine={}, track_running_stats={}", features,
                                         float_text(options.eps), float_text(options.momentum),

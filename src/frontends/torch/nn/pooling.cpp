@@ -8,6 +8,12 @@ namespace pando::torch::nn {
 
 namespace {
 
+template <class Options>
+void check_windows(const char* who, const Options& options) {
+  check_positive(who, "kernel_size", options.kernel_size);
+  check_positive(who, "stride", options.stride.value_or(options.kernel_size));
+}
+
 // The padding behind: with ceil_mode a last window may reach beyond, but must begin within the input or its padding.
 std::int64_t padding_behind(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                             bool ceil_mode) {
@@ -19,10 +25,10 @@ std::int64_t padding_behind(std::int64_t size, std::int64_t kernel, std::int64_t
 }
 
 template <class Options>
-ops::PoolOptions pool_options(const char* who, const Options& options, const Shape& image) {
+ops::PoolOptions pool_options(const Options& options, const Shape& image) {
   const Size2 &kernel = options.kernel_size, stride = options.stride.value_or(kernel), &padding = options.padding;
   if (2 * padding.height > kernel.height || 2 * padding.width > kernel.width)
-    throw Error(fmt::format("{}: the padding {} is more than half of the kernel_size {}", who, to_text(padding, true),
+    throw Error(fmt::format("the padding {} is more than half of the kernel_size {}", to_text(padding, true),
                             to_text(kernel, true)));
   return {.window = {kernel.height, kernel.width},
           .strides = {stride.height, stride.width},
@@ -34,7 +40,7 @@ ops::PoolOptions pool_options(const char* who, const Options& options, const Sha
 
 Value average_pool(Value x, const AvgPool2dOptions& options) {
   check_image(x);
-  ops::PoolOptions pool = pool_options("AvgPool2d", options, x.shape());
+  ops::PoolOptions pool = pool_options(options, x.shape());
   Value image = channels_last(as_float(x));
   if (options.count_include_pad) {
     // Padding counts, but not what a last window reaches beyond it.
@@ -79,9 +85,10 @@ MaxPool2d::MaxPool2d(const MaxPool2dOptions& options)
                                     to_text(options.padding, true), python_flag(options.ceil_mode)),
                .forward = [options](const LayerCall&, Value x) {
                  check_image(x);
-                 return channels_first(
-                     ops::max_pool(channels_last(as_float(x)), pool_options("MaxPool2d", options, x.shape())));
-               }})) {}
+                 return channels_first(ops::max_pool(channels_last(as_float(x)), pool_options(options, x.shape())));
+               }})) {
+  check_windows("MaxPool2d", options);
+}
 
 AvgPool2d::AvgPool2d(const AvgPool2dOptions& options)
     : Layer(std::make_shared<const Body>(Body{
@@ -89,15 +96,16 @@ AvgPool2d::AvgPool2d(const AvgPool2dOptions& options)
           .extra =
               fmt::format("kernel_size={}, stride={}, padding={}", to_text(options.kernel_size, true),
                           to_text(options.stride.value_or(options.kernel_size), true), to_text(options.padding, true)),
-          .forward = [options](const LayerCall&, Value x) { return average_pool(x, options); }})) {}
+          .forward = [options](const LayerCall&, Value x) { return average_pool(x, options); }})) {
+  check_windows("AvgPool2d", options);
+}
 
 AdaptiveAvgPool2d::AdaptiveAvgPool2d(const Size2& size)
     : Layer(std::make_shared<const Body>(
           Body{.kind = "AdaptiveAvgPool2d",
                .extra = fmt::format("output_size={}", to_text(size, true)),
                .forward = [size](const LayerCall&, Value x) { return adaptive_pool(x, size); }})) {
-  if (size.height < 1 || size.width < 1)
-    throw Error(fmt::format("AdaptiveAvgPool2d: the output_size is {} but must be positive", to_text(size)));
+  check_positive("AdaptiveAvgPool2d", "output_size", size);
 }
 
 }  // namespace pando::torch::nn

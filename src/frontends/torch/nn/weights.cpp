@@ -23,14 +23,22 @@ Array normal_weight(const Shape& shape) {
   return value;
 }
 
+void check_positive(const char* who, const char* what, std::int64_t number) {
+  if (number < 1) throw Error(fmt::format("{}: {} is {} but must be positive", who, what, number));
+}
+
+void check_positive(const char* who, const char* what, const Size2& size) {
+  if (size.height < 1 || size.width < 1)
+    throw Error(fmt::format("{}: {} is {} but must be positive", who, what, to_text(size, true)));
+}
+
 void check_image(Value x) {
   if (x.shape().rank() != 4)
     throw Error("the input must have the axes [batch, channels, height, width]; reshape it with view()");
 }
 
 std::string to_text(const Size2& size, bool brief) {
-  return brief && size.height == size.width ? fmt::format("{}", size.height)
-                                            : fmt::format("({}, {})", size.height, size.width);
+  return brief && !size.is_pair ? fmt::format("{}", size.height) : fmt::format("({}, {})", size.height, size.width);
 }
 
 }  // namespace pando::torch::nn

@@ -12,10 +12,14 @@ Array normal_weight(const Shape& shape);
 inline Value channels_last(Value x) { return ops::transpose(x, {0, 2, 3, 1}); }
 inline Value channels_first(Value x) { return ops::transpose(x, {0, 3, 1, 2}); }
 
+// Throw Error naming the module and its option.
+void check_positive(const char* who, const char* what, std::int64_t number);
+void check_positive(const char* who, const char* what, const Size2& size);
+
 // Throws Error unless it has the axes of images.
 void check_image(Value x);
 
-// "(3, 3)", or "3" if they are equal and `brief`.
+// "(3, 3)", or "3" if it was given as one number and `brief`.
 std::string to_text(const Size2& size, bool brief = false);
 
 // As Python prints it.

@@ -237,6 +237,8 @@ std::vector<std::string> PoplarExecutor::State::optimizer_states() const {
 PoplarExecutor::PoplarExecutor(const torch::nn::Module& module, Forward forward, std::size_t arguments,
                                const Options& options, const std::optional<torch::optim::Optimizer>& optimizer)
     : state_(new State{module, std::move(forward), arguments, options, optimizer}) {
+  // The copy does not show its class.
+  module.state().kind = torch::nn::kind_of(module);
   if (optimizer) module.train();
 }
 PoplarExecutor::~PoplarExecutor() = default;

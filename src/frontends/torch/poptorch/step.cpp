@@ -144,6 +144,8 @@ class StagesOfNodes {
                           of_node_[node], graph_.node(input).name, of(input)));
   }
   void check_gaps() const {
+    // On one IPU there may be nothing to compute.
+    if (count_ == 1) return;
     for (int stage = 0; stage < count_; ++stage) {
       const bool found = std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
         return is_role(node, Role::compute) &&
