@@ -17,7 +17,7 @@ namespace {
 
 constexpr int rounds = 2'000'000;
 // As many chains as hide the latency of a multiply-add on every pipe of known processors.
-constexpr int chains = 24;
+constexpr int chains = 16;
 
 // Each runs `rounds` rounds of a multiply-add in every chain, and returns their number of flops.
 #if defined(__x86_64__)

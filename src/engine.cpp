@@ -123,6 +123,7 @@ void copy_feed(const Port& port, const std::map<std::string, Array>& feeds, cons
 
 std::int64_t Program::run(std::int64_t steps, Feed& feed) {
   FeedRing& ring = feed.state_->ring;
+  const FeedUse use(ring);
   const std::int64_t done = run_executable(*state_, steps, &ring);
   if (done < steps) ring.rethrow();
   return done;

@@ -176,6 +176,7 @@ std::int64_t ParallelProgram::run(const Run& run, ParallelFeed& feed) {
   state.results.resize(static_cast<std::size_t>(run.rows_per_update * run.updates) * state.replicas.size() *
                        state.places.results.bytes());
   ParallelFeed::State& source = *feed.state_;
+  const FeedUse use(source.ring);
   state.rows_run = state.executor->run({.rows_per_update = run.rows_per_update,
                                         .updates = run.updates,
                                         .first_row = source.next_row,

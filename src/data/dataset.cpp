@@ -111,6 +111,12 @@ Element Item::element() const {
   return element;
 }
 
+Element Item::rows(std::int64_t count) const {
+  Element element;
+  for (const Array& column : *columns_) element.push_back(column.slice(row_, row_ + count));
+  return element;
+}
+
 Shape Item::shape(std::size_t column) const {
   const Shape& shape = (*columns_)[column].shape();
   return row_ < 0 ? shape : shape.part(1, shape.rank());

@@ -55,6 +55,7 @@ class BatchPass : public PassOverInput {
       check_alike(items_.front(), items_.back(), items_.size() - 1);
     }
     if (items_.empty() || (drop_remainder_ && static_cast<std::int64_t>(items_.size()) < size_)) return {};
+    if (in_a_row()) return Item(items_.front().rows(static_cast<std::int64_t>(items_.size())));
     Element batch;
     batch.reserve(items_.front().columns());
     for (std::size_t column = 0; column < items_.front().columns(); ++column)
@@ -68,6 +69,12 @@ class BatchPass : public PassOverInput {
   }
 
  private:
+  bool in_a_row() const {
+    for (std::size_t i = 1; i < items_.size(); ++i)
+      if (!items_[i].follows(items_[i - 1])) return false;
+    return items_.front().is_like(items_.front());
+  }
+
   std::int64_t size_;
   bool drop_remainder_, input_ended_ = false;
   std::vector<Item> items_;

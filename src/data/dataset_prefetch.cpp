@@ -26,8 +26,10 @@ class PrefetchPass : public PassOverInput {
     }
     std::optional<Item> item = std::move(ready_.front());
     ready_.pop_front();
+    // Where many are held, seldom and for several elements: waking a thread costs more than many an element.
+    const bool wanted = ready_.size() < count_ - count_ / 4;
     lock.unlock();
-    taken_.notify_one();
+    if (wanted) taken_.notify_one();
     return item;
   }
 

@@ -24,6 +24,10 @@ class Item {
   }
   // Whether both are rows of the same columns, and so of the same types and shapes.
   bool is_like(const Item& other) const { return row_ >= 0 && other.row_ >= 0 && columns_ == other.columns_; }
+  // Whether it is the row behind the other one.
+  bool follows(const Item& other) const { return is_like(other) && row_ == other.row_ + 1; }
+  // This row and those that follow it, as views of the columns.
+  Element rows(std::int64_t count) const;
 
  private:
   std::shared_ptr<const Element> columns_;

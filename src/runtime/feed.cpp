@@ -39,19 +39,26 @@ FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fil
 }
 
 FeedRing::~FeedRing() {
-  stop_.release();
+  stopping_ = true;
+  begin();
   thread_.join();
+}
+
+void FeedRing::begin() {
+  running_ = true;
+  running_.notify_one();
 }
 
 // Ideally it finds, each time it looks, a part of the ring free, and never all of it.
 bool FeedRing::wait_for_room(std::int64_t step) {
   const auto room = [&] { return slots_ - (step - taken_.load(std::memory_order_acquire)); };
-  while (room() == 0) {
-    if (stop_.try_acquire_for(wait_)) return false;
+  while (room() == 0 && !stopping_) {
+    running_.wait(false);
+    std::this_thread::sleep_for(wait_);
     if (room() == 0) wait_ = std::min(wait_ * 2, longest_wait);
     else if (room() > slots_ / 2) wait_ = std::max(wait_ / 2, shortest_wait);
   }
-  return !stop_.try_acquire();
+  return !stopping_;
 }
 
 void FeedRing::fill_all() {

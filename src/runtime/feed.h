@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <semaphore>
 #include <span>
 #include <thread>
 #include <vector>
@@ -59,6 +58,9 @@ class FeedRing final : public Feeds {
   // before it; and that nobody needs the slots before `step` any more.
   const std::byte* wait_for(std::int64_t step);
   void release_before(std::int64_t step);
+  // Around an execution: only then, with the ring full, the filler looks for room.
+  void begin();
+  void end() { running_ = false; }
   // Throws what the filler threw, if it did.
   void rethrow();
 
@@ -76,10 +78,21 @@ class FeedRing final : public Feeds {
   alignas(64) std::atomic<std::int64_t> filled_ = 0;
   alignas(64) std::atomic<std::int64_t> taken_ = 0;
   std::atomic<bool> ended_ = false;
-  // Released when the filler is to stop.
-  std::binary_semaphore stop_{0};
+  std::atomic<bool> running_ = false, stopping_ = false;
   std::chrono::microseconds wait_{50};
   std::thread thread_;
+};
+
+// While it lives an execution takes from the ring.
+class FeedUse {
+ public:
+  explicit FeedUse(FeedRing& ring) : ring_(ring) { ring_.begin(); }
+  ~FeedUse() { ring_.end(); }
+  FeedUse(const FeedUse&) = delete;
+  FeedUse& operator=(const FeedUse&) = delete;
+
+ private:
+  FeedRing& ring_;
 };
 
 }  // namespace pando

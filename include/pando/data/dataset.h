@@ -46,7 +46,8 @@ class PANDO_API Dataset {
 
   // Draws each element from the next `buffer` ones.
   Dataset shuffle(std::int64_t buffer, const ShuffleOptions& options = {}) const;
-  // Stacks `size` elements of equal types and shapes, by copying them to new arrays.
+  // Stacks `size` elements of equal types and shapes, by copying them to new arrays; rows that lie one behind the other
+  // in the arrays of from_tensor_slices are views of them.
   Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
   // The rows of each element, as views.
   Dataset unbatch() const;

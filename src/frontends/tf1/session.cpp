@@ -12,7 +12,7 @@ namespace pando::tf1 {
 namespace {
 
 // Elements that an iterator computes ahead, so that a run finds the next one ready.
-constexpr std::int64_t elements_ahead = 4;
+constexpr std::int64_t elements_ahead = 8;
 
 bool takes(const Type& wanted, const Array& given) {
   if (given.dtype() != wanted.dtype || given.shape().rank() != wanted.shape.rank()) return false;
