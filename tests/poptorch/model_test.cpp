@@ -278,6 +278,46 @@ TEST(SetOptimizer, ChangesRateAndRuleAndKeepsTheRest) {
   EXPECT_GT(distance(before, network.state_dict()), 1e-3);
 }
 
+TEST(SetOptimizer, OfOtherParametersTrainsNone) {
+  Network network = make_network();
+  WithLoss model(network);
+  auto training = poptorch::trainingModel(model, {}, torch::optim::SGD(network.parameters(), {.lr = 0.1}));
+  const Array x = waves({8, 1, 6, 6}, 1.3), y = labels(8);
+  training(x, y);
+  const nn::StateDict before = network.state_dict();
+  // Of another model: none of the parameters is trained, and nothing is wrong with that.
+  Network other = make_network();
+  training.setOptimizer(torch::optim::SGD(other.parameters(), {.lr = 0.1}));
+  training(x, y);
+  EXPECT_EQ(distance(before, network.state_dict()), 0.0);
+  EXPECT_EQ(message([&] { poptorch::inferenceModel(network).setOptimizer(sgd(network)); }),
+            "setOptimizer: an inferenceModel has no optimizer");
+}
+
+TEST(RandomSeed, DecidesWhatDropoutDraws) {
+  const auto weights = [](std::uint64_t seed) {
+    Network network = make_network();
+    WithLoss model(network);
+    poptorch::trainingModel(model, Options().randomSeed(seed), sgd(network))(waves({8, 1, 6, 6}, 1.3), labels(8));
+    return network.state_dict();
+  };
+  EXPECT_EQ(distance(weights(1), weights(1)), 0.0);
+  EXPECT_GT(distance(weights(1), weights(2)), 1e-4);
+}
+
+TEST(Precision, StopsWhereAValueBecomesInfinite) {
+  struct Explodes : nn::Module {
+    Explodes() { register_modules({{"linear", linear}}); }
+    Tensor forward(Tensor x) { return linear(x) / (x - x); }
+    nn::Linear linear{4, 4};
+  };
+  Explodes model;
+  Options options;
+  options.Precision.enableFloatingPointExceptions(true);
+  EXPECT_NE(message([&] { poptorch::inferenceModel(model, options)(ones({2, 4})); }), "(nothing was thrown)");
+  EXPECT_EQ(message([&] { poptorch::inferenceModel(model)(ones({2, 4})); }), "(nothing was thrown)");
+}
+
 TEST(Save, GoesOnExactlyWhereItWas) {
   const std::string path = testing::TempDir() + "poptorch_model.npz";
   const Array x = waves({8, 1, 6, 6}, 1.3), y = labels(8);

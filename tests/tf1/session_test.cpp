@@ -298,6 +298,28 @@ TEST_F(Tf1, tracing_after_a_failure_begins_anew) {
   EXPECT_EQ(session.run(good)[0].item<float>(), 3);
 }
 
+TEST_F(Tf1, the_older_helpers_configure_the_same_system) {
+  using namespace ipu::utils;
+  configure_ipu_system(auto_select_ipus(create_ipu_config(), {1, 2}));
+  const std::vector<DeviceInfo> selected = devices();
+  ASSERT_EQ(selected.size(), 3u);
+  EXPECT_EQ(selected[1].name, "/device:IPU:0");
+  EXPECT_EQ(selected[2].ipus, 2);
+  ipu::reset_ipu_configuration();
+  configure_ipu_system(select_ipus(create_ipu_config(), {0, 3}));
+  EXPECT_EQ(devices().size(), 3u);
+  EXPECT_EQ(message([] { configure_ipu_system(create_ipu_config()); }),
+            "IPUConfig: no IPU is selected; set auto_select_ipus to the number you want");
+}
+
+TEST_F(Tf1, the_tutorials_model_has_its_parameters) {
+  const auto conv = [] { return keras::layers::Conv2D(8, {3, 3}, {.activation = "relu", .padding = "same"}); };
+  const keras::Sequential model(
+      {keras::layers::Reshape({28, 28, 1}), conv(), conv(), keras::layers::Flatten(), keras::layers::Dense(10)});
+  compiled([&](Tensor x) { return model(x, {.training = true}); }, {tf::placeholder(DType::float32, {32, 28, 28})});
+  EXPECT_EQ(model.count_params(), 63'394);
+}
+
 }  // namespace
 
 }  // namespace pando

@@ -16,6 +16,12 @@ namespace {
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+std::vector<Type> types_of(const Arrays& arrays) {
+  std::vector<Type> types;
+  for (const Array& array : arrays) types.push_back(type_of(array));
+  return types;
+}
+
 Shape joined(const Integers& first, const Shape& shape, int from) {
   Shape result;
   for (std::int64_t size : first) result.append(size);
@@ -63,9 +69,10 @@ struct PoplarExecutor::State {
 
   void check_usable() const;
   void check_attached() const;
-  std::vector<Type> micro_batch_types(const Arrays& inputs) const;
-  void check_unchanged(const Arrays& inputs) const;
-  void build(const Arrays& inputs);
+  // `inputs`: those of a whole call.
+  std::vector<Type> micro_batch_types(const std::vector<Type>& inputs) const;
+  void check_unchanged(const std::vector<Type>& inputs) const;
+  void build(const std::vector<Type>& inputs);
   void set_rates();
   void run_step(const Arrays& inputs);
   void run_once(const Arrays& inputs);
@@ -88,13 +95,13 @@ void PoplarExecutor::State::check_attached() const {
                             step ? "call attachToDevice()" : "compile the model, or call it, before"));
 }
 
-std::vector<Type> PoplarExecutor::State::micro_batch_types(const Arrays& inputs) const {
+std::vector<Type> PoplarExecutor::State::micro_batch_types(const std::vector<Type>& inputs) const {
   if (inputs.size() != arguments)
     throw Error(fmt::format("{}: forward() takes {} tensor{} but {} given", who(), arguments, arguments == 1 ? "" : "s",
                             inputs.size() == 1 ? "1 was" : fmt::format("{} were", inputs.size())));
   std::vector<Type> types;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Shape& shape = inputs[i].shape();
+    const Shape& shape = inputs[i].shape;
     const std::int64_t product = micro_batches();
     if (shape.rank() == 0 || shape[0] == 0 || shape[0] % product != 0)
       throw Error(
@@ -102,25 +109,25 @@ std::vector<Type> PoplarExecutor::State::micro_batch_types(const Arrays& inputs)
                       "gradientAccumulation {} x replicationFactor {}",
                       who(), i, to_string(shape), product, options.state().device_iterations, accumulation(),
                       options.state().replicas));
-    types.push_back({inputs[i].dtype(), joined({shape[0] / product}, shape, 1)});
+    types.push_back({inputs[i].dtype, joined({shape[0] / product}, shape, 1)});
   }
   return types;
 }
 
-void PoplarExecutor::State::check_unchanged(const Arrays& inputs) const {
+void PoplarExecutor::State::check_unchanged(const std::vector<Type>& inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (type_of(inputs[i]) != compiled_for[i])
+    if (inputs[i] != compiled_for[i])
       throw Error(fmt::format("{}: tensor {} is {} but the model was compiled for {}; make another model for it", who(),
-                              i, to_string(type_of(inputs[i])), to_string(compiled_for[i])));
+                              i, to_string(inputs[i]), to_string(compiled_for[i])));
 }
 
-void PoplarExecutor::State::build(const Arrays& inputs) {
+void PoplarExecutor::State::build(const std::vector<Type>& inputs) {
   const std::vector<Type> types = micro_batch_types(inputs);
   const OutputMode mode = output_mode();
   const bool keeps_all = mode != OutputMode::Final && rows() > 1;
   step.emplace(
       build_step(types, {module, forward, options.state(), optimizer ? &*optimizer : nullptr, variables, keeps_all}));
-  for (const Array& input : inputs) compiled_for.push_back(type_of(input));
+  compiled_for = inputs;
   options.freeze();
   attached = true;
 }
@@ -266,16 +273,17 @@ void PoplarExecutor::copyWeightsToDevice() const { state_->check_attached(); }
 void PoplarExecutor::compile_for(const Arrays& inputs) {
   state_->check_usable();
   if (state_->step) throw Error(fmt::format("{}: the model is compiled already", state_->who()));
-  state_->build(inputs);
+  state_->build(types_of(inputs));
 }
 
 Arrays PoplarExecutor::run(const Arrays& inputs) {
   State& state = *state_;
   state.check_usable();
-  if (!state.step) state.build(inputs);
+  const std::vector<Type> types = types_of(inputs);
+  if (!state.step) state.build(types);
   state.check_attached();
-  state.micro_batch_types(inputs);
-  state.check_unchanged(inputs);
+  state.micro_batch_types(types);
+  state.check_unchanged(types);
   const double begin = seconds();
   state.set_rates();
   state.run_step(inputs);
@@ -302,12 +310,15 @@ void PoplarExecutor::setOptimizer(const torch::optim::Optimizer& optimizer) {
   state.check_usable();
   if (!state.optimizer) throw Error("setOptimizer: an inferenceModel has no optimizer");
   const bool was_attached = state.attached;
-  state.optimizer = optimizer;
+  const auto before = std::exchange(state.optimizer, optimizer);
   if (!state.step) return;
   // The update is part of the program: it is compiled again, and weights, states and counters stay.
-  Arrays inputs;
-  for (const Type& type : std::exchange(state.compiled_for, {})) inputs.push_back(Array(type.dtype, type.shape));
-  state.build(inputs);
+  try {
+    state.build(std::vector(state.compiled_for));
+  } catch (...) {
+    state.optimizer = before;
+    throw;
+  }
   state.attached = was_attached;
 }
 

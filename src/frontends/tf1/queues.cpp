@@ -1,0 +1,152 @@
+#include "frontends/tf1/queues.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "frontends/tf1/loops.h"
+#include "pando/array_functions.h"
+
+namespace pando::ipu {
+
+InfeedState::InfeedState(const data::Dataset& dataset)
+    : dataset(dataset), types(tf1::element_types("IPUInfeedQueue", dataset)) {}
+
+void InfeedState::initialise() {
+  const std::lock_guard lock(mutex_);
+  iterator_.emplace(dataset.iterator());
+  ahead_.clear();
+  failure_ = nullptr;
+  consumed_ = 0;
+  ++generation_;
+}
+
+void InfeedState::check_initialised(const std::string& who) const {
+  const std::lock_guard lock(mutex_);
+  if (!iterator_)
+    throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() before", who));
+}
+
+std::optional<data::Element> InfeedState::element(std::int64_t generation, std::int64_t index) {
+  const std::lock_guard lock(mutex_);
+  if (generation != generation_ || index < consumed_) return std::nullopt;
+  while (consumed_ + static_cast<std::int64_t>(ahead_.size()) <= index) {
+    std::optional<data::Element> next = next_element();
+    if (!next) return std::nullopt;
+    ahead_.push_back(std::move(*next));
+  }
+  return ahead_[static_cast<std::size_t>(index - consumed_)];
+}
+
+std::optional<data::Element> InfeedState::next_element() try {
+  if (failure_) return std::nullopt;
+  std::optional<data::Element> next = iterator_->next();
+  for (std::size_t i = 0; next && i < next->size(); ++i)
+    if (const Type type = type_of((*next)[i]); type != types[i])
+      throw Error(
+          fmt::format("IPUInfeedQueue: column {} of the data set is {} but was {} in the first element; "
+                      "batch it with drop_remainder",
+                      i, to_string(type), to_string(types[i])));
+  return next;
+} catch (...) {
+  failure_ = std::current_exception();
+  return std::nullopt;
+}
+
+void InfeedState::check_complete(const std::string& what, std::int64_t done, std::int64_t count) const {
+  if (done == count) return;
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  throw Error(
+      fmt::format("run: the infeed queue has ended after {} of {} {}; repeat() the data set, or run its "
+                  "initializer() to begin again",
+                  done, count, what));
+}
+
+void InfeedState::consume(std::int64_t count) {
+  const std::lock_guard lock(mutex_);
+  consumed_ += count;
+  for (std::int64_t i = 0; i < count && !ahead_.empty(); ++i) ahead_.pop_front();
+}
+
+IPUInfeedQueue::IPUInfeedQueue(const data::Dataset& dataset) : state_(std::make_shared<InfeedState>(dataset)) {}
+
+tf1::Operation IPUInfeedQueue::initializer() const {
+  return tf1::Operation(std::make_shared<const tf1::OperationState>(
+      tf1::OperationState{[state = state_](tf1::Session::State&) { state->initialise(); }}));
+}
+
+void OutfeedState::add(const Arrays& values) {
+  // All but the number of steps.
+  const auto types = [](const Arrays& arrays) {
+    std::vector<Type> list;
+    for (const Array& array : arrays) list.push_back({array.dtype(), array.slice(0, 1).shape()});
+    return list;
+  };
+  if (!runs.empty() && types(runs.front()) != types(values))
+    throw Error("run: two loops put different tensors into one outfeed queue; give each a queue of its own");
+  if (mode == IPUOutfeedMode::LAST) {
+    runs.clear();
+    Arrays last;
+    for (const Array& value : values) last.push_back(value.slice(value.shape()[0] - 1, value.shape()[0]));
+    runs.push_back(std::move(last));
+  } else runs.push_back(values);
+}
+
+IPUOutfeedQueue::IPUOutfeedQueue(const OutfeedOptions& options)
+    : state_(std::make_shared<OutfeedState>(OutfeedState{options.outfeed_mode})) {}
+
+tf1::Operation IPUOutfeedQueue::enqueue(const std::vector<Tensor>& tensors) const {
+  tf1::Tracer& tracer = tf1::Tracer::current("IPUOutfeedQueue");
+  tf1::LoopSegment* loop = tracer.loop();
+  if (loop == nullptr)
+    throw Error("IPUOutfeedQueue: enqueue belongs into the body of a loop; return tensors from straight code instead");
+  loop->add_outfeed(state_, values_in(loop->traced.trace, "enqueue", tensors));
+  return {};
+}
+
+tf1::Fetch IPUOutfeedQueue::dequeue() const {
+  return tf1::Fetch([state = state_](tf1::Evaluation&) {
+    if (state->runs.empty())
+      throw Error("dequeue: the outfeed queue is empty; run a loop that puts something into it before");
+    const std::vector<Arrays> runs = std::exchange(state->runs, {});
+    Arrays result;
+    for (std::size_t column = 0; column < runs[0].size(); ++column) {
+      Arrays parts;
+      for (const Arrays& run : runs) parts.push_back(run[column]);
+      const Array all = parts.size() == 1 ? parts[0] : concatenate(parts);
+      result.push_back(state->mode == IPUOutfeedMode::LAST ? squeeze(all, 0) : all);
+    }
+    return result;
+  });
+}
+
+}  // namespace pando::ipu
+
+namespace pando::tf1 {
+
+InfeedPorts::InfeedPorts(const std::vector<PortInfo>& feeds, std::shared_ptr<ipu::InfeedState> infeed)
+    : infeed_(std::move(infeed)) {
+  for (const PortInfo& feed : feeds) {
+    int column = -1;
+    for (std::size_t i = 0; infeed_ && i < infeed_->types.size(); ++i)
+      if (feed.name == name(i)) column = static_cast<int>(i);
+    column_of_feed_.push_back(column);
+  }
+}
+
+std::string InfeedPorts::name(std::size_t column) { return fmt::format("infeed{}", column); }
+
+void InfeedPorts::write(const data::Element& element, std::int64_t update, std::int64_t sample,
+                        std::span<std::byte* const> feeds) const {
+  for (std::size_t i = 0; i < column_of_feed_.size(); ++i) {
+    const std::int32_t counter[2] = {static_cast<std::int32_t>(update), static_cast<std::int32_t>(sample)};
+    if (column_of_feed_[i] < 0) std::memcpy(feeds[i], counter, sizeof counter);
+    else {
+      const Array& column = element[static_cast<std::size_t>(column_of_feed_[i])];
+      std::memcpy(feeds[i], column.raw(), column.bytes());
+    }
+  }
+}
+
+}  // namespace pando::tf1

@@ -1,0 +1,69 @@
+// The queues that feed loops and pipelines, and take from them.
+#pragma once
+#include <deque>
+#include <mutex>
+
+#include "frontends/tf1/session.h"
+#include "pando/tf1/compile.h"
+
+namespace pando::ipu {
+
+// Elements in the order of the data set, kept until they are consumed, so that several loops can take turns.
+struct InfeedState {
+  explicit InfeedState(const data::Dataset& dataset);
+
+  const data::Dataset dataset;
+  const std::vector<Type> types;
+
+  void initialise();
+  // Throws Error before initialise().
+  void check_initialised(const std::string& who) const;
+  // Element number `index` since it was initialised for the generation'th time; nothing behind the end, where the data
+  // set failed, and for a feed that is behind the times. For a thread that feeds.
+  std::optional<data::Element> element(std::int64_t generation, std::int64_t index);
+  std::int64_t consumed() const { return consumed_; }
+  void consume(std::int64_t count);
+  std::int64_t generation() const { return generation_; }
+  // Throws Error where there should have been more elements: the data set's own, or that it ended.
+  void check_complete(const std::string& what, std::int64_t done, std::int64_t count) const;
+
+ private:
+  std::optional<data::Element> next_element();
+
+  mutable std::mutex mutex_;
+  std::optional<data::Dataset::Iterator> iterator_;
+  std::deque<data::Element> ahead_;
+  // Of the data set; the elements before it are good.
+  std::exception_ptr failure_;
+  std::int64_t consumed_ = 0, generation_ = 0;
+};
+
+struct OutfeedState {
+  IPUOutfeedMode mode;
+  // Of each run, the values of each tensor, [steps, ...].
+  std::vector<Arrays> runs = {};
+  // Throws Error if they are of other types than those that wait in it.
+  void add(const Arrays& values);
+};
+
+}  // namespace pando::ipu
+
+namespace pando::tf1 {
+
+// Where the feeds of a loop's program come from.
+class InfeedPorts {
+ public:
+  InfeedPorts(const std::vector<PortInfo>& feeds, std::shared_ptr<ipu::InfeedState> infeed);
+  static std::string name(std::size_t column);
+  // Writes the feeds of one micro-batch from an element. `update` and `sample` are what random numbers depend on.
+  void write(const data::Element& element, std::int64_t update, std::int64_t sample,
+             std::span<std::byte* const> feeds) const;
+  std::size_t count() const { return column_of_feed_.size(); }
+
+ private:
+  std::shared_ptr<ipu::InfeedState> infeed_;
+  // -1: the counter.
+  std::vector<int> column_of_feed_;
+};
+
+}  // namespace pando::tf1
