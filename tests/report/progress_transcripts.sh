@@ -9,11 +9,7 @@ program=$1
 # shellcheck source=tests/report/terminal.sh
 source "$(dirname "${BASH_SOURCE[0]}")/terminal.sh"
 
-gate=$terminal_folder/gate
-mkfifo "$gate"
-# Open at both ends, so that nobody waits for the other one.
-exec 3<>"$gate"
-next() { echo >&3; }
+terminal_gate
 
 # Some lines stand above the bar, as in any terminal that was used before.
 # shellcheck disable=SC2016  # it is the inner shell that expands

@@ -6,6 +6,8 @@
 #   terminal_expect NAME                 waits until everything shown so far is golden/NAME.txt; fails after a while
 #   terminal_wait                        until the command has ended; returns its exit status
 #   terminal_end                         closes the terminal
+#   terminal_gate                        makes a pipe, $gate, from which the command reads a line before each of its steps
+#   next                                 lets it take a step
 #   compare_with_golden NAME             compares standard input with golden/NAME.txt
 #
 # UPDATE_GOLDEN=1 writes the golden files instead; look at the difference before committing it.
@@ -89,3 +91,11 @@ terminal_wait() {
     echo "the command does not end"
     return 1
 }
+
+terminal_gate() {
+    gate=$terminal_folder/gate
+    mkfifo "$gate"
+    # Open at both ends, so that nobody waits for the other one.
+    exec 3<>"$gate"
+}
+next() { echo >&3; }

@@ -1,23 +1,19 @@
-// What make_reference.py had PyTorch compute and print, and the numbers that it starts from.
+// What make_reference.py had PyTorch compute and print.
 #pragma once
 #include <gtest/gtest.h>
-#include <pando/data/files.h>
 #include <pando/pando.h>
 
 #include <cmath>
 #include <fstream>
 #include <set>
 
+#include "tests/reference.h"
+
 namespace pando {
 
 namespace nn = torch::nn;
 
-inline Array reference(const std::string& name) {
-  static const std::map<std::string, Array> arrays = data::read_npz(PANDO_TORCH_DATA "/reference.npz");
-  const auto found = arrays.find(name);
-  if (found == arrays.end()) throw Error("reference.npz has no array '" + name + "'; run make_reference.py again");
-  return found->second;
-}
+inline Array reference(const std::string& name) { return read_reference(PANDO_TORCH_DATA "/reference.npz", name); }
 
 inline std::map<std::string, std::string> read_printed() {
   std::ifstream file(PANDO_TORCH_DATA "/printed.txt");
@@ -34,22 +30,6 @@ inline std::string printed(const std::string& name) {
   static const std::map<std::string, std::string> texts = read_printed();
   const auto found = texts.find(name);
   return found == texts.end() ? "(not in printed.txt)" : found->second;
-}
-
-// The numbers in [-1, 1) of make_reference.py.
-inline Array hashed(std::uint32_t number, const Shape& shape, double scale = 1.0, double offset = 0.0) {
-  Array array(DType::float32, shape);
-  for (std::int64_t i = 0; i < array.elements(); ++i) {
-    std::uint32_t h = static_cast<std::uint32_t>(i) * 2654435761u + number * 40503u * 65537u + 271u;
-    h ^= h >> 15;
-    h *= 2246822519u;
-    h ^= h >> 13;
-    h *= 3266489917u;
-    h ^= h >> 16;
-    const double u = static_cast<double>(h >> 8) / 16777216.0;
-    array.mutable_data<float>()[i] = static_cast<float>((2 * u - 1) * scale + offset);
-  }
-  return array;
 }
 
 inline void set_first_values(const nn::Module& module) {
