@@ -115,6 +115,21 @@ TEST_F(Refusals, LossesThatAreMissingOrManyOrNotOneNumber) {
             "trainingModel: the loss has shape [2, 4] but must be one number; use the reduction 'mean' or 'sum'");
 }
 
+TEST_F(Refusals, ModulesThatWereForgotten) {
+  struct Forgetful : nn::Module {
+    Forgetful() { register_modules({{"first", first}}); }
+    Tensor forward(Tensor x) { return second(relu(first(x))); }
+    nn::Linear first{4, 4}, second{4, 2};
+    nn::ReLU relu;
+  };
+  Forgetful module;
+  EXPECT_EQ(message([&] {
+              poptorch::inferenceModel(module)(waves({2, 4}, 1.0));
+            }),
+            "Linear(in_features=4, out_features=2, bias=True) has parameters but is not registered; name it in the "
+            "register_modules of its module");
+}
+
 TEST_F(Refusals, BlocksThatMakeNoPipeline) {
   EXPECT_EQ(message([] { poptorch::BeginBlock(0); }),
             "BeginBlock: it belongs into the forward() of a model that trainingModel or inferenceModel runs");

@@ -97,6 +97,8 @@ class Tracing {
   std::uint64_t random_seed() const { return random_seed_; }
   // "layer1.conv", as seen from the root; empty for a module that is not registered.
   std::string path_of(const Module& module) const;
+  // Throws Error for a module whose parameters nobody would train, save or find, since it is not registered.
+  void check_registered(const Module& module) const;
 
   void add_loss(const Tensor& loss) { losses_.push_back(loss); }
   void set_identity_loss(const Tensor& loss);

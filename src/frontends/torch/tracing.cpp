@@ -42,6 +42,7 @@ Tensor call_module(const Module& module, const std::vector<Tensor>& inputs,
         fmt::format("{}: its input is the tensor of a Keras model; modules take tensors while forward() is "
                     "traced by trainingModel or inferenceModel",
                     title));
+  if (const Tracing* tracing = Tracing::current()) tracing->check_registered(module);
   begin_block_of(module);
   try {
     const Graph::Scope scope(trace->graph(), scope_of(module));
@@ -120,6 +121,14 @@ std::string Tracing::path_of(const Module& module) const {
   for (const auto& [known, path] : paths_)
     if (known == module) return path;
   return "";
+}
+
+void Tracing::check_registered(const Module& module) const {
+  if (module.state().parameters.empty() && module.state().buffers.empty()) return;
+  for (const auto& [known, path] : paths_)
+    if (known == module) return;
+  throw Error(fmt::format("{} has parameters but is not registered; name it in the register_modules of its module",
+                          to_string(module)));
 }
 
 void Tracing::set_identity_loss(const Tensor& loss) {
