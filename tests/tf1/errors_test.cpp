@@ -214,9 +214,12 @@ TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_options) {
   const auto two_stages = [&](const ipu::pipelining_ops::PipelineOptions& options) {
     return compile_message([&] { return pipeline({stage, stage}, options); });
   };
-  const char* mapping = "pipeline: device_mapping must have each of 0 to 1 once, an IPU for each stage";
-  for (const std::vector<int>& wrong : {std::vector<int>{0}, {0, 0}, {0, 2}, {-1, 0}, {0, 1, 2}})
-    EXPECT_EQ(two_stages({.infeed_queue = infeed, .device_mapping = wrong}), mapping);
+  const std::pair<std::vector<int>, std::string> mappings[] = {
+      {{0}, "[0]"}, {{0, 0}, "[0, 0]"}, {{0, 2}, "[0, 2]"}, {{-1, 0}, "[-1, 0]"}, {{0, 1, 2}, "[0, 1, 2]"}};
+  for (const auto& [wrong, text] : mappings)
+    EXPECT_EQ(two_stages({.infeed_queue = infeed, .device_mapping = wrong}),
+              "pipeline: device_mapping is " + text +
+                  " but must name each of the IPUs 0 to 1 of a replica once, an IPU for each stage");
   EXPECT_EQ(two_stages({}), "pipeline: there is no infeed_queue; the first stage takes its columns");
   EXPECT_EQ(two_stages({.gradient_accumulation_count = 0, .infeed_queue = infeed}),
             "pipeline: gradient_accumulation_count is 0 but must be at least 1");
@@ -226,7 +229,7 @@ TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_options) {
   EXPECT_EQ(compile_message([&] {
               return pipeline({stage, stage, stage}, {.infeed_queue = infeed});
             }),
-            "pipeline: there are 3 stages but /device:IPU:0 has 2 IPUs; set auto_select_ipus to at least 3");
+            "pipeline: the pipeline has 3 stages but /device:IPU:0 has 2 IPUs; configure 3 IPUs or use fewer stages");
 }
 
 TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_training) {

@@ -11,6 +11,8 @@ struct Parallelism {
   std::vector<int> stages = {};
   std::optional<ipu::keras::PipeliningOptions> pipelining = {};
   std::optional<ipu::keras::GradientAccumulationOptions> accumulation = {};
+
+  std::vector<int> device_mapping() const { return pipelining ? pipelining->device_mapping : std::vector<int>(); }
 };
 
 // Replicas = IPUs / stages. `who` begins messages. Throws Error if there are more stages than IPUs or the device

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontends/ipu/placement.h"
 #include "frontends/tf1/loops.h"
 #include "frontends/tf1/train.h"
 #include "training/stage_graphs.h"
@@ -12,12 +13,6 @@ namespace {
 
 using ipu::pipelining_ops::OptimizerFunctionOutput;
 using ipu::pipelining_ops::PipelineOptions;
-
-PipelineOrder order_of(ipu::pipelining_ops::PipelineSchedule schedule) {
-  using ipu::pipelining_ops::PipelineSchedule;
-  if (schedule == PipelineSchedule::Grouped) return PipelineOrder::grouped;
-  return schedule == PipelineSchedule::Interleaved ? PipelineOrder::interleaved : PipelineOrder::sequential;
-}
 
 std::string result_name(std::size_t index) { return fmt::format("output{}", index); }
 
@@ -39,7 +34,6 @@ class PipelineSegment final : public Segment {
   void set_loss(Trace& trace, const OptimizerFunctionOutput& loss);
   // Throws Error if there is nothing to train, or a variable that two stages would.
   void check_parameters() const;
-  std::vector<Device> devices(const Target& target) const;
   StageGraphs graphs_of(std::size_t stage, Computation& computation, const std::string& optimizer_name);
   std::int64_t rows() const { return options_.gradient_accumulation_count * options_.repeat_count; }
 
@@ -104,18 +98,6 @@ void PipelineSegment::check_parameters() const {
   if (trained.empty()) throw Error("pipeline: the stages use no variable that can be trained");
 }
 
-std::vector<Device> PipelineSegment::devices(const Target& target) const {
-  const std::size_t count = stages_.size();
-  std::vector<Device> list;
-  for (int replica = 0; replica < replicas_; ++replica)
-    for (std::size_t s = 0; s < count; ++s) {
-      const std::size_t place =
-          options_.device_mapping.empty() ? s : static_cast<std::size_t>(options_.device_mapping[s]);
-      list.push_back(target.ipus[static_cast<std::size_t>(replica) * count + place]);
-    }
-  return list;
-}
-
 StageGraphs PipelineSegment::graphs_of(std::size_t stage, Computation& computation, const std::string& optimizer_name) {
   Stage& own = *stages_[stage];
   const bool is_last = stage + 1 == stages_.size();
@@ -140,18 +122,17 @@ StageGraphs PipelineSegment::graphs_of(std::size_t stage, Computation& computati
 }
 
 void PipelineSegment::finish(Computation& computation) {
-  const int ipus = static_cast<int>(computation.target().ipus.size()), count = static_cast<int>(stages_.size());
-  if (ipus < count)
-    throw Error(fmt::format("pipeline: there are {} stages but {} has {} IPU{}; set auto_select_ipus to at least {}",
-                            count, computation.target().name, ipus, ipus == 1 ? "" : "s", count));
+  const Target& target = computation.target();
+  const int count = static_cast<int>(stages_.size());
+  ipu::check_placement("pipeline", target, count, options_.device_mapping);
   if (trains()) check_parameters();
-  replicas_ = ipus / count;
+  replicas_ = static_cast<int>(target.ipus.size()) / count;
   std::vector<StageGraphs> graphs;
   const std::string name = trains() ? computation.new_variable(loss_->optimizer.state().rule.name) : "";
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) graphs.push_back(graphs_of(stage, computation, name));
   program_.emplace(
-      graphs, devices(computation.target()), computation.variables(),
-      ParallelOptions{.replicas = replicas_, .order = order_of(options_.pipeline_schedule), .training = trains()});
+      graphs, ipu::place_stages(target, count, options_.device_mapping), computation.variables(),
+      ParallelOptions{.replicas = replicas_, .order = ipu::order_of(options_.pipeline_schedule), .training = trains()});
 }
 
 void PipelineSegment::run(const Arrays&) {
@@ -205,16 +186,6 @@ void check_options(std::size_t stages, const PipelineOptions& options) {
                             options.gradient_accumulation_count));
   if (options.repeat_count < 1)
     throw Error(fmt::format("pipeline: repeat_count is {} but must be at least 1", options.repeat_count));
-  if (options.device_mapping.empty()) return;
-  std::vector<bool> used(stages, false);
-  bool good = options.device_mapping.size() == stages;
-  for (int place : options.device_mapping) {
-    good = good && place >= 0 && place < static_cast<int>(stages) && !used[static_cast<std::size_t>(place)];
-    if (good) used[static_cast<std::size_t>(place)] = true;
-  }
-  if (!good)
-    throw Error(
-        fmt::format("pipeline: device_mapping must have each of 0 to {} once, an IPU for each stage", stages - 1));
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+// Where the stages of a pipeline run, and in which order.
+#pragma once
+#include <pando/ipu/pipelining.h>
+#include <pando/parallel.h>
+
+#include "training/target.h"
+
+namespace pando::ipu {
+
+PipelineOrder order_of(pipelining_ops::PipelineSchedule schedule);
+
+// `mapping`: the IPU, of those of a replica, that each stage runs on; empty: in their order. Throws Error, beginning
+// with `who`, if there are more stages than IPUs or the mapping does not fit.
+void check_placement(const std::string& who, const Target& target, int stages, const std::vector<int>& mapping);
+// As many replicas as there are IPUs for: the stages of the first, then those of the next.
+std::vector<Device> place_stages(const Target& target, int stages, const std::vector<int>& mapping);
+
+}  // namespace pando::ipu
