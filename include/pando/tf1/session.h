@@ -9,7 +9,8 @@ class Computation;
 class Evaluation;
 struct IteratorState;
 
-// The elements of a data set, one for each run that asks for them. Copies are the same iterator.
+// The elements of a data set, one for each run that asks for them, computed then; prefetch() the data set to have them
+// computed ahead. Copies are the same iterator.
 class PANDO_API Iterator {
  public:
   // The columns of the next element. Throws Error unless the elements have so many.

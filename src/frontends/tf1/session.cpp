@@ -11,9 +11,6 @@ namespace pando::tf1 {
 
 namespace {
 
-// Elements that an iterator computes ahead, so that a run finds the next one ready.
-constexpr std::int64_t elements_ahead = 8;
-
 bool takes(const Type& wanted, const Array& given) {
   if (given.dtype() != wanted.dtype || given.shape().rank() != wanted.shape.rank()) return false;
   for (int axis = 0; axis < wanted.shape.rank(); ++axis)
@@ -73,7 +70,7 @@ std::vector<Type> element_types(const std::string& who, const data::Dataset& dat
 
 Iterator::Iterator(const data::Dataset& dataset)
     : state_(std::make_shared<IteratorState>(
-          IteratorState{.dataset = dataset.prefetch(elements_ahead), .types = element_types("Iterator", dataset)})) {}
+          IteratorState{.dataset = dataset, .types = element_types("Iterator", dataset)})) {}
 
 Iterator make_initializable_iterator(const data::Dataset& dataset) { return Iterator(dataset); }
 
