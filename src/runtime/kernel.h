@@ -27,6 +27,7 @@ class Kernel {
 
 struct Range {
   std::int64_t begin, end;
+  friend bool operator==(const Range&, const Range&) = default;
 };
 
 // The share of a tile in `count` units of work.

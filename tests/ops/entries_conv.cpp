@@ -35,8 +35,8 @@ Shape output_of(const Convolution& c) {
 double slack_of(double terms) { return std::sqrt(terms + 1); }
 double filter_slack(const Convolution& c) { return slack_of(static_cast<double>(c.filter.part(0, 3).elements())); }
 
-// Plain, of one element, strided, padded unevenly, dilated, grouped, depthwise, without samples, and wide enough for
-// every vector path.
+// Plain, of one element, strided, padded unevenly, dilated, grouped, depthwise, without samples, wide enough for every
+// vector path (also strided in groups, and with images of several runs of pixels), and with more taps than pixels.
 std::vector<Convolution> convolutions() {
   return {{{2, 5, 6, 3}, {3, 2, 3, 4}},
           {{1, 1, 1, 1}, {1, 1, 1, 1}},
@@ -49,6 +49,8 @@ std::vector<Convolution> convolutions() {
           {{2, 5, 5, 0}, {3, 3, 0, 2}},
           {{2, 5, 5, 3}, {3, 3, 3, 0}},
           {{3, 9, 10, 17}, {3, 3, 17, 33}, {.padding = {1, 1, 1, 1}}},
+          {{2, 8, 9, 16}, {3, 3, 8, 64}, {.strides = {2, 1}, .padding = {1, 1, 0, 2}, .groups = 2}},
+          {{1, 24, 25, 8}, {3, 3, 8, 32}, {.dilations = {2, 1}, .padding = {2, 2, 1, 1}}},
           {{4, 14, 13, 1}, {5, 5, 1, 32}},
           {{5, 6, 6, 16}, {1, 1, 16, 40}},
           {{2, 9, 9, 3}, {2, 2, 3, 16}, {.strides = {3, 3}, .padding = {0, 1, 0, 1}}},

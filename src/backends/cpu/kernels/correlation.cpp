@@ -192,24 +192,47 @@ void Correlation<T>::run(const T* image, std::int64_t first, std::int64_t last, 
   }
   for (const Phase& phase : phases_) {
     const std::int64_t steps = std::min(last, sizes_.rows.steps(phase.row)) - first;
-    if (steps > 0) run_phase(phase, source, steps, result, scratch);
+    for (std::int64_t step = 0; step < steps;) {
+      const Range taps = row_taps(phase, first + step);
+      std::int64_t end = step + 1;
+      while (end < steps && row_taps(phase, first + end) == taps) ++end;
+      run_phase(phase, taps, {step, end}, source, result, scratch);
+      step = end;
+    }
   }
 }
 
 template <class T>
-void Correlation<T>::run_phase(const Phase& phase, const T* source, std::int64_t steps, T* result,
+Range Correlation<T>::row_taps(const Phase& phase, std::int64_t step) const {
+  const auto& taps = sizes_.rows.taps[static_cast<std::size_t>(phase.row)];
+  Range range = {0, static_cast<std::int64_t>(taps.size())};
+  // A row by itself must fill its block of registers better than the zeros would.
+  if (4 * phase.columns < 3 * matrix_.block_rows) return range;
+  const auto source = [&](std::int64_t tap) {
+    return step * sizes_.rows.step + taps[static_cast<std::size_t>(tap)].offset;
+  };
+  while (range.begin < range.end && source(range.begin) < 0) ++range.begin;
+  while (range.begin < range.end && source(range.end - 1) >= sizes_.rows.source) --range.end;
+  return range;
+}
+
+template <class T>
+void Correlation<T>::run_phase(const Phase& phase, Range taps, Range steps, const T* source, T* result,
                                std::byte* scratch) const {
-  const auto segments = static_cast<std::int64_t>(phase.segments.size());
+  const auto row_count = static_cast<std::int64_t>(sizes_.rows.taps[static_cast<std::size_t>(phase.row)].size());
+  const std::int64_t row_segments = row_count == 0 ? 0 : static_cast<std::int64_t>(phase.segments.size()) / row_count;
+  const std::int64_t last_segment = taps.end * row_segments;
   const std::int64_t at_once = std::max<std::int64_t>(most_depth / std::max<std::int64_t>(phase.depth, 1), 1);
   T* const c = result + (phase.row * sizes_.columns.result + phase.column) * sizes_.result_channels;
   for (std::int64_t group = 0; group < groups_; ++group) {
     const T* const b = at<T>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * panel_;
-    std::int64_t segment = 0;
+    std::int64_t segment = taps.begin * row_segments;
+    bool accumulate = false;
     do {  // once even without taps: the result is zero then
       const Product<T> product = {.a = source + group * depth_,
-                                  .a_rows = phase.source_pixels.data(),
+                                  .a_rows = phase.source_pixels.data() + steps.begin * phase.columns,
                                   .segments = phase.segments.data() + segment,
-                                  .segment_count = std::min(at_once, segments - segment),
+                                  .segment_count = std::min(at_once, last_segment - segment),
                                   .depth = phase.depth,
                                   .a_step = 1,
                                   .b = b + segment * phase.depth * panel_,
@@ -217,13 +240,14 @@ void Correlation<T>::run_phase(const Phase& phase, const T* source, std::int64_t
                                   .b_panel = panel_step_,
                                   .panel = panel_,
                                   .c = c + group * columns_,
-                                  .c_rows = phase.result_pixels.data(),
-                                  .rows = steps * phase.columns,
+                                  .c_rows = phase.result_pixels.data() + steps.begin * phase.columns,
+                                  .rows = (steps.end - steps.begin) * phase.columns,
                                   .columns = columns_,
-                                  .accumulate = segment > 0};
+                                  .accumulate = accumulate};
       (by_channel_ ? matrix_.multiply_columns : matrix_.multiply)(product);
       segment += at_once;
-    } while (segment < segments);
+      accumulate = true;
+    } while (segment < last_segment);
   }
 }
 

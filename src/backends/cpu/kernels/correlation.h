@@ -77,7 +77,9 @@ class Correlation {
   void add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps);
   // Rows of the padded image that these steps read.
   std::int64_t source_rows(std::int64_t first, std::int64_t last) const;
-  void run_phase(const Phase& phase, const T* source, std::int64_t steps, T* result, std::byte* scratch) const;
+  // The taps of the row axis that meet the source, not the zeros around it, at this step.
+  Range row_taps(const Phase& phase, std::int64_t step) const;
+  void run_phase(const Phase& phase, Range taps, Range steps, const T* source, T* result, std::byte* scratch) const;
 
   CorrelationSizes sizes_;
   const MatrixRoutinesOf<T>& matrix_;

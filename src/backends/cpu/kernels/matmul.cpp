@@ -116,7 +116,7 @@ class Matmul final : public Kernel {
   void choose_packing() {
     const std::int64_t b_row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
     // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy.
-    pack_b_ = sizes_.transpose_b || (sizes_.rows >= 6 * matrix_.block_rows && b_row_bytes >= 1024);
+    pack_b_ = sizes_.transpose_b || (sizes_.rows >= 4 * matrix_.block_rows && b_row_bytes >= 1024);
     const std::int64_t a_step_bytes =
         (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
     // The same for a, where a block of rows is transposed vector by vector.

@@ -8,6 +8,9 @@
 #define PANDO_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+// Inlined before anything else: what a function adds to must be registers, never memory.
+#define PANDO_INLINE inline __attribute__((always_inline))
+
 namespace pando::cpu {
 namespace {
 
@@ -44,6 +47,19 @@ inline void multiply_add(Vector<double>& sum, double a, Vector<double> b) {
 #endif
 }
 
+#if defined(__aarch64__)
+// sum += a[lane] * b.
+template <int lane>
+inline void multiply_add_lane(Vector<float>& sum, Vector<float> a, Vector<float> b) {
+  asm("fmla %0.4s, %1.4s, %2.s[%3]" : "+w"(sum) : "w"(b), "w"(a), "i"(lane));
+}
+
+template <int lane>
+inline void multiply_add_lane(Vector<double>& sum, Vector<double> a, Vector<double> b) {
+  asm("fmla %0.2d, %1.2d, %2.d[%3]" : "+w"(sum) : "w"(b), "w"(a), "i"(lane));
+}
+#endif
+
 template <class T, int rows, int vectors, bool accumulate>
 inline void write_whole(T* c, const int64_t* c_rows, const Vector<T> (&sum)[rows][vectors]) {
   constexpr int lanes = VectorOf<T>::lanes;
@@ -78,30 +94,105 @@ inline void write_block(const Product<T>& product, int64_t first_row, int64_t fi
   }
 }
 
+// A block of sums in registers. Every way to add to it adds in the order of the inner dimension.
+template <class T, int rows, int vectors>
+struct Sums {
+  static constexpr int lanes = VectorOf<T>::lanes;
+  Vector<T> sum[rows][vectors] = {};
+
+  // One element of each row of a, times a row of b.
+  PANDO_INLINE void add(const T* a, const int64_t (&row)[rows], const T* b) {
+    Vector<T> right[vectors];
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) right[v] = load(b + v * lanes);
+    PANDO_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      const T left = a[row[r]];
+      PANDO_UNROLL
+      for (int v = 0; v < vectors; ++v) multiply_add(sum[r][v], left, right[v]);
+    }
+  }
+
+#if defined(__aarch64__)
+  // A vector of each row of a, times as many rows of b: a fraction of the loads that single elements take.
+  PANDO_INLINE void add_along_depth(const T* a, const int64_t (&row)[rows], const T* b, int64_t b_step) {
+    Vector<T> left[rows];
+    add_lanes_of_rows<0>(a, row, left, b, b_step);
+  }
+
+  template <int lane>
+  PANDO_INLINE void add_lanes_of_rows(const T* a, const int64_t (&row)[rows], Vector<T> (&left)[rows], const T* b,
+                                      int64_t b_step) {
+    Vector<T> right[vectors];
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) right[v] = load(b + v * lanes);
+    PANDO_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      if constexpr (lane == 0) left[r] = load(a + row[r]);
+      PANDO_UNROLL
+      for (int v = 0; v < vectors; ++v) multiply_add_lane<lane>(sum[r][v], left[r], right[v]);
+    }
+    if constexpr (lane + 1 < lanes) add_lanes_of_rows<lane + 1>(a, row, left, b + b_step, b_step);
+  }
+
+  // The same for rows that lie side by side.
+  PANDO_INLINE void add_side_by_side(const T* a, const T* b) {
+    Vector<T> right[vectors];
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) right[v] = load(b + v * lanes);
+    add_rows_of_vectors<0>(a, right);
+    PANDO_UNROLL
+    for (int r = rows / lanes * lanes; r < rows; ++r) {
+      PANDO_UNROLL
+      for (int v = 0; v < vectors; ++v) multiply_add(sum[r][v], a[r], right[v]);
+    }
+  }
+
+  template <int first>
+  PANDO_INLINE void add_rows_of_vectors(const T* a, const Vector<T> (&right)[vectors]) {
+    if constexpr (first + lanes <= rows) {
+      add_lanes_of_vector<first, 0>(load(a + first), right);
+      add_rows_of_vectors<first + lanes>(a, right);
+    }
+  }
+
+  template <int first, int lane>
+  PANDO_INLINE void add_lanes_of_vector(Vector<T> left, const Vector<T> (&right)[vectors]) {
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) multiply_add_lane<lane>(sum[first + lane][v], left, right[v]);
+    if constexpr (lane + 1 < lanes) add_lanes_of_vector<first, lane + 1>(left, right);
+  }
+#endif
+};
+
 template <class T, int rows, int vectors>
 inline void multiply_block(const Product<T>& product, int64_t first_row, int64_t first_column, const T* b) {
-  constexpr int lanes = VectorOf<T>::lanes;
-  Vector<T> sum[rows][vectors] = {};
+  Sums<T, rows, vectors> sums;
   int64_t row[rows];
   for (int r = 0; r < rows; ++r) row[r] = product.a_rows[first_row + r];
   if (product.accumulate) {
     for (int r = 0; r < rows; ++r) __builtin_prefetch(product.c + product.c_rows[first_row + r] + first_column, 1);
   }
+#if defined(__aarch64__)
+  constexpr int lanes = VectorOf<T>::lanes;
+  bool side_by_side = rows >= lanes;
+  for (int r = 1; r < rows; ++r) side_by_side &= row[r] == row[0] + r;
+#endif
   for (int64_t s = 0; s < product.segment_count; ++s) {
     const T* a = product.a + product.segments[s];
-    for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, b += product.b_step) {
-      Vector<T> right[vectors];
-      PANDO_UNROLL
-      for (int v = 0; v < vectors; ++v) right[v] = load(b + v * lanes);
-      PANDO_UNROLL
-      for (int r = 0; r < rows; ++r) {
-        const T left = a[row[r]];
-        PANDO_UNROLL
-        for (int v = 0; v < vectors; ++v) multiply_add(sum[r][v], left, right[v]);
+    int64_t k = 0;
+#if defined(__aarch64__)
+    if (side_by_side) {
+      for (; k < product.depth; ++k, a += product.a_step, b += product.b_step) sums.add_side_by_side(a + row[0], b);
+    } else if (product.a_step == 1) {
+      for (; k + lanes <= product.depth; k += lanes, a += lanes, b += lanes * product.b_step) {
+        sums.add_along_depth(a, row, b, product.b_step);
       }
     }
+#endif
+    for (; k < product.depth; ++k, a += product.a_step, b += product.b_step) sums.add(a, row, b);
   }
-  write_block<T, rows, vectors>(product, first_row, first_column, sum);
+  write_block<T, rows, vectors>(product, first_row, first_column, sums.sum);
 }
 
 // `count` blocks below each other, times one panel.
@@ -293,16 +384,6 @@ void pack_transposed(const Packing<T>& packing) {
 }
 
 template <class T>
-void gather(const Product<T>& product, T* to) {
-  for (int64_t s = 0; s < product.segment_count; ++s) {
-    const T* a = product.a + product.segments[s];
-    for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, to += product.rows) {
-      for (int64_t r = 0; r < product.rows; ++r) to[r] = a[product.a_rows[r]];
-    }
-  }
-}
-
-template <class T>
 void fill_table(MatrixRoutinesOf<T>& table) {
   table.block_rows = block_rows;
   table.panel_vectors = panel_vectors;
@@ -311,7 +392,6 @@ void fill_table(MatrixRoutinesOf<T>& table) {
   table.multiply_columns = multiply_columns<T>;
   table.pack = pack<T>;
   table.pack_transposed = pack_transposed<T>;
-  table.gather = gather<T>;
 }
 
 }  // namespace

@@ -55,8 +55,6 @@ struct MatrixRoutinesOf {
   void (*multiply_columns)(const Product<T>& product);
   void (*pack)(const Packing<T>& packing);
   void (*pack_transposed)(const Packing<T>& packing);
-  // to[(s * depth + k) * rows + i] = a[a_rows[i] + segments[s] + k * a_step].
-  void (*gather)(const Product<T>& product, T* to);
 };
 
 struct MatrixRoutines {

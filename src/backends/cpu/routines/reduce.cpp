@@ -25,8 +25,25 @@ struct Sum {
     }
   }
 
-  // 64 rows at a time, so that memory is read from front to back.
   static void columns(void* totals, const void* x, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+    if (columns == stride && columns < lane_count)
+      return narrow_columns(static_cast<Held*>(totals), static_cast<const T*>(x), rows, columns);
+    wide_columns(totals, x, rows, columns, stride);
+  }
+
+  // As many rows as fill whole vectors of lanes are summed side by side.
+  static void narrow_columns(Held* totals, const T* x, std::int64_t rows, std::int64_t columns) {
+    std::int64_t together = lane_count;
+    while (together > 1 && together / 2 * columns % lane_count == 0) together /= 2;
+    const std::int64_t width = together * columns, whole = rows / together;
+    Held sums[lane_count * lane_count] = {};
+    wide_columns(sums, x, whole, width, width);
+    for (std::int64_t i = 0; i < width; ++i) totals[i % columns] += sums[i];
+    wide_columns(totals, x + whole * width, rows - whole * together, columns, columns);
+  }
+
+  // 64 rows at a time, so that memory is read from front to back.
+  static void wide_columns(void* totals, const void* x, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
     for (std::int64_t begin = 0; begin < rows; begin += 64) {
       const std::int64_t end = begin + 64 < rows ? begin + 64 : rows;
       for (std::int64_t c = 0; c < columns; c += lane_count)

@@ -1,0 +1,182 @@
+// conv2d_weight_gradient of wide convolutions: a block of channels of x is copied side by side, pixel for pixel, and
+// then meets all taps and filters from the first-level cache.
+#include "backends/cpu/kernels/weight_gradient.h"
+
+namespace pando::cpu {
+
+namespace {
+
+template <class T>
+class WideWeightGradient final : public Kernel {
+ public:
+  WideWeightGradient(const KernelCall& call, const Window& window, const Routines& routines)
+      : x_(call.inputs[0]),
+        dy_(call.inputs[1]),
+        result_(call.outputs[0]),
+        window_(window),
+        matrix_(matrix_routines<T>(routines)),
+        runs_(window, x_.type.shape, dy_.type.shape),
+        groups_(call.attributes.integer("groups")),
+        taps_(window.kernel[0] * window.kernel[1]),
+        channels_(result_.type.shape[2]),
+        filters_(result_.type.shape[3] / groups_),
+        block_(matrix_.block_rows),
+        panel_(panel_width(matrix_, filters_)),
+        image_elements_(runs_.source_rows(runs_.most_rows()) * runs_.image().padded_width * block_),
+        grid_(work()),
+        x_scratch_(layout_.add_elements<T>(runs_.most_images() * image_elements_)),
+        dy_scratch_(layout_.add_elements<T>(runs_.most_pixels() * divide_up(filters_, panel_) * panel_)) {
+    full_ = lay_out_rows(block_);
+    last_ = lay_out_rows(channels_ - (divide_up(channels_, block_) - 1) * block_);
+    const std::int64_t row_elements = window_.strides[0] * runs_.image().padded_width * block_;
+    for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
+      for (std::int64_t row = 0; row < runs_.most_rows(); ++row) {
+        segments_.push_back(image * image_elements_ + row * row_elements);
+      }
+    }
+  }
+
+  std::size_t scratch_bytes() const override { return layout_.bytes(); }
+
+  void run(const Tile& tile) const override {
+    const Part part = grid_.part(tile);
+    if (part.blocks.begin >= part.blocks.end || part.panels.begin >= part.panels.end) return;
+    runs_.for_each([&](const PixelRun& run, bool accumulate) {
+      for (std::int64_t group = part.batches.begin; group < part.batches.end; ++group) {
+        add_run(tile, part, run, group, accumulate);
+      }
+    });
+  }
+
+ private:
+  // Where the rows of a product lie, for all taps of a block of channels: in the copy of x, and in the result.
+  struct Rows {
+    std::int64_t width = 0;
+    std::vector<std::int64_t> x = {}, result = {};
+  };
+
+  // A unit of work is a block of channels with one tap.
+  Work work() const {
+    const auto height = static_cast<double>(block_), width = static_cast<double>(panel_);
+    return {.batches = groups_,
+            .blocks = divide_up(channels_, block_) * taps_,
+            .panels = divide_up(filters_, panel_),
+            .block_cost = height * width / 4,
+            .load_rows = height,
+            .load_panel = width};
+  }
+
+  Rows lay_out_rows(std::int64_t width) const {
+    Rows rows = {.width = width};
+    for (std::int64_t row = 0; row < window_.kernel[0]; ++row) {
+      for (std::int64_t column = 0; column < window_.kernel[1]; ++column) {
+        const std::int64_t pixel =
+            row * window_.dilations[0] * runs_.image().padded_width + column * window_.dilations[1];
+        const std::int64_t tap = row * window_.kernel[1] + column;
+        for (std::int64_t channel = 0; channel < width; ++channel) {
+          rows.x.push_back(pixel * block_ + channel);
+          rows.result.push_back((tap * channels_ + channel) * result_.type.shape[3]);
+        }
+      }
+    }
+    return rows;
+  }
+
+  void add_run(const Tile& tile, const Part& part, const PixelRun& run, std::int64_t group, bool accumulate) const {
+    const Shape& dy = dy_.type.shape;
+    const Range filters = {part.panels.begin * panel_, std::min(part.panels.end * panel_, filters_)};
+    T *const packed = at<T>(tile.scratch, dy_scratch_), *const copied = at<T>(tile.scratch, x_scratch_);
+    const std::int64_t pixels = run.images * run.rows * dy[2];
+    matrix_.pack({.from = pointer<const T>(tile, dy_) + run.image * dy.stride(0) + run.row * dy.stride(1) +
+                          group * filters_ + filters.begin,
+                  .step = dy[3],
+                  .depth = pixels,
+                  .columns = filters.end - filters.begin,
+                  .panel = panel_,
+                  .to = packed,
+                  .panel_step = pixels * panel_});
+    for (std::int64_t unit = part.blocks.begin; unit < part.blocks.end;) {
+      const std::int64_t block = unit / taps_, first = block * taps_;
+      const std::int64_t last = std::min(first + taps_, part.blocks.end);
+      const Rows& rows = (block + 1) * block_ <= channels_ ? full_ : last_;
+      copy_channels(tile, run, group * channels_ + block * block_, rows.width, copied);
+      const std::int64_t row = (unit - first) * rows.width;
+      matrix_.multiply(
+          {.a = copied,
+           .a_rows = rows.x.data() + row,
+           .segments = segments_.data(),
+           .segment_count = run.images * run.rows,
+           .depth = dy[2],
+           .a_step = window_.strides[1] * block_,
+           .b = packed,
+           .b_step = panel_,
+           .b_panel = pixels * panel_,
+           .panel = panel_,
+           .c = pointer<T>(tile, result_) + block * block_ * result_.type.shape[3] + group * filters_ + filters.begin,
+           .c_rows = rows.result.data() + row,
+           .rows = (last - unit) * rows.width,
+           .columns = filters.end - filters.begin,
+           .accumulate = accumulate});
+      unit = last;
+    }
+  }
+
+  // `width` channels of the padded pixels that the run meets.
+  void copy_channels(const Tile& tile, const PixelRun& run, std::int64_t first, std::int64_t width, T* to) const {
+    const PaddedImage& image = runs_.image();
+    const T* const x = pointer<const T>(tile, x_) + run.image * x_.type.shape.stride(0) + first;
+    const std::int64_t before = image.lead_columns * block_, inside = image.width * block_;
+    const std::int64_t after = image.padded_width * block_ - before - inside;
+    const std::int64_t top = run.row * window_.strides[0] - image.lead_rows;
+    for (std::int64_t i = 0; i < run.images; ++i) {
+      T* row_to = to + i * image_elements_;
+      for (std::int64_t row = top; row < top + runs_.source_rows(run.rows); ++row) {
+        if (row < 0 || row >= image.height) {
+          row_to = std::fill_n(row_to, before + inside + after, T(0));
+          continue;
+        }
+        row_to = std::fill_n(row_to, before, T(0));
+        matrix_.pack({.from = x + (i * image.height + row) * image.width * image.channels,
+                      .step = image.channels,
+                      .depth = image.width,
+                      .columns = width,
+                      .panel = block_,
+                      .to = row_to,
+                      .panel_step = 0});
+        row_to = std::fill_n(row_to + inside, after, T(0));
+      }
+    }
+  }
+
+  Operand x_, dy_, result_;
+  Window window_;
+  const MatrixRoutinesOf<T>& matrix_;
+  PixelRuns runs_;
+  std::int64_t groups_, taps_, channels_, filters_, block_, panel_, image_elements_;
+  TileGrid grid_;
+  ScratchLayout layout_;
+  std::size_t x_scratch_, dy_scratch_;
+  Rows full_, last_;
+  std::vector<std::int64_t> segments_;
+};
+
+// The products that an element of x must be part of to be worth its copy.
+constexpr std::int64_t fewest_products = 256;
+
+template <class T>
+std::unique_ptr<Kernel> make_if_wide(const KernelCall& call, const Window& window, const Routines& routines) {
+  const Shape& result = call.outputs[0].type.shape;
+  const std::int64_t products = result[0] * result[1] * result[3] / call.attributes.integer("groups");
+  if (result[2] < matrix_routines<T>(routines).block_rows || products < fewest_products) return nullptr;
+  return std::make_unique<WideWeightGradient<T>>(call, window, routines);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
+                                                    const Routines& routines) {
+  if (call.inputs[0].type.dtype == DType::float64) return make_if_wide<double>(call, window, routines);
+  return make_if_wide<float>(call, window, routines);
+}
+
+}  // namespace pando::cpu

@@ -1,0 +1,49 @@
+// What the two kernels of conv2d_weight_gradient share: the pixels are summed in runs, so that each run is read from
+// the cache and long sums stay accurate.
+#pragma once
+#include "backends/cpu/kernels/correlation.h"
+
+namespace pando::cpu {
+
+// Rows of dy of one image, or all rows of several images.
+struct PixelRun {
+  std::int64_t image = 0, images = 0, row = 0, rows = 0;
+};
+
+// The images of x with zeros around them, and how the pixels of dy are cut into runs: the same for any number of tiles.
+class PixelRuns {
+ public:
+  PixelRuns(const Window& window, const Shape& x, const Shape& dy);
+
+  const PaddedImage& image() const { return image_; }
+  std::int64_t most_images() const { return images_; }
+  std::int64_t most_rows() const { return rows_; }
+  std::int64_t most_pixels() const { return images_ * rows_ * dy_[2]; }
+  // Rows of the padded image that so many rows of dy meet.
+  std::int64_t source_rows(std::int64_t rows) const { return (rows - 1) * window_.strides[0] + window_.reach(0); }
+
+  // Calls add(run, accumulate): whether there is a sum to add to. Once even if there are no pixels.
+  template <class Add>
+  void for_each(const Add& add) const {
+    bool accumulate = false;
+    for (std::int64_t image = 0; image < dy_[0]; image += images_) {
+      for (std::int64_t row = 0; row < dy_[1]; row += rows_) {
+        add(PixelRun{image, std::min(images_, dy_[0] - image), row, std::min(rows_, dy_[1] - row)}, accumulate);
+        accumulate = true;
+      }
+    }
+    if (!accumulate) add(PixelRun{}, false);
+  }
+
+ private:
+  Window window_;
+  Shape dy_;
+  PaddedImage image_;
+  std::int64_t images_ = 1, rows_ = 1;
+};
+
+// For convolutions with channels that fill a block of rows, and enough filters; else null.
+std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
+                                                    const Routines& routines);
+
+}  // namespace pando::cpu
