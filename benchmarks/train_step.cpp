@@ -1,5 +1,6 @@
 // How close a training step comes to the machine: for each model the time of a step, the fraction of the multiply-add
-// peak measured in the same run, the ratio to PyTorch where there is one, its kernels; and the speed of inference.
+// peak measured in the same run, the ratio to PyTorch where there is one, the gain of mixed_bfloat16, its kernels; and
+// the speed of inference.
 //
 //   train_step [--json FILE] [--kernels] [MODEL...]
 #include <pando/ops.h>
@@ -55,7 +56,8 @@ Array noise(const Shape& shape, double limit) {
 // A model on a device, ready to run.
 class Runner {
  public:
-  Runner(const models::TrainingStep& step, const Device& device) : program_(step.graph, device, weights(step)) {
+  Runner(const models::TrainingStep& step, const Device& device, const ProgramOptions& options = {})
+      : program_(step.graph, device, weights(step), options) {
     Shape shape = {step.batch};
     for (std::int64_t size : step.image) shape.append(size);
     const auto labels = static_cast<std::size_t>(step.batch) * sizeof(std::int32_t);
@@ -132,10 +134,10 @@ std::map<std::string, double> torch_times(const std::vector<std::string>& names)
 struct Row {
   std::string name;
   double megaflops = 0, megabytes = 0, compile = 0;
-  Times one_tile = {}, all_tiles = {};
+  Times one_tile = {}, all_tiles = {}, mixed = {};
   double latency = 0, throughput = 0;
   std::optional<double> torch = {};
-  std::vector<KernelTime> kernels = {};
+  std::vector<KernelTime> kernels = {}, mixed_kernels = {};
 
   double fraction(double peak) const { return megaflops / all_tiles.median / peak * 1e3; }
 };
@@ -148,23 +150,27 @@ Row measure_model(const std::string& name, const Device& one, const Device& all)
   row.all_tiles = runner.measure(10);
   row.megabytes = runner.megabytes();
   row.kernels = runner.kernel_times();
+  Runner mixed(step, all, {.precision = Precision::mixed_bfloat16});
+  row.mixed = mixed.measure(10);
+  row.mixed_kernels = mixed.kernel_times();
   row.latency = Runner(models::build_inference(name, 1), all).measure(1).median;
   row.throughput = 256e6 / Runner(models::build_inference(name, 256), all).measure(2).median;
   return row;
 }
 
 void print_row(const Row& row, double peak) {
-  fmt::print("{:<13}{:>7.0f}{:>8.1f}{:>9.2f}{:>11.1f}{:>11.1f}{:>5.0f}%{:>8.1f}%{:>9}{:>11.1f}{:>12.0f}\n", row.name,
-             row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
+  fmt::print("{:<13}{:>7.0f}{:>8.1f}{:>9.2f}{:>11.1f}{:>11.1f}{:>5.0f}%{:>8.1f}%{:>9}{:>7.2f}x{:>11.1f}{:>12.0f}\n",
+             row.name, row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
              100 * row.all_tiles.spread, 100 * row.fraction(peak),
-             row.torch ? fmt::format("{:.2f}x", *row.torch / row.all_tiles.median) : "-", row.latency, row.throughput);
+             row.torch ? fmt::format("{:.2f}x", *row.torch / row.all_tiles.median) : "-",
+             row.all_tiles.median / row.mixed.median, row.latency, row.throughput);
 }
 
-void print_kernels(const Row& row) {
+void print_kernels(const std::string& title, const std::vector<KernelTime>& kernels) {
   double total = 0;
-  for (const KernelTime& kernel : row.kernels) total += kernel.microseconds;
-  fmt::print("\n{}\n", row.name);
-  for (const KernelTime& kernel : row.kernels)
+  for (const KernelTime& kernel : kernels) total += kernel.microseconds;
+  fmt::print("\n{}\n", title);
+  for (const KernelTime& kernel : kernels)
     if (kernel.microseconds > 0.005 * total)
       fmt::print("  {:<28}{:<32}{:>9.1f} us{:>7.1f}%\n", kernel.op, kernel.name, kernel.microseconds,
                  100 * kernel.microseconds / total);
@@ -178,11 +184,11 @@ std::string json_of(const std::vector<Row>& rows, const Device& device, double p
       kernels.push_back(fmt::format(R"({{"op": "{}", "name": "{}", "microseconds": {:.3f}}})", kernel.op, kernel.name,
                                     kernel.microseconds));
     models.push_back(fmt::format(
-        R"(  {{"model": "{}", "megaflops": {:.3f}, "megabytes": {:.3f}, "compile_ms": {:.3f}, "one_tile_us": {:.3f}, "step_us": {:.3f}, "spread": {:.4f}, "of_peak": {:.4f}, "torch_us": {}, "latency_us": {:.3f}, "samples_per_second": {:.0f},
+        R"(  {{"model": "{}", "megaflops": {:.3f}, "megabytes": {:.3f}, "compile_ms": {:.3f}, "one_tile_us": {:.3f}, "step_us": {:.3f}, "spread": {:.4f}, "of_peak": {:.4f}, "torch_us": {}, "mixed_bfloat16_us": {:.3f}, "latency_us": {:.3f}, "samples_per_second": {:.0f},
    "kernels": [{}]}})",
         row.name, row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
-        row.all_tiles.spread, row.fraction(peak), row.torch ? fmt::format("{:.1f}", *row.torch) : "null", row.latency,
-        row.throughput, fmt::join(kernels, ", ")));
+        row.all_tiles.spread, row.fraction(peak), row.torch ? fmt::format("{:.1f}", *row.torch) : "null",
+        row.mixed.median, row.latency, row.throughput, fmt::join(kernels, ", ")));
   }
   return fmt::format("{{\"tiles\": {}, \"instruction_set\": \"{}\", \"peak_gflops\": {:.2f}, \"models\": [\n{}\n]}}\n",
                      device.tiles(), device.instruction_set(), peak, fmt::join(models, ",\n"));
@@ -208,10 +214,10 @@ int main(int argc, char** argv) {
     const Device one({.tiles = 1}), all;
     const double peak = measure_multiply_add_peak(all.tiles());
     fmt::print("{} tiles, {}; multiply-add peak {:.1f} GFLOP/s\n", all.tiles(), all.instruction_set(), peak);
-    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>11}{:>12}\n", "training step", "MFLOP", "MB",
-               "compile", "1 tile", "all tiles", "+-", "of peak", "torch", "batch 1", "batch 256");
-    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>11}{:>12}\n", "", "", "", "ms", "us", "us", "", "",
-               "", "us", "samples/s");
+    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>8}{:>11}{:>12}\n", "training step", "MFLOP", "MB",
+               "compile", "1 tile", "all tiles", "+-", "of peak", "torch", "bf16", "batch 1", "batch 256");
+    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>8}{:>11}{:>12}\n", "", "", "", "ms", "us", "us", "",
+               "", "", "", "us", "samples/s");
     std::vector<Row> rows;
     for (const std::string& name : names) rows.push_back(measure_model(name, one, all));
     const std::map<std::string, double> torch = torch_times(names);
@@ -220,7 +226,10 @@ int main(int argc, char** argv) {
       print_row(row, peak);
     }
     if (kernels)
-      for (const Row& row : rows) print_kernels(row);
+      for (const Row& row : rows) {
+        print_kernels(row.name, row.kernels);
+        print_kernels(row.name + ", mixed_bfloat16", row.mixed_kernels);
+      }
     if (!json.empty() && !(std::ofstream(json) << json_of(rows, all, peak)).flush())
       throw Error("cannot write '" + json + "'");
   } catch (const Error& error) {

@@ -39,6 +39,12 @@ void Variables::share(const std::string& name, const Variables& other, const std
 
 std::vector<std::string> compile_passes() { return pass_names(); }
 
+Precision precision_named(const std::string& name) {
+  if (name == "float32") return Precision::float32;
+  if (name == "mixed_bfloat16") return Precision::mixed_bfloat16;
+  throw Error(unknown_name("precision", name, {"float32", "mixed_bfloat16"}));
+}
+
 std::function<void(const Graph&)>& graph_observer() {
   thread_local std::function<void(const Graph&)> observer;
   return observer;
@@ -55,6 +61,7 @@ Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& opt
   CompileOptions compile_options{
       .disabled_passes = options.disabled_passes,
       .check_numerics = options.check_numerics,
+      .mixed_bfloat16 = options.precision == Precision::mixed_bfloat16,
       .evaluate = [&](const Node& node, const std::vector<Array>& inputs) { return backend.evaluate(node, inputs); }};
   if (options.on_pass)
     compile_options.on_pass = [&](const PassReport& report) {

@@ -29,9 +29,9 @@ PipelineSchedule schedule_of(PipelineOrder order, int stages, bool training) {
   return sequential_schedule(stages, training);
 }
 
-StagePlans compile_stage(const StageGraphs& graphs, Backend& backend) {
+StagePlans compile_stage(const StageGraphs& graphs, Backend& backend, Precision precision) {
   const auto plan_of = [&](const Graph& graph) {
-    return graph.nodes().empty() ? std::optional<Plan>() : compile_for(backend, graph, {});
+    return graph.nodes().empty() ? std::optional<Plan>() : compile_for(backend, graph, {.precision = precision});
   };
   return {plan_of(graphs.forward), plan_of(graphs.backward_first), plan_of(graphs.backward_next),
           plan_of(graphs.update)};
@@ -104,7 +104,7 @@ ParallelProgram::ParallelProgram(const std::vector<StageGraphs>& stages, const s
         fmt::format("{} devices for {} replicas of {} stages", state.devices.size(), options.replicas, count));
   state.places.slots.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    state.plans.push_back(compile_stage(stages[i], state.devices[i]->backend));
+    state.plans.push_back(compile_stage(stages[i], state.devices[i]->backend, options.precision));
     const StagePlans& plans = state.plans.back();
     for (const auto* plan : {&plans.forward, &plans.backward_first, &plans.backward_next, &plans.update}) {
       if (!*plan) continue;

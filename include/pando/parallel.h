@@ -27,6 +27,7 @@ struct ParallelOptions {
   int replicas = 1;
   PipelineOrder order = PipelineOrder::grouped;
   bool training = true;
+  Precision precision = Precision::float32;
 };
 
 class ParallelFeed;

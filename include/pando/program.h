@@ -67,11 +67,18 @@ struct PassInfo {
   std::function<std::string()> text;
 };
 
+// What the factors of matrix products and convolutions are computed in. mixed_bfloat16: rounded to bfloat16 where the
+// processor multiplies those faster; weights, sums and everything else stay float32.
+enum class Precision { float32, mixed_bfloat16 };
+// By its name; throws Error with the nearest one.
+PANDO_API Precision precision_named(const std::string& name);
+
 struct ProgramOptions {
   // Names as in compile_passes().
   std::vector<std::string> disabled_passes = {};
   // Stop with an Error that names the op when a value becomes NaN or infinite. Slow.
   bool check_numerics = false;
+  Precision precision = Precision::float32;
   std::function<void(const PassInfo&)> on_pass = {};
 };
 

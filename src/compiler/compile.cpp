@@ -87,6 +87,7 @@ Plan compile(const Graph& original, const CompileOptions& options) {
   const Timer memory_timer;
   Plan plan = emit_plan(graph, supersteps, is_enabled(options, memory_pass));
   plan.check_numerics = options.check_numerics;
+  plan.mixed_bfloat16 = options.mixed_bfloat16;
   report(memory_pass, memory_timer, [&] { return to_string(plan); });
   return plan;
 }

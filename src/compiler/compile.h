@@ -16,6 +16,7 @@ struct PassReport {
 struct CompileOptions {
   std::vector<std::string> disabled_passes = {};
   bool check_numerics = false;
+  bool mixed_bfloat16 = false;
   Evaluate evaluate = {};
   std::function<void(const PassReport&)> on_pass = {};
 };

@@ -60,6 +60,8 @@ struct Plan {
   std::size_t feed_bytes = 0;
   // Look for NaN and infinity in what each superstep writes, and stop with an Error that names the kernel.
   bool check_numerics = false;
+  // Products may round their float32 factors to bfloat16 where that is faster; their sums stay float32.
+  bool mixed_bfloat16 = false;
 };
 
 // Every buffer starts on a multiple of this.

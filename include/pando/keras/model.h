@@ -33,6 +33,8 @@ struct CompileOptions {
   std::vector<double> loss_weights = {};
   // Batches that the device runs before the host looks again.
   std::int64_t steps_per_execution = 1;
+  // "float32", or "mixed_bfloat16": products round their factors to bfloat16 where the processor is faster with them.
+  std::string precision = "float32";
 };
 
 // Samples to validate with: arrays, or a Dataset of (x, y) or (x, y, sample_weight) batches.

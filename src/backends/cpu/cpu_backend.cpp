@@ -20,13 +20,15 @@ std::unique_ptr<Kernel> make_kernel_for(const KernelCall& call, const Routines& 
 
 CpuBackend::CpuBackend(int tiles, std::string_view instruction_set, const TilePlacement& placement)
     : routines_(routines_for(choose_instruction_set(instruction_set))),
+      mixed_routines_(with_mixed_products(routines_)),
       tiles_(std::make_shared<TileGroup>(tiles, placement)) {}
 
 std::unique_ptr<Executable> CpuBackend::load(const Plan& plan, VariableStore& variables) {
+  const Routines& routines = plan.mixed_bfloat16 ? mixed_routines_ : routines_;
   std::vector<std::vector<std::unique_ptr<Kernel>>> kernels;
   for (const Superstep& superstep : plan.supersteps) {
     kernels.emplace_back();
-    for (const KernelCall& call : superstep) kernels.back().push_back(make_kernel_for(call, routines_));
+    for (const KernelCall& call : superstep) kernels.back().push_back(make_kernel_for(call, routines));
   }
   return std::make_unique<TileExecutor>(plan, std::move(kernels), tiles_, variables);
 }

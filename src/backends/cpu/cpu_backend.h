@@ -18,6 +18,8 @@ class CpuBackend final : public Backend {
 
  private:
   const Routines& routines_;
+  // The same, with products of bfloat16 where they are faster.
+  const Routines mixed_routines_;
   std::shared_ptr<TileGroup> tiles_;
 };
 

@@ -2,6 +2,11 @@
 
 #include <pando/error.h>
 
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace pando::cpu {
 
 #define PANDO_DECLARE_FILLS(set)                    \
@@ -35,6 +40,21 @@ PANDO_DECLARE_FILLS(avx2)
 PANDO_DECLARE_FILLS(avx512)
 #endif
 #undef PANDO_DECLARE_FILLS
+
+#if defined(__aarch64__)
+namespace bfloat16 {
+extern const MixedMatrixRoutines routines;
+}
+#endif
+
+Routines with_mixed_products(const Routines& routines) {
+  Routines mixed = routines;
+#if defined(__aarch64__)
+  if (routines.instruction_set == InstructionSet::neon && (getauxval(AT_HWCAP2) & HWCAP2_BF16) != 0)
+    mixed.matrix.mixed = &bfloat16::routines;
+#endif
+  return mixed;
+}
 
 // A table is filled by code of its own instruction set, so only that of a set this machine has may be made.
 const Routines& routines_for(InstructionSet set) {

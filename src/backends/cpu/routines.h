@@ -25,5 +25,7 @@ struct Routines {
 };
 
 const Routines& routines_for(InstructionSet set);
+// With products of bfloat16 where this machine multiplies them faster.
+Routines with_mixed_products(const Routines& routines);
 
 }  // namespace pando::cpu

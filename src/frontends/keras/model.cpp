@@ -157,6 +157,7 @@ Model::Model(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outpu
 void Model::compile(const CompileOptions& options) {
   if (options.steps_per_execution < 1)
     throw Error(fmt::format("compile: steps_per_execution is {} but must be at least 1", options.steps_per_execution));
+  precision_named(options.precision);
   std::vector<OutputGoals> goals;
   if (built()) goals = make_goals(*body_of(*this).network(), options);
   training_->options = options;

@@ -45,7 +45,7 @@ class StepStage {
     for (const auto& [name, value] : results_) graph_.add_output(name, value, true);
     if (request_.mode == Mode::train) add_update(trace_, parameter_gradients(trace_, total_ * scale(), parameters_));
     trace_.bind(context_.variables);
-    return Program(graph_, context_.devices.front(), context_.variables);
+    return Program(graph_, context_.devices.front(), context_.variables, {.precision = context_.precision});
   }
 
   // As part of a pipeline, or of a replica.
@@ -209,7 +209,10 @@ Step build_divided(const StepRequest& request, StepContext& context) {
   }
   step.parallel.emplace(
       stages, context.devices, context.variables,
-      ParallelOptions{.replicas = division.replicas, .order = division.order, .training = request.mode == Mode::train});
+      ParallelOptions{.replicas = division.replicas,
+                      .order = division.order,
+                      .training = request.mode == Mode::train,
+                      .precision = context.precision});
   return step;
 }
 

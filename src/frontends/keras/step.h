@@ -76,6 +76,7 @@ struct StepContext {
   const Division& division;
   // The IPUs of all replicas: the stages of the first, then those of the next.
   std::vector<Device> devices;
+  Precision precision = Precision::float32;
 };
 Step build_step(const StepRequest& request, StepContext& context);
 

@@ -93,7 +93,8 @@ Step Trainer::build(const StepRequest& request, const Division& division) {
                       .optimizer = training().options ? &compiled().optimizer : nullptr,
                       .variables = training().variables,
                       .division = division,
-                      .devices = devices_of(division, training().parallelism, *training().target)};
+                      .devices = devices_of(division, training().parallelism, *training().target),
+                      .precision = training().options ? precision_named(compiled().precision) : Precision::float32};
   return build_step(request, context);
 }
 

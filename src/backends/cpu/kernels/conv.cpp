@@ -13,7 +13,7 @@ std::int64_t row_bytes(const Shape& image) {
   return image[2] * image[3] * static_cast<std::int64_t>(sizeof(T));
 }
 
-template <class T>
+template <class T, class S = T>
 class Conv2d final : public Kernel {
  public:
   Conv2d(const KernelCall& call, const Window& window, const Routines& routines)
@@ -51,7 +51,7 @@ class Conv2d final : public Kernel {
   Epilogue epilogue_;
   RowBlocks blocks_;
   ScratchLayout layout_;
-  Correlation<T> correlation_;
+  Correlation<T, S> correlation_;
   std::size_t epilogue_scratch_, raw_scratch_;
 };
 
@@ -66,7 +66,7 @@ CorrelationSizes input_gradient_sizes(const KernelCall& call, const Window& wind
           .transposed = true};
 }
 
-template <class T>
+template <class T, class S = T>
 class Conv2dInputGradient final : public Kernel {
  public:
   Conv2dInputGradient(const KernelCall& call, const Window& window, const Routines& routines)
@@ -99,26 +99,30 @@ class Conv2dInputGradient final : public Kernel {
   std::int64_t stride_;
   RowBlocks blocks_;
   ScratchLayout layout_;
-  Correlation<T> correlation_;
+  Correlation<T, S> correlation_;
 };
 
-template <template <class> class K>
-std::unique_ptr<Kernel> make(const KernelCall& call, const Routines& routines) {
-  const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
-  if (call.inputs[0].type.dtype == DType::float64) return std::make_unique<K<double>>(call, window, routines);
-  return std::make_unique<K<float>>(call, window, routines);
+template <template <class, class> class K>
+std::unique_ptr<Kernel> make(const KernelCall& call, const CorrelationSizes& sizes, const Window& window,
+                             const Routines& routines) {
+  const DType dtype = call.inputs[0].type.dtype;
+  if (dtype == DType::float64) return std::make_unique<K<double, double>>(call, window, routines);
+  if (suits_mixed(sizes, dtype, routines)) return std::make_unique<K<float, BFloat16>>(call, window, routines);
+  return std::make_unique<K<float, float>>(call, window, routines);
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> factories::conv2d(const KernelCall& call, const Routines& routines) {
   if (auto kernel = onednn_conv2d(call, routines)) return kernel;
-  return make<Conv2d>(call, routines);
+  const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
+  return make<Conv2d>(call, convolution_sizes(call, window), window, routines);
 }
 
 std::unique_ptr<Kernel> factories::conv2d_input_gradient(const KernelCall& call, const Routines& routines) {
   if (auto kernel = onednn_conv2d_input_gradient(call)) return kernel;
-  return make<Conv2dInputGradient>(call, routines);
+  const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
+  return make<Conv2dInputGradient>(call, input_gradient_sizes(call, window), window, routines);
 }
 
 }  // namespace pando::cpu

@@ -189,6 +189,7 @@ class Conv2dWeightGradient final : public Kernel {
 std::unique_ptr<Kernel> factories::conv2d_weight_gradient(const KernelCall& call, const Routines& routines) {
   if (auto kernel = onednn_conv2d_weight_gradient(call)) return kernel;
   const Window window = conv_window(call.attributes, call.outputs[0].type.shape);
+  if (auto kernel = mixed_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (auto kernel = wide_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (call.inputs[0].type.dtype == DType::float64) {
     return std::make_unique<Conv2dWeightGradient<double>>(call, window, routines);

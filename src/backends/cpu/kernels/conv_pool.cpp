@@ -9,7 +9,7 @@ namespace pando::cpu {
 
 namespace {
 
-template <class T>
+template <class T, class S = T>
 class Conv2dMaxPool final : public Kernel {
  public:
   Conv2dMaxPool(const KernelCall& call, const Window& window, const Window& pool_window, const Routines& routines)
@@ -78,7 +78,7 @@ class Conv2dMaxPool final : public Kernel {
   // Rows of the convolution that a block of pooled rows needs.
   std::int64_t most_rows_;
   ScratchLayout layout_;
-  Correlation<T> correlation_;
+  Correlation<T, S> correlation_;
   std::size_t epilogue_scratch_, convolved_scratch_, raw_scratch_;
 };
 
@@ -89,6 +89,9 @@ std::unique_ptr<Kernel> factories::conv2d_max_pool(const KernelCall& call, const
   const Window pool = pool_window(call.attributes, "pool_");
   if (call.inputs[0].type.dtype == DType::float64) {
     return std::make_unique<Conv2dMaxPool<double>>(call, window, pool, routines);
+  }
+  if (suits_mixed(convolution_sizes(call, window), call.inputs[0].type.dtype, routines)) {
+    return std::make_unique<Conv2dMaxPool<float, BFloat16>>(call, window, pool, routines);
   }
   return std::make_unique<Conv2dMaxPool<float>>(call, window, pool, routines);
 }

@@ -60,19 +60,24 @@ std::int64_t CorrelationAxis::padded() const {
   return lead() + last + 1;
 }
 
-template <class T>
-void PaddedImage::copy_rows(const T* image, std::int64_t first, std::int64_t count, T* to) const {
+template <class T, class S>
+void PaddedImage::copy_rows(const T* image, std::int64_t first, std::int64_t count, S* to, const auto& copy) const {
   const std::int64_t before = lead_columns * channels, inside = width * channels;
   const std::int64_t after = row_elements() - before - inside;
   for (std::int64_t row = first - lead_rows; row < first - lead_rows + count; ++row, to += row_elements()) {
     if (row < 0 || row >= height) {
-      std::fill_n(to, row_elements(), T(0));
+      std::fill_n(to, row_elements(), S{});
     } else {
-      std::fill_n(to, before, T(0));
-      std::copy_n(image + row * inside, inside, to + before);
-      std::fill_n(to + before + inside, after, T(0));
+      std::fill_n(to, before, S{});
+      copy(image + row * inside, inside, to + before);
+      std::fill_n(to + before + inside, after, S{});
     }
   }
+}
+
+template <class T>
+void PaddedImage::copy_rows(const T* image, std::int64_t first, std::int64_t count, T* to) const {
+  copy_rows(image, first, count, to, [](const T* from, std::int64_t n, T* copy) { std::copy_n(from, n, copy); });
 }
 
 template void PaddedImage::copy_rows(const float*, std::int64_t, std::int64_t, float*) const;
@@ -94,11 +99,11 @@ CorrelationSizes convolution_sizes(const KernelCall& call, const Window& window)
           .transposed = false};
 }
 
-template <class T>
-Correlation<T>::Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, const Routines& routines,
-                            ScratchLayout& layout)
+template <class T, class S>
+Correlation<T, S>::Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, const Routines& routines,
+                               ScratchLayout& layout)
     : sizes_(sizes),
-      matrix_(matrix_routines<T>(routines)),
+      matrix_(product_routines<T, S>(routines)),
       image_{.height = sizes.rows.source,
              .width = sizes.columns.source,
              .channels = sizes.source_channels,
@@ -119,12 +124,12 @@ Correlation<T>::Correlation(const CorrelationSizes& sizes, std::int64_t most_ste
   }
   panel_step_ = static_cast<std::int64_t>(taps_.size()) * depth_ * panel_;
   group_step_ = by_channel_ || columns_ == 0 ? panel_step_ : divide_up(columns_, panel_) * panel_step_;
-  filter_scratch_ = layout.add_elements<T>(groups_ * group_step_);
-  image_scratch_ = image_.is_padded() ? layout.add_elements<T>(source_rows(0, most_steps) * image_.row_elements()) : 0;
+  filter_scratch_ = layout.add_elements<S>(groups_ * group_step_);
+  image_scratch_ = copies() ? layout.add_elements<S>(source_rows(0, most_steps) * image_.row_elements()) : 0;
 }
 
-template <class T>
-void Correlation<T>::add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps) {
+template <class T, class S>
+void Correlation<T, S>::add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps) {
   const auto& row_taps = sizes_.rows.taps[static_cast<std::size_t>(row)];
   const auto& column_taps = sizes_.columns.taps[static_cast<std::size_t>(column)];
   Phase phase = {.row = row, .column = column, .columns = sizes_.columns.steps(column)};
@@ -155,19 +160,19 @@ void Correlation<T>::add_phase(std::int64_t row, std::int64_t column, std::int64
   phases_.push_back(std::move(phase));
 }
 
-template <class T>
-std::int64_t Correlation<T>::source_rows(std::int64_t first, std::int64_t last) const {
+template <class T, class S>
+std::int64_t Correlation<T, S>::source_rows(std::int64_t first, std::int64_t last) const {
   return std::min((last - first - 1) * sizes_.rows.step + reach_, image_.padded_height - first * sizes_.rows.step);
 }
 
-template <class T>
-void Correlation<T>::begin(const T* filter, std::byte* scratch) const {
+template <class T, class S>
+void Correlation<T, S>::begin(const T* filter, std::byte* scratch) const {
   const std::int64_t filters = sizes_.transposed ? sizes_.source_channels : sizes_.result_channels;
   const std::int64_t channels = by_channel_ ? 1 : sizes_.transposed ? columns_ : depth_;
   const std::int64_t group_filters = sizes_.transposed && !by_channel_ ? depth_ : columns_;
   const auto pack = sizes_.transposed && !by_channel_ ? matrix_.pack_transposed : matrix_.pack;
   for (std::int64_t group = 0; group < groups_; ++group) {
-    T* to = at<T>(scratch, filter_scratch_) + group * group_step_;
+    S* to = at<S>(scratch, filter_scratch_) + group * group_step_;
     for (const std::int64_t tap : taps_) {
       pack({.from = filter + tap * channels * filters + group * group_filters,
             .step = filters,
@@ -181,15 +186,10 @@ void Correlation<T>::begin(const T* filter, std::byte* scratch) const {
   }
 }
 
-template <class T>
-void Correlation<T>::run(const T* image, std::int64_t first, std::int64_t last, T* result, std::byte* scratch) const {
-  const std::int64_t first_row = first * sizes_.rows.step;
-  const T* source = image + first_row * image_.row_elements();
-  if (image_.is_padded()) {
-    T* const rows = at<T>(scratch, image_scratch_);
-    image_.copy_rows(image, first_row, source_rows(first, last), rows);
-    source = rows;
-  }
+template <class T, class S>
+void Correlation<T, S>::run(const T* image, std::int64_t first, std::int64_t last, T* result,
+                            std::byte* scratch) const {
+  const S* const source = place_rows(image, first * sizes_.rows.step, source_rows(first, last), scratch);
   for (const Phase& phase : phases_) {
     const std::int64_t steps = std::min(last, sizes_.rows.steps(phase.row)) - first;
     for (std::int64_t step = 0; step < steps;) {
@@ -202,8 +202,21 @@ void Correlation<T>::run(const T* image, std::int64_t first, std::int64_t last, 
   }
 }
 
-template <class T>
-Range Correlation<T>::row_taps(const Phase& phase, std::int64_t step) const {
+template <class T, class S>
+const S* Correlation<T, S>::place_rows(const T* image, std::int64_t first, std::int64_t count,
+                                       std::byte* scratch) const {
+  S* const rows = at<S>(scratch, image_scratch_);
+  if constexpr (!std::is_same_v<T, S>) {
+    image_.copy_rows(image, first, count, rows, matrix_.round);
+  } else {
+    if (!image_.is_padded()) return image + first * image_.row_elements();
+    image_.copy_rows(image, first, count, rows);
+  }
+  return rows;
+}
+
+template <class T, class S>
+Range Correlation<T, S>::row_taps(const Phase& phase, std::int64_t step) const {
   const auto& taps = sizes_.rows.taps[static_cast<std::size_t>(phase.row)];
   Range range = {0, static_cast<std::int64_t>(taps.size())};
   // A row by itself must fill its block of registers better than the zeros would.
@@ -216,35 +229,39 @@ Range Correlation<T>::row_taps(const Phase& phase, std::int64_t step) const {
   return range;
 }
 
-template <class T>
-void Correlation<T>::run_phase(const Phase& phase, Range taps, Range steps, const T* source, T* result,
-                               std::byte* scratch) const {
+template <class T, class S>
+void Correlation<T, S>::run_phase(const Phase& phase, Range taps, Range steps, const S* source, T* result,
+                                  std::byte* scratch) const {
   const auto row_count = static_cast<std::int64_t>(sizes_.rows.taps[static_cast<std::size_t>(phase.row)].size());
   const std::int64_t row_segments = row_count == 0 ? 0 : static_cast<std::int64_t>(phase.segments.size()) / row_count;
   const std::int64_t last_segment = taps.end * row_segments;
   const std::int64_t at_once = std::max<std::int64_t>(most_depth / std::max<std::int64_t>(phase.depth, 1), 1);
   T* const c = result + (phase.row * sizes_.columns.result + phase.column) * sizes_.result_channels;
   for (std::int64_t group = 0; group < groups_; ++group) {
-    const T* const b = at<T>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * panel_;
+    const S* const b = at<S>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * panel_;
     std::int64_t segment = taps.begin * row_segments;
     bool accumulate = false;
     do {  // once even without taps: the result is zero then
-      const Product<T> product = {.a = source + group * depth_,
-                                  .a_rows = phase.source_pixels.data() + steps.begin * phase.columns,
-                                  .segments = phase.segments.data() + segment,
-                                  .segment_count = std::min(at_once, last_segment - segment),
-                                  .depth = phase.depth,
-                                  .a_step = 1,
-                                  .b = b + segment * phase.depth * panel_,
-                                  .b_step = panel_,
-                                  .b_panel = panel_step_,
-                                  .panel = panel_,
-                                  .c = c + group * columns_,
-                                  .c_rows = phase.result_pixels.data() + steps.begin * phase.columns,
-                                  .rows = (steps.end - steps.begin) * phase.columns,
-                                  .columns = columns_,
-                                  .accumulate = accumulate};
-      (by_channel_ ? matrix_.multiply_columns : matrix_.multiply)(product);
+      const Product<T, S> product = {.a = source + group * depth_,
+                                     .a_rows = phase.source_pixels.data() + steps.begin * phase.columns,
+                                     .segments = phase.segments.data() + segment,
+                                     .segment_count = std::min(at_once, last_segment - segment),
+                                     .depth = phase.depth,
+                                     .a_step = 1,
+                                     .b = b + segment * phase.depth * panel_,
+                                     .b_step = panel_,
+                                     .b_panel = panel_step_,
+                                     .panel = panel_,
+                                     .c = c + group * columns_,
+                                     .c_rows = phase.result_pixels.data() + steps.begin * phase.columns,
+                                     .rows = (steps.end - steps.begin) * phase.columns,
+                                     .columns = columns_,
+                                     .accumulate = accumulate};
+      if constexpr (std::is_same_v<T, S>) {
+        (by_channel_ ? matrix_.multiply_columns : matrix_.multiply)(product);
+      } else {
+        matrix_.multiply(product);
+      }
       segment += at_once;
       accumulate = true;
     } while (segment < last_segment);
@@ -252,6 +269,14 @@ void Correlation<T>::run_phase(const Phase& phase, Range taps, Range steps, cons
 }
 
 template class Correlation<float>;
+template class Correlation<float, BFloat16>;
 template class Correlation<double>;
+
+bool suits_mixed(const CorrelationSizes& sizes, DType dtype, const Routines& routines) {
+  const MixedMatrixRoutines* const mixed = routines.matrix.mixed;
+  // Few channels would be padded with zeros, and few filters would not pay for rounding the image.
+  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 &&
+         sizes.source_channels % mixed->depth_step == 0 && sizes.result_channels >= 2 * mixed->lanes;
+}
 
 }  // namespace pando::cpu

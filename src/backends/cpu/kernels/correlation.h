@@ -38,7 +38,9 @@ struct PaddedImage {
 
   bool is_padded() const { return padded_height != height || padded_width != width; }
   std::int64_t row_elements() const { return padded_width * channels; }
-  // Rows [first, first + count) of the padded image.
+  // Rows [first, first + count) of the padded image; copy(from, count, to) copies elements.
+  template <class T, class S>
+  void copy_rows(const T* image, std::int64_t first, std::int64_t count, S* to, const auto& copy) const;
   template <class T>
   void copy_rows(const T* image, std::int64_t first, std::int64_t count, T* to) const;
 };
@@ -55,7 +57,8 @@ struct CorrelationSizes {
 CorrelationSizes convolution_sizes(const KernelCall& call, const Window& window);
 Shape convolved_shape(const KernelCall& call, const Window& window);
 
-template <class T>
+// Results of type T from factors of type S: the same, or bfloat16 for float.
+template <class T, class S = T>
 class Correlation {
  public:
   // Computes at most `most_steps` steps of the row axis at a time. Its scratch memory is taken from `layout`.
@@ -79,10 +82,14 @@ class Correlation {
   std::int64_t source_rows(std::int64_t first, std::int64_t last) const;
   // The taps of the row axis that meet the source, not the zeros around it, at this step.
   Range row_taps(const Phase& phase, std::int64_t step) const;
-  void run_phase(const Phase& phase, Range taps, Range steps, const T* source, T* result, std::byte* scratch) const;
+  void run_phase(const Phase& phase, Range taps, Range steps, const S* source, T* result, std::byte* scratch) const;
+  // The rows of the image from `first` on as S, with zeros around them; in scratch memory unless they are there
+  // already.
+  const S* place_rows(const T* image, std::int64_t first, std::int64_t count, std::byte* scratch) const;
+  bool copies() const { return image_.is_padded() || !std::is_same_v<T, S>; }
 
   CorrelationSizes sizes_;
-  const MatrixRoutinesOf<T>& matrix_;
+  const ProductRoutines<T, S>& matrix_;
   PaddedImage image_;
   // Rows of the padded image that one step reads.
   std::int64_t reach_;
@@ -97,6 +104,10 @@ class Correlation {
 };
 
 extern template class Correlation<float>;
+extern template class Correlation<float, BFloat16>;
 extern template class Correlation<double>;
+
+// Whether its factors may be, and are better, rounded to bfloat16.
+bool suits_mixed(const CorrelationSizes& sizes, DType dtype, const Routines& routines);
 
 }  // namespace pando::cpu

@@ -60,12 +60,13 @@ MatmulSizes::MatmulSizes(const KernelCall& call)
   }
 }
 
-template <class T>
+// Results of type T from factors of type S: the same, or bfloat16 for float.
+template <class T, class S = T>
 class Matmul final : public Kernel {
  public:
   Matmul(const KernelCall& call, const Routines& routines)
       : sizes_(call),
-        matrix_(matrix_routines<T>(routines)),
+        matrix_(product_routines<T, S>(routines)),
         a_(call.inputs[0]),
         b_(call.inputs[1]),
         epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
@@ -96,6 +97,8 @@ class Matmul final : public Kernel {
   }
 
  private:
+  static constexpr bool rounds = !std::is_same_v<T, S>;
+
   Work work() const {
     const auto depth = static_cast<double>(sizes_.inner);
     const auto height = static_cast<double>(matrix_.block_rows), width = static_cast<double>(panel_);
@@ -110,10 +113,17 @@ class Matmul final : public Kernel {
 
   std::int64_t choose_depth() const {
     const std::int64_t most = sizes_.rows <= matrix_.block_rows / 2 ? most_depth_of_few_rows : most_depth;
-    return divide_up(sizes_.inner, std::max<std::int64_t>(divide_up(sizes_.inner, most), 1));
+    return whole_steps(divide_up(sizes_.inner, std::max<std::int64_t>(divide_up(sizes_.inner, most), 1)));
+  }
+
+  std::int64_t whole_steps(std::int64_t depth) const {
+    if constexpr (rounds) return divide_up(depth, matrix_.depth_step) * matrix_.depth_step;
+    return depth;
   }
 
   void choose_packing() {
+    pack_a_ = pack_b_ = rounds;
+    if (rounds) return;
     const std::int64_t b_row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
     // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy.
     pack_b_ = sizes_.transpose_b || (sizes_.rows >= 4 * matrix_.block_rows && b_row_bytes >= 1024);
@@ -128,7 +138,7 @@ class Matmul final : public Kernel {
     const std::int64_t height = matrix_.block_rows;
     const std::int64_t step = sizes_.transpose_a ? 1 : sizes_.inner;
     for (std::int64_t i = 0; i < group_rows_; ++i) {
-      a_rows_.push_back(pack_a_ ? i / height * depth_ * height + i % height : i * step);
+      a_rows_.push_back(rounds ? i * depth_ : pack_a_ ? i / height * depth_ * height + i % height : i * step);
       c_rows_.push_back(i * sizes_.columns);
     }
   }
@@ -137,8 +147,8 @@ class Matmul final : public Kernel {
     ScratchLayout layout;
     epilogue_scratch_ = layout.add(epilogue_.scratch_bytes());
     if (!epilogue_.raw_in_output()) raw_scratch_ = layout.add_elements<T>(group_rows_ * sizes_.columns);
-    if (pack_a_) a_scratch_ = layout.add_elements<T>((group_rows_ + matrix_.block_rows) * depth_);
-    b_scratch_ = layout.add_elements<T>(panels_at_once_ * panel_ * depth_);
+    if (pack_a_) a_scratch_ = layout.add_elements<S>((group_rows_ + matrix_.block_rows) * depth_);
+    b_scratch_ = layout.add_elements<S>(panels_at_once_ * panel_ * depth_);
     scratch_bytes_ = layout.bytes();
   }
 
@@ -155,25 +165,20 @@ class Matmul final : public Kernel {
 
   void multiply_group(const Tile& tile, std::int64_t batch, Range rows, Range columns, Range inner, T* raw) const {
     static constexpr std::int64_t only_segment = 0;
-    Product<T> product = {.a_rows = a_rows_.data(),
-                          .segments = &only_segment,
-                          .segment_count = 1,
-                          .depth = inner.end - inner.begin,
-                          .panel = panel_,
-                          .c_rows = c_rows_.data(),
-                          .rows = rows.end - rows.begin,
-                          .accumulate = inner.begin > 0};
+    Product<T, S> product = {.a_rows = a_rows_.data(),
+                             .segments = &only_segment,
+                             .segment_count = 1,
+                             .depth = whole_steps(inner.end - inner.begin),
+                             .panel = panel_,
+                             .c_rows = c_rows_.data(),
+                             .rows = rows.end - rows.begin,
+                             .accumulate = inner.begin > 0};
     place_a(tile, batch, rows, inner, product);
     // Columns that do not fill a vector are packed in any case: the next row or nothing follows them.
     const std::int64_t direct =
         pack_b_ ? columns.begin : std::max(columns.begin, columns.end - columns.end % matrix_.lanes);
-    if (direct > columns.begin) {
-      product.b = pointer<const T>(tile, b_) + b_start(batch) + inner.begin * sizes_.columns + columns.begin;
-      product.b_step = sizes_.columns;
-      product.b_panel = panel_;
-      product.c = raw + columns.begin;
-      product.columns = direct - columns.begin;
-      matrix_.multiply(product);
+    if constexpr (!rounds) {
+      if (direct > columns.begin) multiply_direct(tile, batch, columns.begin, direct, inner.begin, raw, product);
     }
     for (std::int64_t column = direct; column < columns.end; column += panels_at_once_ * panel_) {
       product.columns = std::min(panels_at_once_ * panel_, columns.end - column);
@@ -183,16 +188,43 @@ class Matmul final : public Kernel {
     }
   }
 
-  void place_a(const Tile& tile, std::int64_t batch, Range rows, Range inner, Product<T>& product) const {
+  // Columns [first, last), whole vectors of them, from b itself.
+  void multiply_direct(const Tile& tile, std::int64_t batch, std::int64_t first, std::int64_t last, std::int64_t inner,
+                       T* raw, Product<T> product) const {
+    product.b = pointer<const T>(tile, b_) + b_start(batch) + inner * sizes_.columns + first;
+    product.b_step = sizes_.columns;
+    product.b_panel = panel_;
+    product.c = raw + first;
+    product.columns = last - first;
+    matrix_.multiply(product);
+  }
+
+  void place_a(const Tile& tile, std::int64_t batch, Range rows, Range inner, Product<T, S>& product) const {
     const T* const a = pointer<const T>(tile, a_) + sizes_.a_starts[static_cast<std::size_t>(batch)];
     const std::int64_t step = sizes_.transpose_a ? sizes_.rows : sizes_.inner;
     const T* const from =
         sizes_.transpose_a ? a + inner.begin * step + rows.begin : a + rows.begin * step + inner.begin;
+    if constexpr (rounds) {
+      product.a = round_a(from, step, rows.end - rows.begin, inner.end - inner.begin, at<S>(tile.scratch, a_scratch_));
+    } else {
+      pack_a(from, step, at<T>(tile.scratch, a_scratch_), product);
+    }
+  }
+
+  const S* round_a(const T* from, std::int64_t step, std::int64_t rows, std::int64_t inner, S* to) const {
+    if (sizes_.transpose_a) matrix_.round_transposed(from, step, rows, inner, to, depth_);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (!sizes_.transpose_a) matrix_.round(from + row * step, inner, to + row * depth_);
+      std::fill(to + row * depth_ + inner, to + row * depth_ + whole_steps(inner), S{});
+    }
+    return to;
+  }
+
+  void pack_a(const T* from, std::int64_t step, T* to, Product<T>& product) const {
     product.a = from;
     product.a_step = sizes_.transpose_a ? step : 1;
     if (!pack_a_) return;
     const std::int64_t height = matrix_.block_rows;
-    T* const to = at<T>(tile.scratch, a_scratch_);
     // A block of rows of a is laid out like a panel of columns of its transpose.
     (sizes_.transpose_a ? matrix_.pack : matrix_.pack_transposed)({.from = from,
                                                                    .step = step,
@@ -205,14 +237,15 @@ class Matmul final : public Kernel {
     product.a_step = height;
   }
 
-  void place_panels(const Tile& tile, std::int64_t batch, Range inner, std::int64_t column, Product<T>& product) const {
+  void place_panels(const Tile& tile, std::int64_t batch, Range inner, std::int64_t column,
+                    Product<T, S>& product) const {
     const T* const b = pointer<const T>(tile, b_) + b_start(batch);
     const std::int64_t step = sizes_.transpose_b ? sizes_.inner : sizes_.columns;
-    T* const to = at<T>(tile.scratch, b_scratch_);
+    S* const to = at<S>(tile.scratch, b_scratch_);
     (sizes_.transpose_b ? matrix_.pack_transposed : matrix_.pack)(
         {.from = sizes_.transpose_b ? b + column * step + inner.begin : b + inner.begin * step + column,
          .step = step,
-         .depth = product.depth,
+         .depth = inner.end - inner.begin,
          .columns = product.columns,
          .panel = panel_,
          .to = to,
@@ -235,7 +268,7 @@ class Matmul final : public Kernel {
   std::int64_t b_start(std::int64_t batch) const { return sizes_.b_starts[static_cast<std::size_t>(batch)]; }
 
   MatmulSizes sizes_;
-  const MatrixRoutinesOf<T>& matrix_;
+  const ProductRoutines<T, S>& matrix_;
   Operand a_, b_;
   Epilogue epilogue_;
   std::int64_t panel_, panels_at_once_, depth_, group_rows_;
@@ -245,10 +278,16 @@ class Matmul final : public Kernel {
   std::size_t epilogue_scratch_ = 0, raw_scratch_ = 0, a_scratch_ = 0, b_scratch_ = 0, scratch_bytes_ = 0;
 };
 
+// Every element of both matrices must be part of enough products to pay for its rounding.
+bool suits_mixed(const MatmulSizes& sizes, const Routines& routines) {
+  return routines.matrix.mixed != nullptr && std::min(sizes.rows, sizes.columns) >= 32 && sizes.inner >= 32;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> factories::matmul(const KernelCall& call, const Routines& routines) {
   if (call.inputs[0].type.dtype == DType::float64) return std::make_unique<Matmul<double>>(call, routines);
+  if (suits_mixed(MatmulSizes(call), routines)) return std::make_unique<Matmul<float, BFloat16>>(call, routines);
   return std::make_unique<Matmul<float>>(call, routines);
 }
 

@@ -1,6 +1,8 @@
 // What the kernels that are made of Products share: scratch layout, panels, and who computes which part.
 #pragma once
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "backends/cpu/kernels.h"
 
@@ -17,9 +19,20 @@ const MatrixRoutinesOf<T>& matrix_routines(const Routines& routines) {
   }
 }
 
+// The routines for results of type T from factors of type S.
+template <class T, class S>
+const auto& product_routines(const Routines& routines) {
+  if constexpr (std::is_same_v<T, S>) {
+    return matrix_routines<T>(routines);
+  } else {
+    return *routines.matrix.mixed;
+  }
+}
+template <class T, class S>
+using ProductRoutines = std::remove_cvref_t<decltype(product_routines<T, S>(std::declval<const Routines&>()))>;
+
 // The width of panels of nearly equal width, a whole number of vectors, that cover `columns`.
-template <class T>
-std::int64_t panel_width(const MatrixRoutinesOf<T>& matrix, std::int64_t columns) {
+std::int64_t panel_width(const auto& matrix, std::int64_t columns) {
   const std::int64_t vectors = std::max<std::int64_t>(divide_up(columns, matrix.lanes), 1);
   return divide_up(vectors, divide_up(vectors, matrix.panel_vectors)) * matrix.lanes;
 }

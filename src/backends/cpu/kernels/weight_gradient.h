@@ -1,4 +1,4 @@
-// What the two kernels of conv2d_weight_gradient share: the pixels are summed in runs, so that each run is read from
+// What the kernels of conv2d_weight_gradient share: the pixels are summed in runs, so that each run is read from
 // the cache and long sums stay accurate.
 #pragma once
 #include "backends/cpu/kernels/correlation.h"
@@ -45,5 +45,9 @@ class PixelRuns {
 // For convolutions with channels that fill a block of rows, and enough filters; else null.
 std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                     const Routines& routines);
+
+// For convolutions without strides that may round their factors to bfloat16, and gain by it; else null.
+std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, const Window& window,
+                                                     const Routines& routines);
 
 }  // namespace pando::cpu

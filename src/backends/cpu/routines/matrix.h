@@ -1,25 +1,28 @@
 // Sums of products over rows and panels of columns: the inner loops of matmul and convolution.
 #pragma once
+#include <pando/dtype.h>
+
 #include <cstdint>
 
 namespace pando::cpu {
 
-// For i < rows and j < columns:
+// T is the type of the results, S that of the factors: the same, or bfloat16 factors of float32 sums. For i < rows and
+// j < columns:
 //   c[c_rows[i] + j] = sum over s < segment_count and k < depth of
 //                      a[a_rows[i] + segments[s] + k * a_step] * b(s * depth + k, j)
 // where b(k, j) = b[j / panel * b_panel + k * b_step + j % panel]; with `accumulate` the sum is added to c instead.
 // Each element is summed in the order of s and k, whatever the other sizes, so any split of rows and columns gives the
 // same bits.
-template <class T>
+template <class T, class S = T>
 struct Product {
-  const T* a = nullptr;
+  const S* a = nullptr;
   const std::int64_t* a_rows = nullptr;
   const std::int64_t* segments = nullptr;
   std::int64_t segment_count = 0;
   std::int64_t depth = 0;
   std::int64_t a_step = 1;
   // Rows of b are readable up to the next whole vector.
-  const T* b = nullptr;
+  const S* b = nullptr;
   std::int64_t b_step = 0;
   std::int64_t b_panel = 0;
   std::int64_t panel = 0;
@@ -31,8 +34,8 @@ struct Product {
 };
 
 // A matrix to be laid out as panels: to[j / panel * panel_step + k * panel + j % panel] = from(k, j), zeros behind the
-// last column.
-template <class T>
+// last column. How bfloat16 panels are laid out within is known to the routines alone.
+template <class T, class S = T>
 struct Packing {
   const T* from = nullptr;
   // Elements between rows k, or between columns j if transposed; the other index has step 1.
@@ -40,7 +43,7 @@ struct Packing {
   std::int64_t depth = 0;
   std::int64_t columns = 0;
   std::int64_t panel = 0;
-  T* to = nullptr;
+  S* to = nullptr;
   std::int64_t panel_step = 0;
 };
 
@@ -57,9 +60,28 @@ struct MatrixRoutinesOf {
   void (*pack_transposed)(const Packing<T>& packing);
 };
 
+// Products of float32 matrices whose factors are rounded to bfloat16. In a Product a_step is 1 and `depth` a multiple
+// of `depth_step`; `panel` is `lanes` and b_step too.
+struct MixedMatrixRoutines {
+  std::int64_t block_rows;
+  std::int64_t panel_vectors;
+  std::int64_t lanes;
+  std::int64_t depth_step;
+  void (*multiply)(const Product<float, BFloat16>& product);
+  // As above, with zeros behind the last row too, up to the next multiple of `depth_step`.
+  void (*pack)(const Packing<float, BFloat16>& packing);
+  void (*pack_transposed)(const Packing<float, BFloat16>& packing);
+  void (*round)(const float* from, std::int64_t count, BFloat16* to);
+  // to[j * to_step + k] = from[k * from_step + j] for j < rows, k < columns.
+  void (*round_transposed)(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns,
+                           BFloat16* to, std::int64_t to_step);
+};
+
 struct MatrixRoutines {
   MatrixRoutinesOf<float> float32;
   MatrixRoutinesOf<double> float64;
+  // Null where they would not be faster, and where float32 was asked for.
+  const MixedMatrixRoutines* mixed = nullptr;
 };
 
 }  // namespace pando::cpu

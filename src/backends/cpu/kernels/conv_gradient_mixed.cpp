@@ -1,0 +1,192 @@
+// conv2d_weight_gradient with factors rounded to bfloat16: the channels of a block lie in planes of their own, so that
+// the pixels that a tap meets are one run of memory, whatever the tap.
+#include "backends/cpu/kernels/weight_gradient.h"
+
+namespace pando::cpu {
+
+namespace {
+
+class MixedWeightGradient final : public Kernel {
+ public:
+  MixedWeightGradient(const KernelCall& call, const Window& window, const Routines& routines)
+      : x_(call.inputs[0]),
+        dy_(call.inputs[1]),
+        result_(call.outputs[0]),
+        window_(window),
+        matrix_(*routines.matrix.mixed),
+        runs_(window, x_.type.shape, dy_.type.shape),
+        taps_(window.kernel[0] * window.kernel[1]),
+        channels_(result_.type.shape[2]),
+        filters_(result_.type.shape[3]),
+        block_(matrix_.block_rows),
+        panel_(panel_width(matrix_, filters_)),
+        pitch_(runs_.image().padded_width),
+        joins_(joined_depth(runs_.most_rows()) <= runs_.most_rows() * whole_steps(dy_.type.shape[2])),
+        image_elements_(runs_.source_rows(runs_.most_rows()) * pitch_),
+        // The last step may reach behind the last pixel, where dy is 0.
+        plane_(runs_.most_images() * image_elements_ + window.reach(1) + matrix_.depth_step),
+        most_depth_(runs_.most_images() * image_depth(runs_.most_rows())),
+        grid_(work()) {
+    x_scratch_ = layout_.add_elements<BFloat16>(block_ * plane_);
+    dy_scratch_ = layout_.add_elements<BFloat16>(most_depth_ * divide_up(filters_, panel_) * panel_);
+    if (joins_) rows_scratch_ = layout_.add_elements<float>(runs_.most_rows() * pitch_ * filters_);
+    full_ = lay_out_rows(block_);
+    last_ = lay_out_rows(channels_ - (divide_up(channels_, block_) - 1) * block_);
+    for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
+      for (std::int64_t row = 0; row < (joins_ ? 1 : runs_.most_rows()); ++row) {
+        segments_.push_back(image * image_elements_ + row * pitch_);
+      }
+    }
+  }
+
+  std::size_t scratch_bytes() const override { return layout_.bytes(); }
+
+  void run(const Tile& tile) const override {
+    const Part part = grid_.part(tile);
+    if (part.blocks.begin >= part.blocks.end || part.panels.begin >= part.panels.end) return;
+    runs_.for_each([&](const PixelRun& run, bool accumulate) { add_run(tile, part, run, accumulate); });
+  }
+
+ private:
+  // Where the rows of a product lie, for all taps of a block of channels: in the planes, and in the result.
+  struct Rows {
+    std::int64_t width = 0;
+    std::vector<std::int64_t> x = {}, result = {};
+  };
+
+  std::int64_t whole_steps(std::int64_t depth) const {
+    return divide_up(depth, matrix_.depth_step) * matrix_.depth_step;
+  }
+  // The pixels of an image summed as one run, with zeros between the rows, or row by row with zeros behind each: what
+  // is less.
+  std::int64_t joined_depth(std::int64_t rows) const { return whole_steps(rows * pitch_); }
+  std::int64_t image_depth(std::int64_t rows) const {
+    return joins_ ? joined_depth(rows) : rows * whole_steps(dy_.type.shape[2]);
+  }
+
+  // A unit of work is a block of channels with one tap.
+  Work work() const {
+    const auto height = static_cast<double>(block_), width = static_cast<double>(panel_);
+    return {.blocks = divide_up(channels_, block_) * taps_,
+            .panels = divide_up(filters_, panel_),
+            .block_cost = height * width / 4,
+            .load_rows = height,
+            .load_panel = width};
+  }
+
+  Rows lay_out_rows(std::int64_t width) const {
+    Rows rows = {.width = width};
+    for (std::int64_t tap = 0; tap < taps_; ++tap) {
+      const std::int64_t row = tap / window_.kernel[1] * window_.dilations[0];
+      const std::int64_t column = tap % window_.kernel[1] * window_.dilations[1];
+      for (std::int64_t channel = 0; channel < width; ++channel) {
+        rows.x.push_back(channel * plane_ + row * pitch_ + column);
+        rows.result.push_back((tap * channels_ + channel) * filters_);
+      }
+    }
+    return rows;
+  }
+
+  void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate) const {
+    const Range filters = {part.panels.begin * panel_, std::min(part.panels.end * panel_, filters_)};
+    BFloat16* const planes = at<BFloat16>(tile.scratch, x_scratch_);
+    const std::int64_t depth = run.images * image_depth(run.rows);
+    pack_gradient(tile, run, filters, depth);
+    for (std::int64_t unit = part.blocks.begin; unit < part.blocks.end;) {
+      const std::int64_t block = unit / taps_, first = block * taps_;
+      const std::int64_t last = std::min(first + taps_, part.blocks.end);
+      const Rows& rows = (block + 1) * block_ <= channels_ ? full_ : last_;
+      copy_planes(tile, run, block * block_, rows.width, planes);
+      const std::int64_t row = (unit - first) * rows.width;
+      matrix_.multiply({.a = planes,
+                        .a_rows = rows.x.data() + row,
+                        .segments = segments_.data(),
+                        .segment_count = joins_ ? run.images : run.images * run.rows,
+                        .depth = joins_ ? joined_depth(run.rows) : whole_steps(dy_.type.shape[2]),
+                        .b = at<BFloat16>(tile.scratch, dy_scratch_),
+                        .b_step = panel_,
+                        .b_panel = depth * panel_,
+                        .panel = panel_,
+                        .c = pointer<float>(tile, result_) + block * block_ * filters_ + filters.begin,
+                        .c_rows = rows.result.data() + row,
+                        .rows = (last - unit) * rows.width,
+                        .columns = filters.end - filters.begin,
+                        .accumulate = accumulate});
+      unit = last;
+    }
+  }
+
+  void pack_gradient(const Tile& tile, const PixelRun& run, Range filters, std::int64_t depth) const {
+    const Shape& dy = dy_.type.shape;
+    BFloat16* to = at<BFloat16>(tile.scratch, dy_scratch_);
+    float* const rows = at<float>(tile.scratch, rows_scratch_);
+    Packing<float, BFloat16> packing = {
+        .step = filters_, .columns = filters.end - filters.begin, .panel = panel_, .panel_step = depth * panel_};
+    for (std::int64_t image = run.image; image < run.image + run.images; ++image) {
+      const float* from = pointer<const float>(tile, dy_) + image * dy.stride(0) + run.row * dy.stride(1);
+      for (std::int64_t row = 0; row < run.rows; ++row, from += dy.stride(1)) {
+        if (joins_) {
+          float* const end = std::copy_n(from, dy.stride(1), rows + row * pitch_ * filters_);
+          std::fill_n(end, (pitch_ - dy[2]) * filters_, 0.0F);
+          continue;
+        }
+        packing.from = from + filters.begin;
+        packing.depth = dy[2];
+        packing.to = to;
+        matrix_.pack(packing);
+        to += whole_steps(dy[2]) * panel_;
+      }
+      if (!joins_) continue;
+      packing.from = rows + filters.begin;
+      packing.depth = run.rows * pitch_;
+      packing.to = to;
+      matrix_.pack(packing);
+      to += joined_depth(run.rows) * panel_;
+    }
+  }
+
+  // `width` channels of the padded pixels that the run meets.
+  void copy_planes(const Tile& tile, const PixelRun& run, std::int64_t first, std::int64_t width, BFloat16* to) const {
+    const PaddedImage& image = runs_.image();
+    const float* const x = pointer<const float>(tile, x_) + run.image * x_.type.shape.stride(0) + first;
+    std::fill_n(to, block_ * plane_, BFloat16{});
+    const std::int64_t top = run.row - image.lead_rows;
+    const Range rows = {std::max<std::int64_t>(top, 0), std::min(top + runs_.source_rows(run.rows), image.height)};
+    for (std::int64_t i = 0; i < run.images; ++i) {
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        matrix_.round_transposed(x + (i * image.height + row) * image.width * image.channels, image.channels, width,
+                                 image.width, to + i * image_elements_ + (row - top) * pitch_ + image.lead_columns,
+                                 plane_);
+      }
+    }
+  }
+
+  Operand x_, dy_, result_;
+  Window window_;
+  const MixedMatrixRoutines& matrix_;
+  PixelRuns runs_;
+  std::int64_t taps_, channels_, filters_, block_, panel_;
+  // Pixels between the rows of a plane.
+  std::int64_t pitch_;
+  bool joins_;
+  std::int64_t image_elements_, plane_, most_depth_;
+  TileGrid grid_;
+  ScratchLayout layout_;
+  std::size_t x_scratch_ = 0, dy_scratch_ = 0, rows_scratch_ = 0;
+  Rows full_, last_;
+  std::vector<std::int64_t> segments_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, const Window& window,
+                                                     const Routines& routines) {
+  const MixedMatrixRoutines* const mixed = routines.matrix.mixed;
+  const Shape& result = call.outputs[0].type.shape;
+  if (mixed == nullptr || call.inputs[0].type.dtype != DType::float32 || call.attributes.integer("groups") != 1 ||
+      window.strides[0] != 1 || window.strides[1] != 1 || result[2] < mixed->block_rows || result[3] < 2 * mixed->lanes)
+    return nullptr;
+  return std::make_unique<MixedWeightGradient>(call, window, routines);
+}
+
+}  // namespace pando::cpu
