@@ -24,7 +24,7 @@ cmake --preset release -B "$build" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAG
     -DPANDO_BUILD_FUZZERS=ON -DPANDO_BUILD_TESTS=OFF -DPANDO_BUILD_EXAMPLES=OFF -DPANDO_BUILD_BENCHMARKS=OFF >/dev/null
 cmake --build "$build" --target fuzzers -j "${JOBS:-$(nproc)}" >/dev/null
 
-mapfile -t names < <(sed -n 's/^pando_fuzz(\([a-z0-9_]*\))$/\1/p' tests/fuzz/CMakeLists.txt)
+mapfile -t names < <(sed -n 's/^pando_fuzz(\([a-z0-9_]*\).*)$/\1/p' tests/fuzz/CMakeLists.txt)
 case $limit in
     *s) bound=(-max_total_time=$(((${limit%s} + ${#names[@]} - 1) / ${#names[@]}))) ;;
     *) bound=("-runs=$limit") ;;

@@ -16,6 +16,7 @@
 #include <pando/ipu/strategy.h>
 #include <pando/keras/datasets.h>
 #include <pando/keras/model.h>
+#include <pando/keras/saving.h>
 #include <pando/ops.h>
 #include <pando/parallel.h>
 #include <pando/plot.h>

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace pando {
 
@@ -66,14 +67,14 @@ class Reader {
 
   Json read_object(int depth) {
     Json::Object members;
+    std::set<std::string> names;
     skip_space();
     if (take("}")) return members;
     do {
       skip_space();
       if (!take("\"")) fail("the name of a member, in quotation marks, is missing");
       std::string name = read_string();
-      if (std::any_of(members.begin(), members.end(), [&](const auto& member) { return member.first == name; }))
-        fail(fmt::format("the member '{}' is there twice", name));
+      if (!names.insert(name).second) fail(fmt::format("the member '{}' is there twice", name));
       skip_space();
       if (!take(":")) fail("a colon is missing");
       members.emplace_back(std::move(name), read_value(depth + 1));

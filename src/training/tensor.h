@@ -17,6 +17,8 @@ struct Recording {
   // The front end's layer, if a layer was called, and how often it had been called before.
   std::shared_ptr<void> layer = {};
   int call = 0;
+  // What the call asked for; unset: as the model around it is used.
+  std::optional<bool> training = {};
   // Of the PipelineStage scope that it was made in.
   std::optional<int> stage = {};
 };

@@ -5,11 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 
 namespace pando {
 
 // Defined by each fuzzer: reads `bytes` as a file.
 void read_bytes(std::span<const std::byte> bytes);
+
+// For what must succeed once a file was read.
+template <class Call>
+auto surely(Call call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    throw std::logic_error(error.what());
+  }
+}
 
 }  // namespace pando
 

@@ -18,11 +18,14 @@ class PANDO_API Activation {
       : name_(std::move(name)), function_(std::move(function)) {}
 
   const std::string& name() const { return name_; }
+  // False for a function of one's own.
+  bool is_named() const { return is_named_; }
   Value operator()(Value x) const { return function_(x); }
 
  private:
   std::string name_;
   std::function<Value(Value)> function_;
+  bool is_named_ = false;
 };
 
 }  // namespace pando::keras

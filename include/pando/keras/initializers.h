@@ -6,24 +6,34 @@
 
 namespace pando::keras {
 
+class ConfigFields;
+
 namespace initializers {
 
 // Draws a weight of the given shape; the key chooses the random numbers.
 using Draw = std::function<Array(const Shape& shape, std::uint64_t key)>;
+// Names the settings to a file that is written or read.
+using Describe = std::function<void(ConfigFields& fields)>;
 
 class PANDO_API Initializer {
  public:
   // "glorot_uniform", "zeros", "he_normal", "HeNormal"... Throws Error with the nearest name.
   Initializer(const char* name) : Initializer(std::string(name)) {}
   Initializer(const std::string& name);
-  Initializer(std::string name, Draw draw) : name_(std::move(name)), draw_(std::move(draw)) {}
+  // A function of one's own; a model with it cannot be saved unless it is described.
+  Initializer(std::string name, Draw draw, Describe describe = {})
+      : name_(std::move(name)), draw_(std::move(draw)), describe_(std::move(describe)) {}
+  // The class of this name with the settings that a file gives it.
+  Initializer(const std::string& name, ConfigFields& fields);
 
   const std::string& name() const { return name_; }
   Array operator()(const Shape& shape, std::uint64_t key) const { return draw_(shape, key); }
+  const Describe& describe() const { return describe_; }
 
  private:
   std::string name_;
   Draw draw_;
+  Describe describe_;
 };
 
 PANDO_API Initializer Zeros();

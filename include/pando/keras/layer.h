@@ -65,6 +65,8 @@ class PANDO_API LayerBody {
   virtual int input_count() const { return 1; }
   // The layers inside, for a model.
   virtual std::vector<Layer> layers() const;
+  // Names its settings to a file. Throws Error unless it is one of Pando's own: a file cannot hold code.
+  virtual void describe(ConfigFields& fields) const;
 
   // With the first layer of a Sequential model: the shape of its input, without the batch.
   std::optional<Shape> input_shape = {};

@@ -155,9 +155,18 @@ class PANDO_API Model : public Layer {
   // Throws Error if the model was not compiled.
   Optimizer optimizer() const;
 
-  // All weights by name, in an .npz file. Loading throws Error, and changes nothing, unless all are there.
+  // All weights by name ("dense/kernel"), in a .safetensors file, or else in an .npz file. Loading throws Error, and
+  // changes nothing, unless all are there.
   void save_weights(const std::string& path) const;
   void load_weights(const std::string& path);
+
+  // The layers and how they are connected, as Keras 2 writes them; saving.h reads it. Throws Error naming a layer or a
+  // function that no file can hold: one's own code. Pipeline stages and what compile() was given are not part of it.
+  std::string to_json() const;
+  // A folder of model.json, which is to_json(), and weights.safetensors; load_model() of saving.h reads it. It is
+  // replaced whole or not at all, and refused if it holds anything else. Neither what compile() was given nor the state
+  // of the optimizer is part of it.
+  void save(const std::string& directory) const;
 
  protected:
   struct Training;

@@ -31,7 +31,7 @@ const std::map<std::string, std::function<Value(Value)>>& activations() {
 }  // namespace
 
 Activation::Activation(const std::string& name)
-    : name_(name), function_(find_by_name("activation", activations(), name)) {}
+    : name_(name), function_(find_by_name("activation", activations(), name)), is_named_(true) {}
 
 namespace regularizers {
 

@@ -7,6 +7,7 @@
 
 #include "base/random_stream.h"
 #include "base/text.h"
+#include "frontends/keras/config_fields.h"
 #include "frontends/keras/names.h"
 
 namespace pando::keras::initializers {
@@ -42,21 +43,68 @@ Fans fans(const Shape& shape) {
   return {window * static_cast<double>(shape[rank - 2]), window * static_cast<double>(shape[rank - 1])};
 }
 
-Initializer scaled(const std::string& name, double scale, const std::string& mode, const std::string& distribution) {
-  return {name, [=](const Shape& shape, std::uint64_t key) {
-            const Fans fan = fans(shape);
-            const double size = mode == "fan_in" ? fan.in : mode == "fan_out" ? fan.out : (fan.in + fan.out) / 2;
-            const double variance = scale / std::max(1.0, size);
-            RandomStream random(key);
-            if (distribution == "uniform") {
-              const double limit = std::sqrt(3.0 * variance);
-              return fill(shape, [&] { return limit * (2.0 * random.uniform() - 1.0); });
-            }
-            if (distribution == "untruncated_normal")
-              return fill(shape, [&] { return std::sqrt(variance) * random.normal(); });
-            const double deviation = std::sqrt(variance) / truncated_deviation;
-            return fill(shape, [&] { return deviation * truncated_normal(random); });
-          }};
+// The settings of each class. Seeds are other programs': here the layer chooses the random numbers.
+struct NoSettings {
+  void describe(ConfigFields& fields) { fields.ignored("seed"); }
+};
+struct ConstantSettings {
+  double value = 0.0;
+  void describe(ConfigFields& fields) { fields("value", value); }
+};
+struct GainSettings {
+  double gain = 1.0;
+  void describe(ConfigFields& fields) {
+    fields("gain", gain);
+    fields.ignored("seed");
+  }
+};
+struct NormalSettings {
+  RandomNormalOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields("mean", options.mean);
+    fields("stddev", options.stddev);
+    fields.ignored("seed");
+  }
+};
+struct UniformSettings {
+  RandomUniformOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields("minval", options.minval);
+    fields("maxval", options.maxval);
+    fields.ignored("seed");
+  }
+};
+struct ScalingSettings {
+  VarianceScalingOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields("scale", options.scale);
+    fields("mode", options.mode);
+    fields("distribution", options.distribution);
+    fields.ignored("seed");
+    // The older name of it.
+    if (options.distribution == "normal") options.distribution = "truncated_normal";
+  }
+};
+
+Draw scaled(double scale, const std::string& mode, const std::string& distribution) {
+  return [=](const Shape& shape, std::uint64_t key) {
+    const Fans fan = fans(shape);
+    const double size = mode == "fan_in" ? fan.in : mode == "fan_out" ? fan.out : (fan.in + fan.out) / 2;
+    const double variance = scale / std::max(1.0, size);
+    RandomStream random(key);
+    if (distribution == "uniform") {
+      const double limit = std::sqrt(3.0 * variance);
+      return fill(shape, [&] { return limit * (2.0 * random.uniform() - 1.0); });
+    }
+    if (distribution == "untruncated_normal") return fill(shape, [&] { return std::sqrt(variance) * random.normal(); });
+    const double deviation = std::sqrt(variance) / truncated_deviation;
+    return fill(shape, [&] { return deviation * truncated_normal(random); });
+  };
+}
+
+Initializer named_scaled(const std::string& name, double scale, const std::string& mode,
+                         const std::string& distribution) {
+  return {name, scaled(scale, mode, distribution), description_of(NoSettings())};
 }
 
 // Rows made orthonormal by Gram-Schmidt, twice for accuracy.
@@ -93,38 +141,62 @@ Array orthogonal(const Shape& shape, std::uint64_t key, double gain) {
   });
 }
 
-const std::map<std::string, std::function<Initializer()>>& by_name() {
-  static const std::map<std::string, std::function<Initializer()>> table = {
-      {"zeros", Zeros},
-      {"ones", Ones},
-      {"constant", [] { return Constant(); }},
-      {"identity", [] { return Identity(); }},
-      {"orthogonal", [] { return Orthogonal(); }},
-      {"random_normal", [] { return RandomNormal(); }},
-      {"random_uniform", [] { return RandomUniform(); }},
-      {"truncated_normal", [] { return TruncatedNormal(); }},
-      {"variance_scaling", [] { return VarianceScaling(); }},
-      {"glorot_uniform", GlorotUniform},
-      {"glorot_normal", GlorotNormal},
-      {"he_uniform", HeUniform},
-      {"he_normal", HeNormal},
-      {"lecun_uniform", LecunUniform},
-      {"lecun_normal", LecunNormal}};
+// With the settings of a file, or with the defaults where there is none.
+using Make = std::function<Initializer(ConfigFields* fields)>;
+
+template <class Settings, class Function>
+Make make_with(Function function) {
+  return [function](ConfigFields* fields) -> Initializer {
+    Settings settings;
+    if (fields != nullptr) settings.describe(*fields);
+    return function(settings);
+  };
+}
+
+Make make_plain(Initializer (*function)()) {
+  return make_with<NoSettings>([function](const NoSettings&) { return function(); });
+}
+
+const std::map<std::string, Make>& by_name() {
+  static const std::map<std::string, Make> table = {
+      {"zeros", make_plain(Zeros)},
+      {"ones", make_plain(Ones)},
+      {"constant", make_with<ConstantSettings>([](const auto& settings) { return Constant(settings.value); })},
+      {"identity", make_with<GainSettings>([](const auto& settings) { return Identity(settings.gain); })},
+      {"orthogonal", make_with<GainSettings>([](const auto& settings) { return Orthogonal(settings.gain); })},
+      {"random_normal", make_with<NormalSettings>([](const auto& settings) { return RandomNormal(settings.options); })},
+      {"random_uniform",
+       make_with<UniformSettings>([](const auto& settings) { return RandomUniform(settings.options); })},
+      {"truncated_normal",
+       make_with<NormalSettings>([](const auto& settings) { return TruncatedNormal(settings.options); })},
+      {"variance_scaling",
+       make_with<ScalingSettings>([](const auto& settings) { return VarianceScaling(settings.options); })},
+      {"glorot_uniform", make_plain(GlorotUniform)},
+      {"glorot_normal", make_plain(GlorotNormal)},
+      {"he_uniform", make_plain(HeUniform)},
+      {"he_normal", make_plain(HeNormal)},
+      {"lecun_uniform", make_plain(LecunUniform)},
+      {"lecun_normal", make_plain(LecunNormal)}};
   return table;
 }
 
 }  // namespace
 
-Initializer::Initializer(const std::string& name) : Initializer(find_by_name("initializer", by_name(), name)()) {}
+Initializer::Initializer(const std::string& name)
+    : Initializer(find_by_name("initializer", by_name(), name)(nullptr)) {}
+Initializer::Initializer(const std::string& name, ConfigFields& fields)
+    : Initializer(find_by_name("initializer", by_name(), name)(&fields)) {}
 
 Initializer Zeros() { return Constant(0.0); }
 Initializer Ones() { return Constant(1.0); }
 Initializer Constant(double value) {
-  const std::string name = value == 0 ? "zeros" : value == 1 ? "ones" : "constant";
-  return {name, [value](const Shape& shape, std::uint64_t) { return fill(shape, [&] { return value; }); }};
+  const Draw draw = [value](const Shape& shape, std::uint64_t) { return fill(shape, [&] { return value; }); };
+  if (value == 0 || value == 1) return {value == 0 ? "zeros" : "ones", draw, description_of(NoSettings())};
+  return {"constant", draw, description_of(ConstantSettings{value})};
 }
 Initializer Identity(double gain) {
-  return {"identity", [gain](const Shape& shape, std::uint64_t) {
+  return {"identity",
+          [gain](const Shape& shape, std::uint64_t) {
             if (shape.rank() != 2)
               throw Error(fmt::format("Identity: the weight has shape {} but must have two axes", to_string(shape)));
             std::int64_t place = 0;
@@ -133,42 +205,51 @@ Initializer Identity(double gain) {
               ++place;
               return diagonal ? gain : 0.0;
             });
-          }};
+          },
+          description_of(GainSettings{gain})};
 }
 Initializer Orthogonal(double gain) {
-  return {"orthogonal", [gain](const Shape& shape, std::uint64_t key) { return orthogonal(shape, key, gain); }};
+  return {"orthogonal", [gain](const Shape& shape, std::uint64_t key) { return orthogonal(shape, key, gain); },
+          description_of(GainSettings{gain})};
 }
 
 Initializer RandomNormal(const RandomNormalOptions& options) {
-  return {"random_normal", [options](const Shape& shape, std::uint64_t key) {
+  return {"random_normal",
+          [options](const Shape& shape, std::uint64_t key) {
             RandomStream random(key);
             return fill(shape, [&] { return options.mean + options.stddev * random.normal(); });
-          }};
+          },
+          description_of(NormalSettings{options})};
 }
 Initializer TruncatedNormal(const RandomNormalOptions& options) {
-  return {"truncated_normal", [options](const Shape& shape, std::uint64_t key) {
+  return {"truncated_normal",
+          [options](const Shape& shape, std::uint64_t key) {
             RandomStream random(key);
             return fill(shape, [&] { return options.mean + options.stddev * truncated_normal(random); });
-          }};
+          },
+          description_of(NormalSettings{options})};
 }
 Initializer RandomUniform(const RandomUniformOptions& options) {
-  return {"random_uniform", [options](const Shape& shape, std::uint64_t key) {
+  return {"random_uniform",
+          [options](const Shape& shape, std::uint64_t key) {
             RandomStream random(key);
             return fill(shape, [&] { return options.minval + (options.maxval - options.minval) * random.uniform(); });
-          }};
+          },
+          description_of(UniformSettings{options})};
 }
 
 Initializer VarianceScaling(const VarianceScalingOptions& options) {
   check_choice("VarianceScaling", "mode", options.mode, {"fan_in", "fan_out", "fan_avg"});
   check_choice("VarianceScaling", "distribution", options.distribution,
                {"truncated_normal", "untruncated_normal", "uniform"});
-  return scaled("variance_scaling", options.scale, options.mode, options.distribution);
+  return {"variance_scaling", scaled(options.scale, options.mode, options.distribution),
+          description_of(ScalingSettings{options})};
 }
-Initializer GlorotUniform() { return scaled("glorot_uniform", 1.0, "fan_avg", "uniform"); }
-Initializer GlorotNormal() { return scaled("glorot_normal", 1.0, "fan_avg", "truncated_normal"); }
-Initializer HeUniform() { return scaled("he_uniform", 2.0, "fan_in", "uniform"); }
-Initializer HeNormal() { return scaled("he_normal", 2.0, "fan_in", "truncated_normal"); }
-Initializer LecunUniform() { return scaled("lecun_uniform", 1.0, "fan_in", "uniform"); }
-Initializer LecunNormal() { return scaled("lecun_normal", 1.0, "fan_in", "truncated_normal"); }
+Initializer GlorotUniform() { return named_scaled("glorot_uniform", 1.0, "fan_avg", "uniform"); }
+Initializer GlorotNormal() { return named_scaled("glorot_normal", 1.0, "fan_avg", "truncated_normal"); }
+Initializer HeUniform() { return named_scaled("he_uniform", 2.0, "fan_in", "uniform"); }
+Initializer HeNormal() { return named_scaled("he_normal", 2.0, "fan_in", "truncated_normal"); }
+Initializer LecunUniform() { return named_scaled("lecun_uniform", 1.0, "fan_in", "uniform"); }
+Initializer LecunNormal() { return named_scaled("lecun_normal", 1.0, "fan_in", "truncated_normal"); }
 
 }  // namespace pando::keras::initializers

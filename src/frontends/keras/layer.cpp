@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "frontends/keras/memory_limit.h"
 #include "frontends/keras/names.h"
 #include "pando/random.h"
 #include "training/tensor.h"
@@ -52,6 +53,7 @@ void LayerBuild::add_weight(const std::string& name, const Shape& shape, const W
   Layer::State& state = *layer_.state_;
   // Each weight has numbers of its own.
   const std::uint64_t key = state.key + state.weights.size();
+  charge_memory(shape);
   state.weights.push_back(
       {Parameter(fmt::format("{}/{}", state.name, name), options.initializer(shape, key), options.trainable),
        options.regularizer});
@@ -68,6 +70,9 @@ ops::RandomOptions LayerCall::random() {
 
 void LayerBody::build(LayerBuild&, const std::vector<Shape>&) {}
 std::vector<Layer> LayerBody::layers() const { return {}; }
+void LayerBody::describe(ConfigFields&) const {
+  throw Error("its class is not one of Keras's, and a file cannot hold its code; save the weights, and make it again");
+}
 
 Layer::Layer(std::shared_ptr<LayerBody> body, const std::string& name)
     : state_(new State{.body = std::move(body), .name = name, .key = next_random_key()}) {
@@ -125,6 +130,8 @@ void Layer::build(const std::vector<Shape>& inputs) const {
 }
 
 std::vector<Value> Layer::trace(Trace& trace, const std::vector<Value>& inputs, const CallOptions& options) const {
+  // About what the nodes of a call take.
+  charge_memory(1024);
   std::vector<Value> cast;
   for (const Value& input : inputs) cast.push_back(ops::cast(input, body().input_dtype().value_or(input.dtype())));
   const bool training_around = trace.training();
@@ -132,6 +139,7 @@ std::vector<Value> Layer::trace(Trace& trace, const std::vector<Value>& inputs, 
   LayerCall call(*this, trace);
   const Graph::Scope scope(trace.graph(), name());
   std::vector<Value> outputs = body().call(call, cast);
+  for (const Value& output : outputs) charge_memory(output.shape());
   trace.set_training(training_around);
   return outputs;
 }
@@ -156,7 +164,8 @@ std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOpt
                                      .function = function,
                                      .outputs = {},
                                      .layer = state_,
-                                     .call = state_->calls++});
+                                     .call = state_->calls++,
+                                     .training = options.training});
     std::vector<Tensor> outputs;
     for (const Value& value : function(*trace, values_in(*trace, what, inputs))) outputs.emplace_back(*trace, value);
     return outputs;

@@ -1,7 +1,6 @@
 #include <pando/keras/model.h>
 
 #include <pando/array_functions.h>
-#include <pando/data/files.h>
 #include <pando/random.h>
 
 #include <fmt/format.h>
@@ -295,7 +294,7 @@ std::string Model::explain(const ExplainOptions& options) const {
 
 std::string Model::explain_json(const ExplainOptions& options) const {
   Model self = *this;
-  return to_json(explain_model(self, options.samples, options.batch_size));
+  return pando::to_json(explain_model(self, options.samples, options.batch_size));
 }
 
 void Model::stop_training() { training_->stop = true; }
@@ -327,26 +326,6 @@ Layer Model::get_layer(const std::string& name) const {
 Optimizer Model::optimizer() const {
   if (!training_->options) throw Error(fmt::format("the model '{}' is not compiled and has no optimizer", name()));
   return training_->options->optimizer;
-}
-
-void Model::save_weights(const std::string& path) const {
-  std::map<std::string, Array> arrays;
-  for (const Parameter& weight : weights()) arrays.emplace(weight.name(), weight.value());
-  data::write_npz(path, arrays);
-}
-
-void Model::load_weights(const std::string& path) {
-  const std::map<std::string, Array> arrays = data::read_npz(path);
-  std::vector<Parameter> parameters = weights();
-  for (const Parameter& weight : parameters) {
-    const auto found = arrays.find(weight.name());
-    if (found == arrays.end())
-      throw Error(fmt::format("load_weights: {} has no '{}', which the model '{}' needs", path, weight.name(), name()));
-    if (found->second.shape() != weight.shape())
-      throw Error(fmt::format("load_weights: '{}' has shape {} in {} but {} in the model '{}'", weight.name(),
-                              to_string(found->second.shape()), path, to_string(weight.shape()), name()));
-  }
-  for (Parameter& weight : parameters) weight.set_value(arrays.at(weight.name()));
 }
 
 Sequential::Sequential(std::initializer_list<Layer> layers, const ModelOptions& options)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <mutex>
+#include <set>
 
 namespace pando::keras {
 
@@ -18,12 +19,45 @@ std::string snake_case(const std::string& name) {
   return result;
 }
 
+std::string pascal_case(const std::string& name) {
+  std::string result;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '_') continue;
+    const bool begins_word = i == 0 || name[i - 1] == '_';
+    result += begins_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(name[i]))) : name[i];
+  }
+  return result;
+}
+
+namespace {
+
+struct GivenNames {
+  std::mutex mutex;
+  std::map<std::string, int> counts;
+  std::set<std::string> reserved;
+};
+
+GivenNames& given_names() {
+  static GivenNames names;
+  return names;
+}
+
+}  // namespace
+
 std::string unique_name(const std::string& base) {
-  static std::mutex mutex;
-  static std::map<std::string, int> given;
-  const std::lock_guard lock(mutex);
-  const int before = given[base]++;
-  return before == 0 ? base : fmt::format("{}_{}", base, before);
+  GivenNames& given = given_names();
+  const std::lock_guard lock(given.mutex);
+  for (;;) {
+    const int before = given.counts[base]++;
+    const std::string name = before == 0 ? base : fmt::format("{}_{}", base, before);
+    if (!given.reserved.contains(name)) return name;
+  }
+}
+
+void reserve_name(const std::string& name) {
+  GivenNames& given = given_names();
+  const std::lock_guard lock(given.mutex);
+  given.reserved.insert(name);
 }
 
 void check_choice(const std::string& who, const std::string& option, const std::string& value,

@@ -14,9 +14,13 @@ namespace pando::keras {
 
 // "MaxPooling2D" -> "max_pooling2d", as Keras names layers after their class.
 std::string snake_case(const std::string& name);
+// The inverse, for names without digits: "he_normal" -> "HeNormal".
+std::string pascal_case(const std::string& name);
 
 // A name that was not given before: "dense", "dense_1", ...
 std::string unique_name(const std::string& base);
+// unique_name() will not give it: a layer of a file has it.
+void reserve_name(const std::string& name);
 
 // The entry under the name as it is, or as snake_case makes it ("HeNormal"). Throws Error naming `kind` otherwise.
 template <class Entry>

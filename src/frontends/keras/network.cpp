@@ -60,7 +60,10 @@ class Walk {
 void add_layers(Network& network) {
   std::set<std::string> names;
   for (const Call& call : network.calls) {
-    if (call->layer == nullptr) continue;
+    // Whatever made the model's inputs is not part of it.
+    const bool is_input = std::any_of(network.inputs.begin(), network.inputs.end(),
+                                      [&](const Tensor& input) { return call_of(input) == call; });
+    if (call->layer == nullptr || is_input) continue;
     const Layer layer = LayerAccess::layer_of(call->layer);
     if (std::find(network.layers.begin(), network.layers.end(), layer) != network.layers.end()) continue;
     if (!names.insert(layer.name()).second)

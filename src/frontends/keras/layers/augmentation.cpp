@@ -88,8 +88,48 @@ Value flip_some(LayerCall& call, Value x, int axis) {
   return ops::select(ops::less(chance, ops::scalar(chance, 0.0)), reversed(x, axis), x);
 }
 
-std::shared_ptr<LayerBody> random_body(const std::string& kind, std::function<Value(LayerCall&, Value)> change) {
+struct FlipConfig {
+  std::string mode = "horizontal_and_vertical";
+  layers::NamedOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields("mode", mode);
+    fields.accepted("data_format", "channels_last");
+    fields.ignored("seed");
+  }
+};
+
+void describe_filling(ConfigFields& fields, layers::RandomTransformOptions& options) {
+  fields("fill_mode", options.fill_mode);
+  fields("fill_value", options.fill_value);
+  fields.fixed("interpolation", "bilinear");
+  fields.accepted("data_format", "channels_last");
+  fields.ignored("seed");
+}
+
+struct TranslationConfig {
+  double height_factor = 0, width_factor = 0;
+  layers::RandomTransformOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.symmetric("height_factor", height_factor);
+    fields.symmetric("width_factor", width_factor);
+    describe_filling(fields, options);
+  }
+};
+
+struct RotationConfig {
+  double factor = 0;
+  layers::RandomTransformOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.symmetric("factor", factor);
+    describe_filling(fields, options);
+  }
+};
+
+template <class Config>
+std::shared_ptr<LayerBody> random_body(const std::string& kind, const Config& config,
+                                       std::function<Value(LayerCall&, Value)> change) {
   return simple_body({.kind = kind,
+                      .describe = description_of(config),
                       .function =
                           [change = std::move(change)](LayerCall& call, const std::vector<Value>& inputs) {
                             return call.training() ? change(call, inputs[0]) : inputs[0];
@@ -125,7 +165,7 @@ Value rotate(LayerCall& call, Value x, double factor, const layers::RandomTransf
 namespace layers {
 
 RandomFlip::RandomFlip(const std::string& mode, const NamedOptions& options)
-    : Layer(random_body("RandomFlip",
+    : Layer(random_body("RandomFlip", FlipConfig{mode},
                         [mode](LayerCall& call, Value x) {
                           if (mode != "horizontal") x = flip_some(call, x, 1);
                           if (mode != "vertical") x = flip_some(call, x, 2);
@@ -137,7 +177,7 @@ RandomFlip::RandomFlip(const std::string& mode, const NamedOptions& options)
 
 RandomTranslation::RandomTranslation(double height_factor, double width_factor, const RandomTransformOptions& options)
     : Layer(random_body(
-                "RandomTranslation",
+                "RandomTranslation", TranslationConfig{height_factor, width_factor, options},
                 [=](LayerCall& call, Value x) { return translate(call, x, height_factor, width_factor, options); }),
             options.name) {
   check_fill_mode("RandomTranslation", options);
@@ -147,11 +187,22 @@ RandomTranslation::RandomTranslation(double height_factor, double width_factor, 
 }
 
 RandomRotation::RandomRotation(double factor, const RandomTransformOptions& options)
-    : Layer(random_body("RandomRotation", [=](LayerCall& call, Value x) { return rotate(call, x, factor, options); }),
+    : Layer(random_body("RandomRotation", RotationConfig{factor, options},
+                        [=](LayerCall& call, Value x) { return rotate(call, x, factor, options); }),
             options.name) {
   check_fill_mode("RandomRotation", options);
   if (factor < 0) throw Error(fmt::format("RandomRotation: the factor is {} but must not be negative", factor));
 }
 
 }  // namespace layers
+
+std::vector<LayerClass> augmentation_classes() {
+  return {layer_class<FlipConfig>("RandomFlip", [](const auto& c) { return layers::RandomFlip(c.mode, c.options); }),
+          layer_class<TranslationConfig>(
+              "RandomTranslation",
+              [](const auto& c) { return layers::RandomTranslation(c.height_factor, c.width_factor, c.options); }),
+          layer_class<RotationConfig>("RandomRotation",
+                                      [](const auto& c) { return layers::RandomRotation(c.factor, c.options); })};
+}
+
 }  // namespace pando::keras

@@ -49,6 +49,75 @@ Value with_gaps(Value y, const Pair& kernel, const layers::Conv2DOptions& option
   return none ? y : ops::pad(y, {0, 0, 0, 0}, {0, below, right, 0});
 }
 
+struct ConvolutionConfig {
+  std::int64_t filters = 1;
+  Pair kernel_size = 1;
+  layers::Conv2DOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.required("filters", filters);
+    fields.required("kernel_size", kernel_size);
+    fields("strides", options.strides);
+    fields("padding", options.padding);
+    fields.fixed("data_format", "channels_last");
+    fields("dilation_rate", options.dilation_rate);
+    fields("groups", options.groups);
+    fields("activation", options.activation);
+    fields("use_bias", options.use_bias);
+    fields("kernel_initializer", options.kernel_initializer);
+    fields("bias_initializer", options.bias_initializer);
+    fields("kernel_regularizer", options.kernel_regularizer);
+    fields("bias_regularizer", options.bias_regularizer);
+    fields.fixed("activity_regularizer", {});
+    fields.fixed("kernel_constraint", {});
+    fields.fixed("bias_constraint", {});
+  }
+};
+
+struct TransposedConfig : ConvolutionConfig {
+  void describe(ConfigFields& fields) {
+    ConvolutionConfig::describe(fields);
+    fields.fixed("output_padding", {});
+  }
+};
+
+struct DepthwiseConfig {
+  Pair kernel_size = 1;
+  layers::DepthwiseConv2DOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.required("kernel_size", kernel_size);
+    fields("strides", options.strides);
+    fields("padding", options.padding);
+    fields.fixed("data_format", "channels_last");
+    fields("dilation_rate", options.dilation_rate);
+    fields.fixed("groups", 1);
+    fields("activation", options.activation);
+    fields("use_bias", options.use_bias);
+    fields("depth_multiplier", options.depth_multiplier);
+    fields("depthwise_initializer", options.depthwise_initializer);
+    fields("bias_initializer", options.bias_initializer);
+    fields("depthwise_regularizer", options.depthwise_regularizer);
+    fields("bias_regularizer", options.bias_regularizer);
+    fields.fixed("activity_regularizer", {});
+    fields.fixed("depthwise_constraint", {});
+    fields.fixed("bias_constraint", {});
+    // Keras writes what its base class has, too.
+    fields.ignored("kernel_initializer");
+    fields.ignored("kernel_regularizer");
+    fields.ignored("kernel_constraint");
+  }
+};
+
+struct SeparableConfig : DepthwiseConfig {
+  std::int64_t filters = 1;
+  void describe(ConfigFields& fields) {
+    fields.required("filters", filters);
+    DepthwiseConfig::describe(fields);
+    fields("pointwise_initializer", options.pointwise_initializer);
+    fields("pointwise_regularizer", options.pointwise_regularizer);
+    fields.fixed("pointwise_constraint", {});
+  }
+};
+
 struct ConvolutionBody : LayerBody {
   ConvolutionBody(std::int64_t filters, Pair kernel, const layers::Conv2DOptions& options, bool transposed)
       : filters_(filters), kernel_(kernel), options_(options), transposed_(transposed) {
@@ -60,6 +129,10 @@ struct ConvolutionBody : LayerBody {
     input_shape = options.input_shape;
   }
   std::string kind() const override { return transposed_ ? "Conv2DTranspose" : "Conv2D"; }
+  void describe(ConfigFields& fields) const override {
+    if (transposed_) TransposedConfig{{filters_, kernel_, options_}}.describe(fields);
+    else ConvolutionConfig{filters_, kernel_, options_}.describe(fields);
+  }
   int input_rank() const override { return 4; }
   void build(LayerBuild& build, const std::vector<Shape>& inputs) override {
     const std::int64_t channels = inputs[0][3];
@@ -99,6 +172,10 @@ struct DepthwiseBody : LayerBody {
     input_shape = options.input_shape;
   }
   std::string kind() const override { return filters_ > 0 ? "SeparableConv2D" : "DepthwiseConv2D"; }
+  void describe(ConfigFields& fields) const override {
+    if (filters_ > 0) SeparableConfig{{kernel_, options_}, filters_}.describe(fields);
+    else DepthwiseConfig{kernel_, options_}.describe(fields);
+  }
   int input_rank() const override { return 4; }
   void build(LayerBuild& build, const std::vector<Shape>& inputs) override {
     const std::int64_t channels = inputs[0][3], multiplied = channels * options_.depth_multiplier;
@@ -147,4 +224,18 @@ SeparableConv2D::SeparableConv2D(std::int64_t filters, Pair kernel_size, const D
     : Layer(std::make_shared<DepthwiseBody>(checked_filters(filters), kernel_size, options), options.name) {}
 
 }  // namespace layers
+
+std::vector<LayerClass> convolution_classes() {
+  return {layer_class<ConvolutionConfig>(
+              "Conv2D", [](const auto& c) { return layers::Conv2D(c.filters, c.kernel_size, c.options); }),
+          layer_class<TransposedConfig>(
+              "Conv2DTranspose",
+              [](const auto& c) { return layers::Conv2DTranspose(c.filters, c.kernel_size, c.options); }),
+          layer_class<DepthwiseConfig>("DepthwiseConv2D",
+                                       [](const auto& c) { return layers::DepthwiseConv2D(c.kernel_size, c.options); }),
+          layer_class<SeparableConfig>("SeparableConv2D", [](const auto& c) {
+            return layers::SeparableConv2D(c.filters, c.kernel_size, c.options);
+          })};
+}
+
 }  // namespace pando::keras

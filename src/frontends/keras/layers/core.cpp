@@ -1,4 +1,4 @@
-// Dense, Embedding, and the layers that change shapes or apply a function.
+// Inputs, Dense and Embedding.
 #include <fmt/format.h>
 
 #include "frontends/keras/layers/simple_body.h"
@@ -26,12 +26,46 @@ std::string input_name(const std::string& name) {
   return unique_name("input");
 }
 
+struct DenseConfig {
+  std::int64_t units = 1;
+  layers::DenseOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.required("units", units);
+    fields("activation", options.activation);
+    fields("use_bias", options.use_bias);
+    fields("kernel_initializer", options.kernel_initializer);
+    fields("bias_initializer", options.bias_initializer);
+    fields("kernel_regularizer", options.kernel_regularizer);
+    fields("bias_regularizer", options.bias_regularizer);
+    fields.fixed("activity_regularizer", {});
+    fields.fixed("kernel_constraint", {});
+    fields.fixed("bias_constraint", {});
+  }
+};
+
+struct EmbeddingConfig {
+  std::int64_t input_dim = 1, output_dim = 1;
+  layers::EmbeddingOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.required("input_dim", input_dim);
+    fields.required("output_dim", output_dim);
+    fields("embeddings_initializer", options.embeddings_initializer);
+    fields("embeddings_regularizer", options.embeddings_regularizer);
+    fields.fixed("activity_regularizer", {});
+    fields.fixed("embeddings_constraint", {});
+    fields.fixed("mask_zero", false);
+    // The shape of the input says it, too.
+    fields.ignored("input_length");
+  }
+};
+
 struct DenseBody : LayerBody {
   DenseBody(std::int64_t units, const layers::DenseOptions& options) : units_(units), options_(options) {
     if (units < 1) throw Error(fmt::format("Dense: units is {} but must be at least 1", units));
     input_shape = options.input_shape;
   }
   std::string kind() const override { return "Dense"; }
+  void describe(ConfigFields& fields) const override { DenseConfig{units_, options_}.describe(fields); }
   void build(LayerBuild& build, const std::vector<Shape>& inputs) override {
     const int rank = inputs[0].rank();
     if (rank < 2)
@@ -67,6 +101,9 @@ struct EmbeddingBody : LayerBody {
     input_shape = options.input_shape;
   }
   std::string kind() const override { return "Embedding"; }
+  void describe(ConfigFields& fields) const override {
+    EmbeddingConfig{shape_[0], shape_[1], options_}.describe(fields);
+  }
   std::optional<DType> input_dtype() const override { return DType::int32; }
   void build(LayerBuild& build, const std::vector<Shape>&) override {
     build.add_weight("embeddings", shape_,
@@ -80,18 +117,6 @@ struct EmbeddingBody : LayerBody {
   Shape shape_;
   layers::EmbeddingOptions options_;
 };
-
-Value keep_batch(Value x, const Shape& sample) {
-  Shape shape = {x.shape()[0]};
-  for (std::int64_t size : sample) shape.append(size);
-  return ops::reshape(x, shape);
-}
-
-Integers permutation_with_batch(const std::vector<std::int64_t>& dims) {
-  Integers permutation = {0};
-  permutation.insert(permutation.end(), dims.begin(), dims.end());
-  return permutation;
-}
 
 }  // namespace
 
@@ -117,79 +142,12 @@ Dense::Dense(std::int64_t units, const DenseOptions& options)
 Embedding::Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options)
     : Layer(std::make_shared<EmbeddingBody>(input_dim, output_dim, options), options.name) {}
 
-Flatten::Flatten(const ShapeLayerOptions& options)
-    : Layer(with_input_shape(simple_body({.kind = "Flatten",
-                                          .keeps_dtype = true,
-                                          .function =
-                                              [](LayerCall&, const std::vector<Value>& inputs) {
-                                                // Not -1: an empty batch leaves it open.
-                                                const Shape& shape = inputs[0].shape();
-                                                return keep_batch(inputs[0], {shape.part(1, shape.rank()).elements()});
-                                              }}),
-                             options.input_shape),
-            options.name) {}
+}  // namespace layers
 
-Reshape::Reshape(const Shape& target_shape, const ShapeLayerOptions& options)
-    : Layer(with_input_shape(simple_body({.kind = "Reshape",
-                                          .keeps_dtype = true,
-                                          .function =
-                                              [target_shape](LayerCall&, const std::vector<Value>& inputs) {
-                                                return keep_batch(inputs[0], target_shape);
-                                              }}),
-                             options.input_shape),
-            options.name) {}
-
-Permute::Permute(const std::vector<std::int64_t>& dims, const ShapeLayerOptions& options)
-    : Layer(with_input_shape(simple_body({.kind = "Permute",
-                                          .keeps_dtype = true,
-                                          .function =
-                                              [dims](LayerCall&, const std::vector<Value>& inputs) {
-                                                return ops::transpose(inputs[0], permutation_with_batch(dims));
-                                              }}),
-                             options.input_shape),
-            options.name) {}
-
-Dropout::Dropout(double rate, const NamedOptions& options)
-    : Layer(simple_body({.kind = "Dropout",
-                         .function =
-                             [rate](LayerCall& call, const std::vector<Value>& inputs) {
-                               if (!call.training() || rate == 0) return inputs[0];
-                               return ops::dropout(inputs[0], call.counter(), rate, call.random());
-                             }}),
-            options.name) {
-  if (!(rate >= 0 && rate < 1)) throw Error(fmt::format("Dropout: the rate is {} but must be in [0, 1)", rate));
+std::vector<LayerClass> core_classes() {
+  return {layer_class<DenseConfig>("Dense", [](const auto& c) { return layers::Dense(c.units, c.options); }),
+          layer_class<EmbeddingConfig>(
+              "Embedding", [](const auto& c) { return layers::Embedding(c.input_dim, c.output_dim, c.options); })};
 }
 
-Activation::Activation(const keras::Activation& activation, const NamedOptions& options)
-    : Layer(simple_body({.kind = "Activation",
-                         .function = [activation](LayerCall&,
-                                                  const std::vector<Value>& inputs) { return activation(inputs[0]); }}),
-            options.name) {}
-
-ReLU::ReLU(const ReLUOptions& options)
-    : Layer(simple_body({.kind = "ReLU",
-                         .function =
-                             [options](LayerCall&, const std::vector<Value>& inputs) {
-                               const Value y = options.negative_slope == 0
-                                                   ? ops::relu(inputs[0])
-                                                   : ops::leaky_relu(inputs[0], options.negative_slope);
-                               return options.max_value ? ops::minimum(y, ops::scalar(y, *options.max_value)) : y;
-                             }}),
-            options.name) {}
-
-LeakyReLU::LeakyReLU(const LeakyReLUOptions& options)
-    : Layer(simple_body({.kind = "LeakyReLU",
-                         .function =
-                             [alpha = options.alpha](LayerCall&, const std::vector<Value>& inputs) {
-                               return ops::leaky_relu(inputs[0], alpha);
-                             }}),
-            options.name) {}
-
-Softmax::Softmax(const NamedOptions& options)
-    : Layer(simple_body(
-                {.kind = "Softmax",
-                 .function = [](LayerCall&, const std::vector<Value>& inputs) { return ops::softmax(inputs[0]); }}),
-            options.name) {}
-
-}  // namespace layers
 }  // namespace pando::keras

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/memory_limit.h"
 #include "frontends/keras/names.h"
 
 namespace pando::keras {
@@ -20,7 +21,9 @@ Value repeat_pixels(Value x, Pair size) {
 
 // Row i holds the weights with which the inputs make output i; pixels have their centres at halves.
 Array interpolation_matrix(std::int64_t inputs, std::int64_t times) {
-  Array matrix(DType::float32, {inputs * times, inputs});
+  const Shape shape = {inputs * times, inputs};
+  charge_memory(shape);
+  Array matrix(DType::float32, shape);
   float* weights = matrix.mutable_data<float>();
   for (std::int64_t i = 0; i < inputs * times; ++i) {
     const double place = std::max(0.0, (static_cast<double>(i) + 0.5) / static_cast<double>(times) - 0.5);
@@ -45,12 +48,41 @@ Value interpolate_pixels(Value x, Pair size) {
   return ops::reshape(y, {s[0], height, width, s[3]});
 }
 
+struct ZeroPaddingConfig {
+  layers::Padding2D padding = 1;
+  layers::NamedOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields("padding", padding);
+    fields.fixed("data_format", "channels_last");
+  }
+};
+
+struct UpSamplingConfig {
+  Pair size = 2;
+  layers::UpSampling2DOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields("size", size);
+    fields("interpolation", options.interpolation);
+    fields.fixed("data_format", "channels_last");
+  }
+};
+
+struct RescalingConfig {
+  double scale = 1.0;
+  layers::RescalingOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.required("scale", scale);
+    fields("offset", options.offset);
+  }
+};
+
 }  // namespace
 
 namespace layers {
 
 ZeroPadding2D::ZeroPadding2D(Padding2D padding, const NamedOptions& options)
     : Layer(simple_body({.kind = "ZeroPadding2D",
+                         .describe = description_of(ZeroPaddingConfig{padding}),
                          .function =
                              [padding](LayerCall&, const std::vector<Value>& inputs) {
                                return ops::pad(inputs[0], {0, padding.top, padding.left, 0},
@@ -61,6 +93,7 @@ ZeroPadding2D::ZeroPadding2D(Padding2D padding, const NamedOptions& options)
 
 UpSampling2D::UpSampling2D(Pair size, const UpSampling2DOptions& options)
     : Layer(simple_body({.kind = "UpSampling2D",
+                         .describe = description_of(UpSamplingConfig{size, options}),
                          .function =
                              [size, bilinear = options.interpolation == "bilinear"](LayerCall&,
                                                                                     const std::vector<Value>& inputs) {
@@ -76,6 +109,7 @@ UpSampling2D::UpSampling2D(Pair size, const UpSampling2DOptions& options)
 Rescaling::Rescaling(double scale, const RescalingOptions& options)
     : Layer(with_input_shape(
                 simple_body({.kind = "Rescaling",
+                             .describe = description_of(RescalingConfig{scale, options}),
                              .function = [scale, offset = options.offset](
                                              LayerCall&,
                                              const std::vector<Value>& inputs) { return inputs[0] * scale + offset; }}),
@@ -83,4 +117,14 @@ Rescaling::Rescaling(double scale, const RescalingOptions& options)
             options.name) {}
 
 }  // namespace layers
+
+std::vector<LayerClass> image_classes() {
+  return {
+      layer_class<ZeroPaddingConfig>("ZeroPadding2D",
+                                     [](const auto& c) { return layers::ZeroPadding2D(c.padding, c.options); }),
+      layer_class<UpSamplingConfig>("UpSampling2D",
+                                    [](const auto& c) { return layers::UpSampling2D(c.size, c.options); }),
+      layer_class<RescalingConfig>("Rescaling", [](const auto& c) { return layers::Rescaling(c.scale, c.options); })};
+}
+
 }  // namespace pando::keras

@@ -7,8 +7,19 @@ namespace pando::keras {
 
 namespace {
 
+struct MergeConfig {
+  layers::NamedOptions options = {};
+  void describe(ConfigFields&) {}
+};
+
+struct ConcatenateConfig {
+  layers::ConcatenateOptions options = {};
+  void describe(ConfigFields& fields) { fields("axis", options.axis); }
+};
+
 std::shared_ptr<LayerBody> merge_body(const std::string& kind, Value (*op)(Value, Value)) {
   return simple_body({.kind = kind,
+                      .describe = description_of(MergeConfig()),
                       .function =
                           [op, kind](LayerCall&, const std::vector<Value>& inputs) {
                             if (inputs.size() < 2) throw Error(fmt::format("{} needs at least 2 inputs", kind));
@@ -28,6 +39,7 @@ Multiply::Multiply(const NamedOptions& options) : Layer(merge_body("Multiply", o
 
 Concatenate::Concatenate(const ConcatenateOptions& options)
     : Layer(simple_body({.kind = "Concatenate",
+                         .describe = description_of(ConcatenateConfig{options}),
                          .keeps_dtype = true,
                          .function =
                              [axis = options.axis](LayerCall&, const std::vector<Value>& inputs) {
@@ -38,4 +50,11 @@ Concatenate::Concatenate(const ConcatenateOptions& options)
             options.name) {}
 
 }  // namespace layers
+
+std::vector<LayerClass> merge_classes() {
+  return {layer_class<MergeConfig>("Add", [](const auto& c) { return layers::Add(c.options); }),
+          layer_class<MergeConfig>("Multiply", [](const auto& c) { return layers::Multiply(c.options); }),
+          layer_class<ConcatenateConfig>("Concatenate", [](const auto& c) { return layers::Concatenate(c.options); })};
+}
+
 }  // namespace pando::keras

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "frontends/keras/memory_limit.h"
+
 namespace pando::keras {
 
 namespace {
 
 Array filled(const Shape& shape, float value) {
+  charge_memory(shape);
   Array array(DType::float32, shape);
   for (std::int64_t i = 0; i < array.elements(); ++i) array.mutable_data<float>()[i] = value;
   return array;
@@ -29,10 +32,56 @@ ScaleOffset scale_offset(LayerCall& call, std::int64_t channels, bool scale, boo
           center ? call.weight(scale ? 1 : 0) : ops::constant(call.graph(), filled({channels}, 0))};
 }
 
+// Files name the axis of the channels: -1, or as a number from the front.
+void check_axis(std::int64_t axis, const Shape& input) {
+  if (axis != -1 && axis != input.rank() - 1)
+    throw Error(fmt::format("axis is {} but the channels must be last: -1", axis));
+}
+
+struct BatchNormalizationConfig {
+  std::int64_t axis = -1;
+  layers::BatchNormalizationOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.axis("axis", axis);
+    fields("momentum", options.momentum);
+    fields("epsilon", options.epsilon);
+    fields("center", options.center);
+    fields("scale", options.scale);
+    fields("beta_initializer", options.beta_initializer);
+    fields("gamma_initializer", options.gamma_initializer);
+    fields("moving_mean_initializer", options.moving_mean_initializer);
+    fields("moving_variance_initializer", options.moving_variance_initializer);
+    fields("beta_regularizer", options.beta_regularizer);
+    fields("gamma_regularizer", options.gamma_regularizer);
+    fields.fixed("beta_constraint", {});
+    fields.fixed("gamma_constraint", {});
+  }
+};
+
+struct LayerNormalizationConfig {
+  std::int64_t axis = -1;
+  layers::LayerNormalizationOptions options = {};
+  void describe(ConfigFields& fields) {
+    fields.axis("axis", axis);
+    fields("epsilon", options.epsilon);
+    fields("center", options.center);
+    fields("scale", options.scale);
+    fields("beta_initializer", options.beta_initializer);
+    fields("gamma_initializer", options.gamma_initializer);
+    fields.fixed("beta_regularizer", {});
+    fields.fixed("gamma_regularizer", {});
+    fields.fixed("beta_constraint", {});
+    fields.fixed("gamma_constraint", {});
+  }
+};
+
 struct BatchNormalizationBody : LayerBody {
-  explicit BatchNormalizationBody(const layers::BatchNormalizationOptions& options) : options_(options) {}
+  explicit BatchNormalizationBody(const BatchNormalizationConfig& config)
+      : axis_(config.axis), options_(config.options) {}
   std::string kind() const override { return "BatchNormalization"; }
+  void describe(ConfigFields& fields) const override { BatchNormalizationConfig{axis_, options_}.describe(fields); }
   void build(LayerBuild& build, const std::vector<Shape>& inputs) override {
+    check_axis(axis_, inputs[0]);
     const Shape shape = {channels_of(inputs[0])};
     if (options_.scale)
       build.add_weight("gamma", shape,
@@ -67,13 +116,17 @@ struct BatchNormalizationBody : LayerBody {
   }
 
  private:
+  std::int64_t axis_;
   layers::BatchNormalizationOptions options_;
 };
 
 struct LayerNormalizationBody : LayerBody {
-  explicit LayerNormalizationBody(const layers::LayerNormalizationOptions& options) : options_(options) {}
+  explicit LayerNormalizationBody(const LayerNormalizationConfig& config)
+      : axis_(config.axis), options_(config.options) {}
   std::string kind() const override { return "LayerNormalization"; }
+  void describe(ConfigFields& fields) const override { LayerNormalizationConfig{axis_, options_}.describe(fields); }
   void build(LayerBuild& build, const std::vector<Shape>& inputs) override {
+    check_axis(axis_, inputs[0]);
     const Shape shape = {channels_of(inputs[0])};
     if (options_.scale) build.add_weight("gamma", shape, {.initializer = options_.gamma_initializer});
     if (options_.center) build.add_weight("beta", shape, {.initializer = options_.beta_initializer});
@@ -85,6 +138,7 @@ struct LayerNormalizationBody : LayerBody {
   }
 
  private:
+  std::int64_t axis_;
   layers::LayerNormalizationOptions options_;
 };
 
@@ -93,10 +147,20 @@ struct LayerNormalizationBody : LayerBody {
 namespace layers {
 
 BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
-    : Layer(std::make_shared<BatchNormalizationBody>(options), options.name) {}
+    : Layer(std::make_shared<BatchNormalizationBody>(BatchNormalizationConfig{.options = options}), options.name) {}
 
 LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
-    : Layer(std::make_shared<LayerNormalizationBody>(options), options.name) {}
+    : Layer(std::make_shared<LayerNormalizationBody>(LayerNormalizationConfig{.options = options}), options.name) {}
 
 }  // namespace layers
+
+std::vector<LayerClass> normalization_classes() {
+  return {layer_class<BatchNormalizationConfig>(
+              "BatchNormalization",
+              [](const auto& c) { return Layer(std::make_shared<BatchNormalizationBody>(c), c.options.name); }),
+          layer_class<LayerNormalizationConfig>("LayerNormalization", [](const auto& c) {
+            return Layer(std::make_shared<LayerNormalizationBody>(c), c.options.name);
+          })};
+}
+
 }  // namespace pando::keras

@@ -1,8 +1,8 @@
 // SimpleBody: a layer without weights, described by a function.
 #pragma once
-#include <pando/keras/layers.h>
-
 #include <utility>
+
+#include "frontends/keras/layers/layer_class.h"
 
 namespace pando::keras {
 
@@ -10,6 +10,8 @@ struct SimpleBody : LayerBody {
   using Function = std::function<Value(LayerCall&, const std::vector<Value>&)>;
   struct Description {
     std::string kind;
+    // Names the layer's settings: description_of(config).
+    std::function<void(ConfigFields&)> describe;
     // Integers stay integers.
     bool keeps_dtype = false;
     Function function;
@@ -27,6 +29,7 @@ struct SimpleBody : LayerBody {
   }
   int input_rank() const override { return description_.input_rank; }
   int input_count() const override { return description_.input_count; }
+  void describe(ConfigFields& fields) const override { description_.describe(fields); }
 
  private:
   Description description_;

@@ -1,0 +1,104 @@
+#include <pando/keras/saving.h>
+
+#include <pando/data/files.h>
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "data/byte_store.h"
+#include "data/file_writer.h"
+#include "data/folder_writer.h"
+#include "data/safetensors.h"
+#include "frontends/keras/memory_limit.h"
+#include "frontends/keras/model_json.h"
+
+namespace pando::keras {
+
+namespace {
+
+constexpr const char* model_file = "model.json";
+constexpr const char* weights_file = "weights.safetensors";
+
+bool is_safetensors(const std::string& path) { return path.ends_with(".safetensors"); }
+
+// By name: "dense/kernel".
+std::map<std::string, Parameter> named_weights(const Model& model) {
+  std::map<std::string, Parameter> weights;
+  for (const Parameter& weight : model.weights())
+    if (!weights.emplace(weight.name(), weight).second)
+      throw Error(fmt::format("two weights of the model '{}' are named '{}'; give their layers different names",
+                              model.name(), weight.name()));
+  return weights;
+}
+
+std::map<std::string, Array> read_arrays(const std::string& path) {
+  if (!is_safetensors(path)) return data::read_npz(path);
+  std::map<std::string, Array> arrays;
+  for (const auto& [name, array] : data::read_safetensors(path).tensors) arrays.emplace(name, array);
+  return arrays;
+}
+
+std::string read_text(const std::string& path) {
+  const ByteStore store(path);
+  std::string text(static_cast<std::size_t>(store.size()), ' ');
+  text.resize(store.read(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+Model model_of_text(const std::string& text, const std::string& what) {
+  // Training needs gradients and the optimizer's states besides.
+  const MemoryLimit limit(MemoryLimit::machine() / 4);
+  const Model model = read_model(Json::parse(text, what), what);
+  reserve_layer_names(model);
+  return model;
+}
+
+}  // namespace
+
+std::string Model::to_json() const { return model_json(*this).text(); }
+
+Model model_from_json(const std::string& text) { return model_of_text(text, "model_from_json"); }
+
+void Model::save_weights(const std::string& path) const {
+  std::map<std::string, Array> arrays;
+  for (const auto& [name, weight] : named_weights(*this)) arrays.emplace(name, weight.value());
+  if (!is_safetensors(path)) return data::write_npz(path, arrays);
+  data::Safetensors contents;
+  for (const auto& [name, array] : arrays) contents.tensors.push_back({name, array});
+  data::write_safetensors(path, contents);
+}
+
+void Model::load_weights(const std::string& path) {
+  const std::map<std::string, Array> arrays = read_arrays(path);
+  std::map<std::string, Parameter> parameters = named_weights(*this);
+  for (const auto& [weight, parameter] : parameters) {
+    const auto found = arrays.find(weight);
+    if (found == arrays.end())
+      throw Error(fmt::format("load_weights: {} has no '{}', which the model '{}' needs", path, weight, name()));
+    if (found->second.shape() != parameter.shape())
+      throw Error(fmt::format("load_weights: '{}' has shape {} in {} but {} in the model '{}'", weight,
+                              to_string(found->second.shape()), path, to_string(parameter.shape()), name()));
+  }
+  for (auto& [weight, parameter] : parameters) parameter.set_value(arrays.at(weight));
+}
+
+void Model::save(const std::string& directory) const {
+  // What cannot be saved is refused before anything is written.
+  const std::string text = model_json(*this).text(2) + "\n";
+  FolderWriter folder(directory, {model_file, weights_file});
+  save_weights(folder.file(weights_file));
+  FileWriter file(folder.file(model_file));
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+  folder.commit();
+}
+
+Model load_model(const std::string& directory) {
+  const std::string path = fmt::format("{}/{}", directory, model_file);
+  Model model = model_of_text(read_text(path), path);
+  model.load_weights(fmt::format("{}/{}", directory, weights_file));
+  return model;
+}
+
+}  // namespace pando::keras

@@ -1,0 +1,32 @@
+// A backend without kernels: models are read here and never run, and kernels take long to compile.
+#include <pando/error.h>
+
+#include "backends/cpu/cpu_backend.h"
+
+namespace pando::cpu {
+
+namespace {
+
+const Routines no_routines = {};
+
+}  // namespace
+
+std::string_view name(InstructionSet) { return "none"; }
+
+const std::vector<InstructionSet>& available_instruction_sets() {
+  static const std::vector<InstructionSet> none;
+  return none;
+}
+
+CpuBackend::CpuBackend(int, std::string_view, const TilePlacement& placement)
+    : routines_(no_routines), tiles_(std::make_shared<TileGroup>(1, placement)) {}
+
+std::unique_ptr<Executable> CpuBackend::load(const Plan&, VariableStore&) {
+  throw InternalError("there are no kernels in a fuzzer");
+}
+
+std::vector<Array> CpuBackend::evaluate(const Node&, const std::vector<Array>&) {
+  throw InternalError("there are no kernels in a fuzzer");
+}
+
+}  // namespace pando::cpu
