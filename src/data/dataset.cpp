@@ -83,6 +83,24 @@ Dataset Dataset::prefetch(std::int64_t count) const {
 
 std::int64_t Dataset::cardinality() const { return recipe_->cardinality(); }
 
+// Those of one input have its state, so that most recipes add nothing.
+Json Recipe::state() const {
+  const std::vector<RecipePointer> all = inputs();
+  if (all.size() == 1) return all.front()->state();
+  Json states;
+  for (const RecipePointer& input : all) states.append(input->state());
+  return states;
+}
+
+void Recipe::restore(const Json& state) const {
+  const std::vector<RecipePointer> all = inputs();
+  if (all.size() == 1) return all.front()->restore(state);
+  const std::size_t count = state.is_null() ? 0 : state.list("the state of a data set").size();
+  if (count != all.size())
+    throw Error(fmt::format("the data set has {} inputs but had {}; make it as it was", all.size(), count));
+  for (std::size_t i = 0; i < count; ++i) all[i]->restore(state.list("the state of a data set")[i]);
+}
+
 Dataset::Iterator::Iterator(RecipePointer recipe) : recipe_(std::move(recipe)), pass_(recipe_->begin()) {}
 Dataset::Iterator::Iterator(Iterator&&) noexcept = default;
 Dataset::Iterator::~Iterator() = default;

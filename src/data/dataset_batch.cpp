@@ -92,6 +92,7 @@ class Batch : public Recipe {
     if (elements < 0) return elements;
     return elements / size_ + (!drop_remainder_ && elements % size_ != 0 ? 1 : 0);
   }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;
@@ -129,6 +130,7 @@ class Unbatch : public Recipe {
   explicit Unbatch(RecipePointer input) : input_(std::move(input)) {}
   std::unique_ptr<Pass> begin() const override { return std::make_unique<UnbatchPass>(input_->begin()); }
   std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : Dataset::unknown; }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;

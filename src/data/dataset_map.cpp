@@ -28,6 +28,7 @@ class Map : public Recipe {
   Map(RecipePointer input, Function function) : input_(std::move(input)), function_(std::move(function)) {}
   std::unique_ptr<Pass> begin() const override { return std::make_unique<MapPass>(input_->begin(), function_); }
   std::int64_t cardinality() const override { return input_->cardinality(); }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;
@@ -53,6 +54,7 @@ class Filter : public Recipe {
   Filter(RecipePointer input, Predicate predicate) : input_(std::move(input)), predicate_(std::move(predicate)) {}
   std::unique_ptr<Pass> begin() const override { return std::make_unique<FilterPass>(input_->begin(), predicate_); }
   std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : Dataset::unknown; }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;
@@ -68,26 +70,39 @@ class Store {
     const std::lock_guard lock(mutex_);
     return items_;
   }
-  void keep(std::vector<Item> items) {
+  // The state of the input before the pass that left the items; null if there are none.
+  Json origin() const {
     const std::lock_guard lock(mutex_);
-    if (!items_) items_ = std::make_shared<const std::vector<Item>>(std::move(items));
+    return items_ ? Json::Object{{"input", origin_}} : Json();
+  }
+  void keep(std::vector<Item> items, const Json& origin) {
+    const std::lock_guard lock(mutex_);
+    if (items_) return;
+    items_ = std::make_shared<const std::vector<Item>>(std::move(items));
+    origin_ = origin;
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    items_ = nullptr;
   }
 
  private:
   mutable std::mutex mutex_;
   Items items_;
+  Json origin_;
 };
 
 class CachePass : public PassOverInput {
  public:
-  CachePass(std::unique_ptr<Pass> input, Store& store)
-      : PassOverInput(std::move(input)), store_(store), kept_(store.items()) {}
+  // `origin` is the state of the input before its pass.
+  CachePass(std::unique_ptr<Pass> input, Json origin, Store& store)
+      : PassOverInput(std::move(input)), origin_(std::move(origin)), store_(store), kept_(store.items()) {}
 
   std::optional<Item> next() override {
     if (kept_) return place_ < kept_->size() ? std::optional<Item>((*kept_)[place_++]) : std::nullopt;
     std::optional<Item> item = input_->next();
     if (item) seen_.push_back(*item);
-    else store_.keep(std::move(seen_));
+    else store_.keep(std::move(seen_), origin_);
     return item;
   }
 
@@ -99,6 +114,7 @@ class CachePass : public PassOverInput {
   }
 
  private:
+  Json origin_;
   Store& store_;
   Items kept_;
   std::size_t place_ = 0;
@@ -108,8 +124,28 @@ class CachePass : public PassOverInput {
 class Cache : public Recipe {
  public:
   explicit Cache(RecipePointer input) : input_(std::move(input)) {}
-  std::unique_ptr<Pass> begin() const override { return std::make_unique<CachePass>(input_->begin(), store_); }
+  std::unique_ptr<Pass> begin() const override {
+    Json origin = input_->state();
+    return std::make_unique<CachePass>(input_->begin(), std::move(origin), store_);
+  }
   std::int64_t cardinality() const override { return input_->cardinality(); }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
+  Json state() const override { return Json::Object{{"kept", store_.origin()}, {"input", input_->state()}}; }
+  // What was kept is made again, by a pass like the one that left it.
+  void restore(const Json& state) const override {
+    const Json *kept = state.find("kept"), *input = state.find("input");
+    if (kept == nullptr || input == nullptr) throw Error("the data set is cached where it was not; make it as it was");
+    if (*kept != store_.origin()) {
+      store_.clear();
+      if (const Json* origin = kept->find("input")) {
+        input_->restore(*origin);
+        const std::unique_ptr<Pass> pass = begin();
+        while (pass->next()) {
+        }
+      }
+    }
+    input_->restore(*input);
+  }
 
  private:
   RecipePointer input_;

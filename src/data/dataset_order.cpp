@@ -67,16 +67,35 @@ class ShufflePass : public PassOverInput {
 
 class Shuffle : public Recipe {
  public:
-  Shuffle(RecipePointer input, const ShuffleSettings& settings) : input_(std::move(input)), settings_(settings) {}
+  Shuffle(RecipePointer input, const ShuffleSettings& settings)
+      : input_(std::move(input)), settings_(settings), seed_(settings.seed) {}
   std::unique_ptr<Pass> begin() const override {
-    return std::make_unique<ShufflePass>(input_->begin(), settings_, passes_++);
+    ShuffleSettings settings = settings_;
+    settings.seed = seed_;
+    return std::make_unique<ShufflePass>(input_->begin(), settings, passes_++);
   }
   std::int64_t cardinality() const override { return input_->cardinality(); }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
+  Json state() const override {
+    return Json::Object{{"seed", static_cast<std::int64_t>(seed_.load())},
+                        {"passes", static_cast<std::int64_t>(passes_.load())},
+                        {"input", input_->state()}};
+  }
+  void restore(const Json& state) const override {
+    const Json *seed = state.find("seed"), *passes = state.find("passes"), *input = state.find("input");
+    if (seed == nullptr || passes == nullptr || input == nullptr)
+      throw Error("the data set is shuffled where it was not; make it as it was");
+    seed_ = static_cast<std::uint64_t>(seed->integer("the seed of a shuffle"));
+    passes_ = static_cast<std::uint32_t>(passes->integer("the number of passes over a shuffle"));
+    input_->restore(*input);
+  }
 
  private:
   RecipePointer input_;
   ShuffleSettings settings_;
-  // The one thing that changes: it numbers the passes, so that each has an order of its own.
+  // Changed only by restore(): a seed that was drawn is another one in another process.
+  mutable std::atomic<std::uint64_t> seed_;
+  // Numbers the passes, so that each has an order of its own.
   mutable std::atomic<std::uint32_t> passes_ = 0;
 };
 
@@ -121,6 +140,7 @@ class Repeat : public Recipe {
     if (once < 0) return once;
     return __builtin_mul_overflow(once, count_, &all) ? Dataset::infinite : all;
   }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;
@@ -149,6 +169,7 @@ class Take : public Recipe {
     if (all == Dataset::infinite || count_ == 0) return count_;
     return all == Dataset::unknown ? all : std::min(all, count_);
   }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;
@@ -180,6 +201,7 @@ class Skip : public Recipe {
     const std::int64_t all = input_->cardinality();
     return all < 0 ? all : std::max<std::int64_t>(all - count_, 0);
   }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;

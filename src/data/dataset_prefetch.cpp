@@ -92,6 +92,7 @@ class Prefetch : public Recipe {
     return std::make_unique<PrefetchPass>(input_->begin(), static_cast<std::size_t>(count_));
   }
   std::int64_t cardinality() const override { return input_->cardinality(); }
+  std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;

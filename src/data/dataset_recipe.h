@@ -2,6 +2,8 @@
 #pragma once
 #include <pando/data/dataset.h>
 
+#include "base/json.h"
+
 namespace pando::data {
 
 // An element, or a row of some columns that has not been looked at yet: shuffling moves rows around without making
@@ -61,9 +63,23 @@ class Recipe {
   virtual ~Recipe() = default;
   virtual std::unique_ptr<Pass> begin() const = 0;
   virtual std::int64_t cardinality() const = 0;
+  // What it takes items from.
+  virtual std::vector<std::shared_ptr<const Recipe>> inputs() const { return {}; }
+
+  // What the next pass depends on besides the recipe, its inputs' included: how many passes were begun, and the like.
+  virtual Json state() const;
+  // Throws Error if the state is that of another recipe. Passes that were begun go on as they were.
+  virtual void restore(const Json& state) const;
 };
 
 using RecipePointer = std::shared_ptr<const Recipe>;
+
+// For those who store where a data set stands.
+class DatasetState {
+ public:
+  static Json of(const Dataset& dataset) { return dataset.recipe_->state(); }
+  static void restore(const Dataset& dataset, const Json& state) { dataset.recipe_->restore(state); }
+};
 
 // The first size that all columns share; throws Error if there are none, or a scalar, or other sizes.
 std::int64_t rows_of(std::string_view what, const Element& columns);

@@ -109,6 +109,7 @@ class Zip : public Recipe {
     }
     return least;
   }
+  std::vector<RecipePointer> inputs() const override { return inputs_; }
 
  private:
   std::vector<RecipePointer> inputs_;
@@ -148,6 +149,7 @@ class Concatenate : public Recipe {
     if (a == Dataset::infinite || b == Dataset::infinite) return Dataset::infinite;
     return a == Dataset::unknown || b == Dataset::unknown ? Dataset::unknown : a + b;
   }
+  std::vector<RecipePointer> inputs() const override { return {first_, second_}; }
 
  private:
   RecipePointer first_, second_;

@@ -70,6 +70,19 @@ void FileWriter::commit() {
   if (closed != 0) fail(errno);
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
+  sync_folder();
+}
+
+// Until its folder is on the disk too, a file may be gone after a power cut.
+void FileWriter::sync_folder() const {
+  const std::string folder = std::filesystem::path(target_).parent_path().string();
+  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // A folder that may be written but not read cannot be synced.
+  if (descriptor < 0) return;
+  const int error = fsync(descriptor) == 0 ? 0 : errno;
+  close(descriptor);
+  // Some file systems know no syncing of folders.
+  if (error != 0 && error != EINVAL && error != ENOTSUP) fail(error);
 }
 
 FileWriter::Packing FileWriter::packing_for(const std::string& path) {

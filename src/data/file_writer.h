@@ -10,7 +10,8 @@
 namespace pando {
 
 // Writes beside the file, under another name, and takes its place only when everything is on the disk: whatever goes
-// wrong before, the file is what it was. All errors are Error, and name the file and the remedy.
+// wrong before, the file is what it was. When commit() returns, the file is there even after a power cut. All errors
+// are Error, and name the file and the remedy.
 class FileWriter {
  public:
   enum class Packing { none, gzip };
@@ -31,6 +32,7 @@ class FileWriter {
  private:
   void create();
   void put(std::span<const std::byte> bytes);
+  void sync_folder() const;
   [[noreturn]] void fail(int error) const;
 
   std::string path_, target_, temporary_;

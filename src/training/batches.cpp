@@ -62,6 +62,12 @@ std::unique_ptr<BatchSource> array_batches(Arrays columns, std::vector<std::int6
   return std::make_unique<ArrayBatches>(std::move(columns), std::move(order));
 }
 
+void skip_batches(BatchSource& source, std::int64_t batches, std::int64_t limit, std::size_t columns) {
+  const std::vector<std::byte*> nowhere(columns, nullptr);
+  while (batches-- > 0 && source.next(limit, nowhere) > 0) {
+  }
+}
+
 DatasetBatches::DatasetBatches(const std::string& who, const data::Dataset& dataset)
     : who_(who), iterator_(dataset.iterator()), ahead_(iterator_.next()) {
   if (!ahead_ || ahead_->empty()) throw Error(fmt::format("{}: the data set is empty", who));

@@ -40,6 +40,9 @@ class DatasetBatches : public BatchSource {
   std::int64_t batch_size_ = 0;
 };
 
+// Takes so many batches of at most `limit` samples, or as many as there are, for nobody.
+void skip_batches(BatchSource& source, std::int64_t batches, std::int64_t limit, std::size_t columns);
+
 // The type of a row, without axis 0. Throws Error naming `who` for a scalar.
 Type row_type(const std::string& who, const Array& array);
 

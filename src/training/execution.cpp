@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <mutex>
 
 namespace pando {
 
@@ -21,36 +22,69 @@ std::int64_t run_executions(std::int64_t steps, std::int64_t steps_per_execution
 
 namespace {
 
+struct Interrupt {
+  int signal;
+  struct sigaction before = {};
+  bool delayed = false;
+};
+Interrupt interrupts[] = {{SIGINT}, {SIGTERM}};
+
+std::mutex delays_mutex;
+int delays = 0;
+// The first that came; 0: none.
 volatile std::sig_atomic_t interrupted = 0;
 
-void remember_interrupt(int) {
-  interrupted = 1;
-  std::signal(SIGINT, SIG_DFL);
+void remember_interrupt(int signal) {
+  interrupted = signal;
+  for (const Interrupt& interrupt : interrupts)
+    if (interrupt.delayed) std::signal(interrupt.signal, SIG_DFL);
+}
+
+void delay(Interrupt& interrupt) {
+  if (sigaction(interrupt.signal, nullptr, &interrupt.before) != 0) return;
+  const bool ignored = (interrupt.before.sa_flags & SA_SIGINFO) == 0 && interrupt.before.sa_handler == SIG_IGN;
+  if (ignored) return;
+  interrupt.delayed = true;
+  struct sigaction remember = {};
+  remember.sa_handler = remember_interrupt;
+  remember.sa_flags = SA_RESTART;
+  sigaction(interrupt.signal, &remember, nullptr);
+}
+
+void take_back(Interrupt& interrupt) {
+  if (interrupt.delayed) sigaction(interrupt.signal, &interrupt.before, nullptr);
+  interrupt.delayed = false;
 }
 
 }  // namespace
 
 InterruptDelay::InterruptDelay() {
-  struct sigaction current = {};
-  // Fits within fits, and programs that handle Ctrl-C themselves, are left alone.
-  if (sigaction(SIGINT, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) return;
+  const std::lock_guard lock(delays_mutex);
+  if (delays++ > 0) return;
   interrupted = 0;
-  std::signal(SIGINT, remember_interrupt);
-  installed_ = true;
+  for (Interrupt& interrupt : interrupts) delay(interrupt);
 }
 
 InterruptDelay::~InterruptDelay() {
-  if (installed_) std::signal(SIGINT, SIG_DFL);
+  const std::lock_guard lock(delays_mutex);
+  if (--delays > 0) return;
+  for (Interrupt& interrupt : interrupts) take_back(interrupt);
 }
 
-bool InterruptDelay::requested() const { return installed_ && interrupted != 0; }
+bool InterruptDelay::requested() const { return interrupted != 0; }
 
 void InterruptDelay::deliver() {
-  if (!requested()) return;
+  int signal = 0;
+  {
+    const std::lock_guard lock(delays_mutex);
+    if (delays > 1 || !requested()) return;
+    for (Interrupt& interrupt : interrupts) take_back(interrupt);
+    signal = interrupted;
+    interrupted = 0;
+  }
   // What was printed is not lost.
   std::fflush(nullptr);
-  std::signal(SIGINT, SIG_DFL);
-  std::raise(SIGINT);
+  std::raise(signal);
 }
 
 }  // namespace pando

@@ -12,8 +12,9 @@ std::int64_t run_executions(std::int64_t steps, std::int64_t steps_per_execution
                             const std::function<std::int64_t(std::int64_t steps)>& execute,
                             const std::function<bool(std::int64_t first, std::int64_t count)>& after);
 
-// While it lives, Ctrl-C (SIGINT) does not end the process but is remembered, unless the program has a handler of its
-// own. A second one ends the process.
+// While it lives, the first interrupt, SIGINT (Ctrl-C) or SIGTERM, is remembered rather than acted on, also where the
+// program has a handler of its own. A second one ends the process at once. What is ignored stays ignored. Of several,
+// nested or in different threads, the last lets the interrupt act.
 class InterruptDelay {
  public:
   InterruptDelay();
@@ -23,11 +24,9 @@ class InterruptDelay {
   InterruptDelay& operator=(const InterruptDelay&) = delete;
 
   bool requested() const;
-  // Takes the old behaviour back and, if Ctrl-C was pressed, lets it act now: the process ends as it would have.
+  // If there was an interrupt, and nothing else delays it, takes the old behaviour back and lets it act now: the
+  // process ends, or the program's handler is called.
   void deliver();
-
- private:
-  bool installed_ = false;
 };
 
 }  // namespace pando

@@ -108,6 +108,7 @@ class PANDO_API Dataset {
   End end() const { return {}; }
 
  private:
+  friend class DatasetState;
   explicit Dataset(std::shared_ptr<const Recipe> recipe) : recipe_(std::move(recipe)) {}
 
   std::shared_ptr<const Recipe> recipe_;

@@ -10,6 +10,12 @@ namespace pando::keras {
 
 class Model;
 
+// What a callback carries from one epoch to the next, as checkpoints keep it: any text, and arrays that nobody changes.
+struct CallbackState {
+  std::string text = {};
+  std::vector<Array> arrays = {};
+};
+
 // Derive from it for a callback of one's own. Batches and epochs are numbered from 0.
 class PANDO_API Callback {
  public:
@@ -23,6 +29,10 @@ class PANDO_API Callback {
   // of the epoch up to it. Only if sees_batches().
   virtual void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs);
   virtual bool sees_batches() const { return false; }
+  // For checkpoints: called between executions. A run that goes on from a checkpoint calls restore_state() after
+  // on_train_begin(); within an epoch it does not call on_epoch_begin() again.
+  virtual CallbackState save_state() const;
+  virtual void restore_state(const CallbackState& state);
 };
 
 using Callbacks = std::vector<std::shared_ptr<Callback>>;

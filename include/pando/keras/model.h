@@ -3,6 +3,7 @@
 #include <pando/data/dataset.h>
 #include <pando/ipu/pipelining.h>
 #include <pando/keras/callbacks.h>
+#include <pando/keras/checkpoint.h>
 #include <pando/keras/layers.h>
 #include <pando/keras/metrics.h>
 #include <pando/keras/optimizers.h>
@@ -73,6 +74,7 @@ struct FitOptions {
   Callbacks callbacks = {};
   // Where the timeline of the first executions is written: a page (.html) or a Chrome trace (.json).
   std::string profile = {};
+  CheckpointOptions checkpoint = {};
 };
 
 struct EvaluateOptions {

@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 
+#include "base/json.h"
 #include "frontends/keras/names.h"
 
 namespace pando::keras {
@@ -18,6 +19,8 @@ void Callback::on_train_end(Model&) {}
 void Callback::on_epoch_begin(Model&, std::int64_t) {}
 void Callback::on_epoch_end(Model&, std::int64_t, Logs&) {}
 void Callback::on_train_batch_end(Model&, std::int64_t, const Logs&) {}
+CallbackState Callback::save_state() const { return {}; }
+void Callback::restore_state(const CallbackState&) {}
 
 namespace callbacks {
 
@@ -53,6 +56,14 @@ class Monitor {
   bool grows_ = false;
 };
 
+// A number of a callback's state. Throws Error if it is not there.
+double number_in(const Json& state, const char* name) {
+  const Json* value = state.find(name);
+  if (value == nullptr) throw Error(fmt::format("the state of a callback has no '{}'; give the same callbacks", name));
+  return value->number(name);
+}
+Json parsed(const CallbackState& state) { return Json::parse(state.text, "the state of a callback"); }
+
 void say(int verbose, const std::string& text) {
   if (verbose > 0) fmt::print("{}\n", text);
 }
@@ -76,6 +87,8 @@ class Checkpoint : public Callback {
     model.save_weights(path);
     say(options_.verbose, fmt::format("Epoch {}: saving the weights to {}", epoch + 1, path));
   }
+  CallbackState save_state() const override { return {Json(Json::Object{{"best", best_}}).text()}; }
+  void restore_state(const CallbackState& state) override { best_ = number_in(parsed(state), "best"); }
 
  private:
   // "{epoch}" is written 02, "{val_loss}" 0.1234.
@@ -118,6 +131,14 @@ class Stopping : public Callback {
     say(options_.verbose, fmt::format("Epoch {}: early stopping", epoch + 1));
     if (!best_weights_.empty()) model.set_weights(best_weights_);
   }
+  CallbackState save_state() const override {
+    return {Json(Json::Object{{"best", best_}, {"waited", waited_}}).text(), best_weights_};
+  }
+  void restore_state(const CallbackState& state) override {
+    best_ = number_in(parsed(state), "best");
+    waited_ = static_cast<int>(number_in(parsed(state), "waited"));
+    best_weights_ = state.arrays;
+  }
 
  private:
   EarlyStoppingOptions options_;
@@ -156,6 +177,14 @@ class Plateau : public Callback {
       waited_ = 0;
     }
   }
+  CallbackState save_state() const override {
+    return {Json(Json::Object{{"best", best_}, {"waited", waited_}, {"cooling", cooling_}}).text()};
+  }
+  void restore_state(const CallbackState& state) override {
+    best_ = number_in(parsed(state), "best");
+    waited_ = static_cast<int>(number_in(parsed(state), "waited"));
+    cooling_ = static_cast<int>(number_in(parsed(state), "cooling"));
+  }
 
  private:
   ReduceLROnPlateauOptions options_;
@@ -176,38 +205,6 @@ class RateScheduler : public Callback {
 
  private:
   std::function<double(std::int64_t, double)> schedule_;
-};
-
-class CsvFile : public Callback {
- public:
-  CsvFile(const std::string& path, const CSVLoggerOptions& options) : path_(path), options_(options) {}
-  void on_train_begin(Model&) override {
-    // A line of names is there already if there is anything to append to.
-    const bool continued = options_.append && std::ifstream(path_).peek() != std::ifstream::traits_type::eof();
-    file_ = std::ofstream(path_, continued ? std::ios::app : std::ios::trunc);
-    if (!file_)
-      throw Error(fmt::format("CSVLogger: cannot write {}; see that the folder exists and is writable", path_));
-    names_written_ = continued;
-  }
-  void on_epoch_end(Model&, std::int64_t epoch, Logs& logs) override {
-    std::string names = "epoch", values = fmt::format("{}", epoch);
-    for (const auto& [name, value] : logs) {
-      names += options_.separator + name;
-      values += fmt::format("{}{}", options_.separator, value);
-    }
-    if (!names_written_) file_ << names << '\n';
-    names_written_ = true;
-    // A run that is killed keeps what it wrote.
-    file_ << values << std::endl;
-    if (!file_) throw Error(fmt::format("CSVLogger: cannot write {}; see that the disk is not full", path_));
-  }
-  void on_train_end(Model&) override { file_.close(); }
-
- private:
-  std::string path_;
-  CSVLoggerOptions options_;
-  std::ofstream file_;
-  bool names_written_ = false;
 };
 
 class NanGuard : public Callback {
@@ -262,9 +259,6 @@ std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& opti
 }
 std::shared_ptr<Callback> LearningRateScheduler(std::function<double(std::int64_t epoch, double rate)> schedule) {
   return std::make_shared<RateScheduler>(std::move(schedule));
-}
-std::shared_ptr<Callback> CSVLogger(const std::string& filename, const CSVLoggerOptions& options) {
-  return std::make_shared<CsvFile>(filename, options);
 }
 std::shared_ptr<Callback> TerminateOnNaN() { return std::make_shared<NanGuard>(); }
 std::shared_ptr<Callback> LambdaCallback(const LambdaCallbackOptions& options) {

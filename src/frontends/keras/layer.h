@@ -25,6 +25,7 @@ struct Layer::State {
 class LayerAccess {
  public:
   static const std::vector<LayerWeight>& own_weights(const Layer& layer) { return layer.state_->weights; }
+  static std::uint64_t& key(const Layer& layer) { return layer.state_->key; }
   static std::shared_ptr<void> identity(const Layer& layer) { return layer.state_; }
   static Layer layer_of(const std::shared_ptr<void>& identity) {
     return Layer(std::static_pointer_cast<Layer::State>(identity));

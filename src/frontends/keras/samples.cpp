@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "data/shuffled_order.h"
+#include "data/dataset_recipe.h"
 
 namespace pando::keras {
 
@@ -56,10 +56,8 @@ Samples samples_of(const SampleUse& use, const Arrays& x, const Arrays& y, const
   for (const Array& column : columns) samples.columns.push_back(row_type(who, column));
   samples.batch_size = std::min(batch_size, count);
   samples.steps = (count + samples.batch_size - 1) / samples.batch_size;
-  samples.begin = [columns, count, shuffle](std::uint64_t key) {
-    return std::shared_ptr<BatchSource>(
-        array_batches(columns, shuffle ? shuffled_order(count, key) : std::vector<std::int64_t>()));
-  };
+  samples.count = count;
+  samples.passes = array_passes(columns, samples.batch_size, shuffle);
   return samples;
 }
 
@@ -74,6 +72,7 @@ Samples samples_of(const SampleUse& use, const data::Dataset& dataset, std::int6
     cast.push_back(element[weight].astype(DType::float32));
     return cast;
   });
+  const Json before = data::DatasetState::of(columns);
   auto first = std::make_shared<DatasetBatches>(use.who, columns);
   if (first->row_types().size() < weight)
     throw Error(fmt::format("{}: an element of the data set has {} columns but the model has {} inputs and {} outputs",
@@ -85,11 +84,7 @@ Samples samples_of(const SampleUse& use, const data::Dataset& dataset, std::int6
   samples.steps = steps > 0 ? steps : cardinality >= 0 ? cardinality : -1;
   if (steps <= 0 && cardinality == data::Dataset::infinite)
     throw Error(fmt::format("{}: the data set repeats without end; say how many steps to take of it", use.who));
-  samples.begin = [who = use.who, columns, first, steps](std::uint64_t) mutable {
-    if (steps > 0) return std::shared_ptr<BatchSource>(first);
-    if (first) return std::shared_ptr<BatchSource>(std::exchange(first, nullptr));
-    return std::shared_ptr<BatchSource>(std::make_shared<DatasetBatches>(who, columns));
-  };
+  samples.passes = dataset_passes(use.who, columns, steps > 0, std::move(first), before);
   return samples;
 }
 

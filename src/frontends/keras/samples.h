@@ -2,6 +2,7 @@
 #pragma once
 #include <mutex>
 
+#include "frontends/keras/sample_passes.h"
 #include "frontends/keras/step.h"
 #include "training/batches.h"
 
@@ -14,8 +15,9 @@ struct Samples {
   std::int64_t batch_size = 0;
   // Of one pass; negative: not known.
   std::int64_t steps = -1;
-  // The batches of the next epoch; the key decides their order.
-  std::function<std::shared_ptr<BatchSource>(std::uint64_t key)> begin;
+  // In all; negative: not known.
+  std::int64_t count = -1;
+  std::shared_ptr<SamplePasses> passes;
 };
 
 // What the samples are for: it begins messages ("fit"), and says what columns there must be.

@@ -1,14 +1,15 @@
 #include "frontends/keras/trainer.h"
 
 #include <pando/array_functions.h>
-#include <pando/profile.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "frontends/keras/fit_run.h"
 #include "frontends/keras/optimizer_state.h"
+#include "training/execution.h"
 
 namespace pando::keras {
 
@@ -16,35 +17,13 @@ namespace {
 
 const Network* network_of(const Model& model) { return static_cast<ModelBody&>(model.body()).network(); }
 
+}  // namespace
+
 ProgressBar make_bar(std::int64_t steps, int verbose) {
   const ProgressStyle style = verbose == 0   ? ProgressStyle::silent
                               : verbose == 1 ? ProgressStyle::bar
                                              : ProgressStyle::lines;
   return ProgressBar(std::max<std::int64_t>(0, steps), {.style = style});
-}
-
-}  // namespace
-
-void RunningMeans::add(const StepRun& run, const Step& step, const std::function<void()>& each) {
-  const Array counts = run.output(count_output);
-  std::vector<Array> outputs;
-  for (const std::string& name : names_) outputs.push_back(run.output(name));
-  std::vector<Array> penalties;
-  for (const std::string& name : step.penalties) penalties.push_back(run.output(name));
-  for (std::int64_t batch = 0; batch < counts.elements(); ++batch) {
-    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += static_cast<double>(outputs[i].data<float>()[batch]);
-    // The loss is the first.
-    for (const Array& penalty : penalties) sums_[0] += static_cast<double>(penalty.data<float>()[batch]);
-    count_ += static_cast<double>(counts.data<float>()[batch]);
-    if (each) each();
-  }
-}
-
-Logs RunningMeans::logs(const std::string& prefix) const {
-  Logs logs;
-  // Where no sample counts, there is nothing to report but 0.
-  for (std::size_t i = 0; i < sums_.size(); ++i) logs.set(prefix + names_[i], count_ > 0 ? sums_[i] / count_ : 0.0);
-  return logs;
 }
 
 const Network& Trainer::network() const { return *network_of(model_); }
@@ -142,7 +121,8 @@ std::vector<KernelInfo> Trainer::imagined_whole_step_kernels(std::int64_t batch_
   return build(request_for(Mode::train, imagined_samples(batch_size), false), whole).program->kernels();
 }
 
-StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight) {
+StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight,
+                       std::int64_t done) {
   const bool trains = step.request.mode == Mode::train;
   const SampleUse sample_use = use(step.request.mode != Mode::predict);
   const std::uint64_t key = training().key + static_cast<std::uint64_t>(training().epochs_begun);
@@ -150,8 +130,8 @@ StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::i
   const std::int64_t first_update = training().options ? compiled().optimizer.iterations() : 0;
   StepFeeder feeder(step, network(), training().goals,
                     {.use = sample_use,
-                     .source = samples.begin(key),
-                     .steps = samples.steps,
+                     .source = samples.passes->begin(key),
+                     .steps = samples.steps < 0 ? samples.steps : std::max<std::int64_t>(0, samples.steps - done),
                      .first_update = first_update,
                      .replicas = step.program ? 1 : division.replicas,
                      .rows_per_update = trains ? division.accumulation : 1,
@@ -177,103 +157,35 @@ void Trainer::tell_about_steps_per_execution(std::int64_t steps) {
              model_.name());
 }
 
-Trainer::Epoch Trainer::train_epoch(Step& step, const Samples& samples, const FitOptions& options,
-                                    const InterruptDelay& interrupt, ProgressBar& bar) {
-  StepRun run = begin(step, samples, options.class_weight);
-  ++training().epochs_begun;
-  RunningMeans means(step.names);
-  std::int64_t batch = 0;
-  const std::function<void()> tell_callbacks = [&] {
-    for (const auto& callback : options.callbacks)
-      if (callback->sees_batches()) callback->on_train_batch_end(model_, batch, means.logs());
-    ++batch;
-  };
-  const bool batches_seen = std::any_of(options.callbacks.begin(), options.callbacks.end(),
-                                        [](const auto& callback) { return callback->sees_batches(); });
-  const auto stopping = [&] { return training().stop || interrupt.requested(); };
-  const auto execute = [&](std::int64_t batches) { return run.run(batches); };
-  const auto after = [&](std::int64_t first, std::int64_t count) {
-    compiled().optimizer.state().iterations += run.updates();
-    means.add(run, step, batches_seen ? tell_callbacks : nullptr);
-    bar.update(first + count, means.logs().entries());
-    // A callback may have changed it.
-    apply_learning_rate();
-    return !stopping();
-  };
-  const std::int64_t done = run_executions(samples.steps, compiled().steps_per_execution, execute, after);
-  const bool ran_out = !stopping() && done < samples.steps;
-  if (ran_out)
-    fmt::print(stderr,
-               "\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
-               "steps_per_epoch * epochs batches, or use repeat().\n",
-               done, samples.steps);
-  return {means.logs(), done, stopping() || ran_out};
-}
-
 History Trainer::fit(const Samples& samples, const Samples* validation, const FitOptions& options) {
   check_accumulation(who_, training().parallelism, training().division);
-  Step& step = step_for(Mode::train, samples, has_weights(use(true), samples) || !options.class_weight.empty());
-  tell_about_steps_per_execution(samples.steps);
-  training().stop = false;
-  apply_learning_rate();
-  std::optional<Profiler> profiler;
-  if (!options.profile.empty()) {
-    profiler.emplace(model_.name());
-    step.program ? profiler->attach(*step.program) : profiler->attach(*step.parallel);
-  }
-  InterruptDelay interrupt;
-  History history;
-  for (const auto& callback : options.callbacks) callback->on_train_begin(model_);
-  bool last = false;
-  for (std::int64_t epoch = options.initial_epoch; epoch < options.epochs && !last && !training().stop; ++epoch) {
-    for (const auto& callback : options.callbacks) callback->on_epoch_begin(model_, epoch);
-    apply_learning_rate();
-    if (options.verbose != 0) {
-      fmt::print("Epoch {}/{}\n", epoch + 1, options.epochs);
-      std::fflush(stdout);
-    }
-    ProgressBar bar = make_bar(samples.steps, options.verbose);
-    Epoch result = train_epoch(step, samples, options, interrupt, bar);
-    last = result.last;
-    if (interrupt.requested() || result.steps == 0) break;
-    if (validation != nullptr) {
-      for (const auto& [name, value] : test(*validation, "val_", nullptr)) result.logs.set(name, value);
-      bar.update(result.steps, result.logs.entries());
-    }
-    bar.finish();
-    for (const auto& callback : options.callbacks) callback->on_epoch_end(model_, epoch, result.logs);
-    history.add(epoch, result.logs);
-  }
-  for (const auto& callback : options.callbacks) callback->on_train_end(model_);
-  if (profiler) {
-    profiler->detach();
-    profiler->save(options.profile);
-  }
-  if (interrupt.requested() && options.verbose != 0)
-    fmt::print(stderr, "Interrupted: training ended after update {}.\n", compiled().optimizer.iterations());
-  interrupt.deliver();
-  return history;
+  return FitRun(*this, samples, validation, options).run();
 }
 
-Logs Trainer::test(const Samples& samples, const std::string& prefix, ProgressBar* bar) {
+std::optional<Logs> Trainer::test(const Samples& samples, const std::string& prefix, ProgressBar* bar,
+                                  const std::function<bool()>& stopping) {
   Step& step = step_for(Mode::test, samples, has_weights(use(true), samples));
   StepRun run = begin(step, samples);
   RunningMeans means(step.names);
-  run_executions(
+  bool stopped = false;
+  const std::int64_t done = run_executions(
       samples.steps, compiled().steps_per_execution, [&](std::int64_t batches) { return run.run(batches); },
       [&](std::int64_t first, std::int64_t count) {
         means.add(run, step);
         if (bar != nullptr) bar->update(first + count, means.logs().entries());
-        return true;
+        stopped = stopping && stopping();
+        return !stopped;
       });
+  if (stopped) return std::nullopt;
+  samples.passes->end(done);
   return means.logs(prefix);
 }
 
 Logs Trainer::evaluate(const Samples& samples, int verbose) {
   ProgressBar bar = make_bar(samples.steps, verbose);
-  const Logs logs = test(samples, "", &bar);
+  const std::optional<Logs> logs = test(samples, "", &bar);
   bar.finish();
-  return logs;
+  return *logs;
 }
 
 std::vector<Array> Trainer::predict(const Samples& samples, int verbose) {

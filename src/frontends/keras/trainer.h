@@ -2,25 +2,14 @@
 #pragma once
 #include <pando/progress.h>
 
+#include "frontends/keras/running_means.h"
 #include "frontends/keras/step_run.h"
 #include "frontends/keras/training.h"
-#include "training/execution.h"
 
 namespace pando::keras {
 
-// Sums over the samples of an epoch, in double: exact counts, and means that do not drift.
-class RunningMeans {
- public:
-  explicit RunningMeans(std::vector<std::string> names) : names_(std::move(names)), sums_(names_.size()) {}
-  // Adds the batches of the last execution, one by one; `each` (if any) is called after each.
-  void add(const StepRun& run, const Step& step, const std::function<void()>& each = {});
-  Logs logs(const std::string& prefix = "") const;
-
- private:
-  std::vector<std::string> names_;
-  std::vector<double> sums_;
-  double count_ = 0;
-};
+// `verbose` as in FitOptions; negative steps: not known.
+ProgressBar make_bar(std::int64_t steps, int verbose);
 
 class Trainer {
  public:
@@ -46,12 +35,7 @@ class Trainer {
   Logs train_on_batch(const Samples& samples);
 
  private:
-  struct Epoch {
-    Logs logs;
-    std::int64_t steps = 0;
-    // Training ends with it: it was interrupted, stopped, or the data ran out.
-    bool last = false;
-  };
+  friend class FitRun;
 
   const CompileOptions& compiled() const { return *training().options; }
   void check_built_and_compiled() const;
@@ -61,11 +45,13 @@ class Trainer {
   Step& step_for(Mode mode, const Samples& samples, bool weighted);
   // Builds the model for samples of this type if it is not built.
   void build_for(const Samples& samples);
-  StepRun begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight = {});
+  // `done` batches of the epoch are behind it.
+  StepRun begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight = {},
+                std::int64_t done = 0);
   void apply_learning_rate();
-  Epoch train_epoch(Step& step, const Samples& samples, const FitOptions& options, const InterruptDelay& interrupt,
-                    ProgressBar& bar);
-  Logs test(const Samples& samples, const std::string& prefix, ProgressBar* bar);
+  // Nothing if it was stopped before its end.
+  std::optional<Logs> test(const Samples& samples, const std::string& prefix, ProgressBar* bar,
+                           const std::function<bool()>& stopping = {});
   void tell_about_steps_per_execution(std::int64_t steps);
 
   Model& model_;

@@ -1,0 +1,63 @@
+// FitRun: one run of fit, from its first or any later execution to its end.
+#pragma once
+#include "frontends/keras/checkpoint.h"
+#include "frontends/keras/trainer.h"
+#include "training/execution.h"
+
+namespace pando::keras {
+
+class FitRun {
+ public:
+  // All outlive it; `validation` may be null. Throws Error if there is a checkpoint to go on from and it does not fit.
+  FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options);
+  History run();
+
+ private:
+  void find_step();
+  // Checks what the run goes on from, and takes up its position.
+  void resume(const RunCheckpoints::Resumed& resumed);
+  void restore_data(const RunPosition& position);
+  // What callbacks might have changed at the beginning is as it was, and so are they.
+  void restore_state();
+  bool is_over() const;
+
+  void run_epoch();
+  // Returns whether the data ended before its time.
+  bool train(ProgressBar& bar);
+  // `batches` were run since train() began.
+  void after_execution(const StepRun& run, RunningMeans& means, std::int64_t batches);
+  // Adds to the logs; returns false if it was interrupted.
+  bool validate(Logs& logs);
+  void end_epoch(Logs& logs);
+
+  // Where the data stand, `batches` after train() began.
+  void locate(std::int64_t batches);
+  // All but the states of the callbacks, which may not have begun yet.
+  RunState describe() const;
+  RunState capture() const;
+  // Unless there is one of this position.
+  void checkpoint();
+  void tell_of_the_end();
+  void for_callbacks(const std::function<void(Callback&)>& tell) const;
+
+  Trainer& trainer_;
+  Model& model_;
+  const Samples& samples_;
+  const Samples* validation_;
+  const FitOptions& options_;
+  std::optional<RunCheckpoints> checkpoints_;
+  Step* step_ = nullptr;
+  std::optional<InterruptDelay> interrupt_;
+  RunPosition position_;
+  // What it goes on from, until it is restored.
+  std::optional<RunState> resumed_;
+  // Of the epoch, done by an earlier run.
+  std::int64_t batches_before_ = 0;
+  bool over_ = false;
+  // By an interrupt or stop_training(), within an epoch: a later run can go on from there.
+  bool stopped_inside_ = false;
+  // Epoch and batches of the last checkpoint, or of the beginning.
+  std::pair<std::int64_t, std::int64_t> checkpoint_at_;
+};
+
+}  // namespace pando::keras
