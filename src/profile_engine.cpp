@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
-#include "data/file_writer.h"
 #include "parallel_engine.h"
 #include "plan/cost.h"
 #include "report/profile.h"
@@ -27,14 +28,16 @@ std::vector<const KernelCall*> kernels_of(const Plan& plan) {
 
 // One device that is recorded.
 struct Track {
+  // The number of the program among those that were attached.
+  int program;
   std::string device;
   Recorder recorder;
   // By the numbers in the recording.
   std::vector<std::vector<std::pair<std::string, std::string>>> kernels;
   std::vector<std::size_t> live_bytes;
 
-  Track(const std::string& device, int tiles, std::size_t capacity, const std::vector<const Plan*>& plans)
-      : device(device), recorder(tiles + 1, capacity) {
+  Track(int program, const std::string& device, int tiles, std::size_t capacity, const std::vector<const Plan*>& plans)
+      : program(program), device(device), recorder(tiles + 1, capacity) {
     for (const Plan* plan : plans) {
       kernels.emplace_back();
       if (plan == nullptr) continue;
@@ -69,14 +72,42 @@ class PassObserver : public PipelineObserver {
   std::vector<std::int64_t> begun_;
 };
 
-void add_events(const Track& track, int device, std::int64_t start, Profile& profile) {
+// Nanoseconds of the steady clock.
+struct RecordedSpan {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+  // Of each program: where the memory of one of its tiles was full first. What the others recorded later would look as
+  // if that tile had been idle.
+  std::map<int, std::int64_t> end_of_program = {};
+
+  bool includes(const Track& track, const RecordedEvent& event) const {
+    const auto end = end_of_program.find(track.program);
+    return end == end_of_program.end() || event.end <= end->second;
+  }
+};
+
+RecordedSpan span_of(const std::vector<std::unique_ptr<Track>>& tracks) {
+  RecordedSpan span;
+  for (const auto& track : tracks)
+    for (int tile = 0; tile < track->recorder.tiles(); ++tile) {
+      const std::vector<RecordedEvent>& events = track->recorder.events(tile);
+      for (const RecordedEvent& event : events) span.begin = std::min(span.begin, event.begin);
+      if (!track->recorder.is_full(tile)) continue;
+      const std::int64_t last = events.empty() ? 0 : events.back().end;
+      const auto [end, is_first] = span.end_of_program.try_emplace(track->program, last);
+      end->second = std::min(end->second, last);
+    }
+  return span;
+}
+
+void add_events(const Track& track, int device, const RecordedSpan& span, Profile& profile) {
   for (int tile = 0; tile < track.recorder.tiles(); ++tile)
     for (const RecordedEvent& event : track.recorder.events(tile)) {
+      if (!span.includes(track, event)) continue;
       ProfileEvent shown{.kind = kind_of(event.kind),
                          .device = device,
                          // Passes are the whole device's.
                          .tile = tile == track.pass_row() ? 0 : tile,
-                         .begin = static_cast<double>(event.begin - start) / 1e3,
+                         .begin = static_cast<double>(event.begin - span.begin) / 1e3,
                          .duration = static_cast<double>(event.end - event.begin) / 1e3};
       if (event.kind == RecordedEvent::Kind::kernel) {
         const auto& [op, layer] =
@@ -95,6 +126,8 @@ void add_events(const Track& track, int device, std::int64_t start, Profile& pro
 struct Profiler::State {
   std::string model;
   std::size_t capacity;
+  // So many were attached.
+  int programs = 0;
   std::vector<std::unique_ptr<Track>> tracks = {};
   std::unique_ptr<PassObserver> observer = {};
   std::function<void()> detach = {};
@@ -105,23 +138,25 @@ Profiler::~Profiler() { detach(); }
 
 void Profiler::attach(Program& program) {
   detach();
+  ++state_->programs;
   Program::State& state = *program.state_;
   const int tiles = state.device->backend.tiles();
-  state_->tracks.push_back(
-      std::make_unique<Track>("device", tiles, state_->capacity, std::vector<const Plan*>{&state.plan}));
+  state_->tracks.push_back(std::make_unique<Track>(state_->programs, "device", tiles, state_->capacity,
+                                                   std::vector<const Plan*>{&state.plan}));
   state.executable->set_recorder(&state_->tracks.back()->recorder, 0);
   state_->detach = [&state] { state.executable->set_recorder(nullptr, 0); };
 }
 
 void Profiler::attach(ParallelProgram& program) {
   detach();
+  ++state_->programs;
   ParallelProgram::State& state = *program.state_;
   const std::size_t stages = state.plans.size();
   std::vector<Recorder*> recorders;
   for (std::size_t i = 0; i < state.devices.size(); ++i) {
-    state_->tracks.push_back(std::make_unique<Track>(fmt::format("replica {} stage {}", i / stages, i % stages),
-                                                     state.devices[i]->backend.tiles(), state_->capacity,
-                                                     state.plans[i % stages].all()));
+    state_->tracks.push_back(
+        std::make_unique<Track>(state_->programs, fmt::format("replica {} stage {}", i / stages, i % stages),
+                                state.devices[i]->backend.tiles(), state_->capacity, state.plans[i % stages].all()));
     recorders.push_back(&state_->tracks.back()->recorder);
   }
   state_->observer = std::make_unique<PassObserver>(state_->tracks);
@@ -161,26 +196,20 @@ std::vector<KernelTime> Profiler::kernel_times() const {
   return times;
 }
 
-void Profiler::save(const std::string& path) const {
-  const bool page = path.ends_with(".html");
-  if (!page && !path.ends_with(".json"))
-    throw Error(fmt::format("profile: '{}' ends neither in .html, for a page, nor in .json, for a Chrome trace", path));
-  Profile profile{.model = state_->model};
-  std::int64_t start = std::numeric_limits<std::int64_t>::max();
-  for (const auto& track : state_->tracks)
-    for (int tile = 0; tile < track->recorder.tiles(); ++tile)
-      for (const RecordedEvent& event : track->recorder.events(tile)) start = std::min(start, event.begin);
+report::Timeline Profiler::timeline() const {
+  const RecordedSpan span = span_of(state_->tracks);
+  auto profile = std::make_shared<Profile>();
+  profile->model = state_->model;
+  profile->complete = span.end_of_program.empty();
   for (std::size_t i = 0; i < state_->tracks.size(); ++i) {
     const Track& track = *state_->tracks[i];
-    profile.devices.push_back(track.device);
-    profile.memory.push_back({track.device, track.live_bytes});
-    profile.complete = profile.complete && !track.recorder.is_full();
-    add_events(track, static_cast<int>(i), start, profile);
+    profile->devices.push_back(track.device);
+    profile->memory.push_back({track.device, track.live_bytes});
+    add_events(track, static_cast<int>(i), span, *profile);
   }
-  const std::string text = page ? profile_page(profile) : chrome_trace(profile);
-  FileWriter file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  return report::Timeline(std::move(profile));
 }
+
+void Profiler::save(const std::string& path) const { timeline().save(path); }
 
 }  // namespace pando

@@ -31,7 +31,7 @@ PUBLIC = {
     "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base", "array_functions": "base",
     "random": "base",
     "attributes": "graph", "graph": "graph", "ops": "ops", "gradients": "autodiff", "program": "engine", "parallel": "engine", "profile": "engine",
-    "datasets": "data", "progress": "report", "plot": "report", "tqdm": "report",
+    "datasets": "data", "progress": "report", "plot": "report", "tqdm": "report", "report": "report",
     "tensor": "training", "trace": "training",
 }
 PUBLIC_FOLDERS = {"data": "data", "torchvision": "data", "poptorch": "frontends/torch"}

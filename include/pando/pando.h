@@ -16,6 +16,7 @@
 #include <pando/ipu/strategy.h>
 #include <pando/keras/datasets.h>
 #include <pando/keras/model.h>
+#include <pando/keras/report.h>
 #include <pando/keras/saving.h>
 #include <pando/ops.h>
 #include <pando/parallel.h>
@@ -26,6 +27,7 @@
 #include <pando/program.h>
 #include <pando/progress.h>
 #include <pando/random.h>
+#include <pando/report.h>
 #include <pando/shape.h>
 #include <pando/tensor.h>
 #include <pando/tf1/compile.h>

@@ -1,6 +1,7 @@
 // Profiler: a measured timeline of programs.
 #pragma once
 #include <pando/parallel.h>
+#include <pando/report.h>
 
 namespace pando {
 
@@ -30,8 +31,9 @@ class PANDO_API Profiler {
   // Of the program that was attached first, in the order in which its kernels run, then the waits.
   std::vector<KernelTime> kernel_times() const;
 
-  // A page to look at (.html), or a Chrome trace (.json) that opens in Perfetto. Throws Error for another ending, or if
-  // the file cannot be written.
+  // What was recorded so far.
+  report::Timeline timeline() const;
+  // timeline().save(path).
   void save(const std::string& path) const;
 
  private:

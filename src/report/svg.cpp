@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include "report/data_uri.h"
+#include "report/page.h"
 
 namespace pando::plot {
 
 namespace {
-
-std::string hex(const Color& color) { return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue); }
 
 // Hundredths of a pixel, without the zeros behind them.
 std::string number(double value) {
@@ -16,17 +15,6 @@ std::string number(double value) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '&') safe += "&amp;";
-    else if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else safe += c;
-  }
-  return safe;
 }
 
 struct SvgWriter {
@@ -49,7 +37,7 @@ struct SvgWriter {
     text +=
         fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" text-anchor=\"{}\" fill=\"{}\"{}>{}</text>\n",
                     number(label.at.x), number(label.at.y), number(label.size), anchors[static_cast<int>(label.anchor)],
-                    hex(label.color), label.bold ? " font-weight=\"bold\"" : "", escaped(readable_text(label.text)));
+                    hex(label.color), label.bold ? " font-weight=\"bold\"" : "", html_escaped(label.text));
   }
   void operator()(const Raster& raster) {
     text += fmt::format(
@@ -60,16 +48,27 @@ struct SvgWriter {
   }
 };
 
+std::string marks_text(const Drawing& drawing) {
+  SvgWriter writer;
+  for (const Mark& mark : drawing.marks) std::visit(writer, mark);
+  return writer.text;
+}
+
 }  // namespace
 
 std::string svg_text(const Drawing& drawing) {
-  const std::string width = number(drawing.width), height = number(drawing.height);
-  SvgWriter writer;
-  for (const Mark& mark : drawing.marks) std::visit(writer, mark);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n{2}</svg>\n",
-      width, height, writer.text);
+      number(drawing.width), number(drawing.height), marks_text(drawing));
 }
+
+std::string svg_element(const Drawing& drawing, std::string_view description) {
+  return fmt::format(
+      "<svg viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n",
+      number(drawing.width), number(drawing.height), html_escaped(description), marks_text(drawing));
+}
+
+std::string hex(const Color& color) { return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue); }
 
 }  // namespace pando::plot

@@ -36,8 +36,9 @@ std::string row_text(const std::vector<std::string>& fields, const Columns& colu
 // The row of a layer and, under its first connection, the others.
 std::string layer_text(const SummaryRow& row, const Columns& columns, int line_length) {
   const auto connection = [&](std::size_t i) { return i < row.connected_to.size() ? row.connected_to[i] : ""; };
-  std::string text =
-      row_text({row.layer, row.output_shape, fmt::format("{}", row.parameters), connection(0)}, columns, line_length);
+  std::string text = row_text(
+      {fmt::format("{} ({})", row.layer, row.type), row.output_shape, fmt::format("{}", row.parameters), connection(0)},
+      columns, line_length);
   const bool with_connections = columns.size() == 4;
   for (std::size_t i = 1; with_connections && i < row.connected_to.size(); ++i)
     text += row_text({"", "", "", connection(i)}, columns, line_length);

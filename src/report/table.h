@@ -7,8 +7,9 @@
 namespace pando {
 
 struct SummaryRow {
-  // "conv2d (Conv2D)"
+  // "conv2d" and "Conv2D", shown as "conv2d (Conv2D)"
   std::string layer = {};
+  std::string type = {};
   // "(None, 26, 26, 32)"
   std::string output_shape = {};
   std::int64_t parameters = 0;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "report/axis.h"
-#include "report/drawing.h"
+#include "report/training_curves.h"
 
 namespace pando::plot {
 
@@ -17,7 +17,6 @@ constexpr double margin = 18, gap = 28, plot_width = 340, plot_height = 220;
 constexpr double heading_size = 15, title_size = 13, text_size = 11;
 constexpr double row_height = 18, below_axis = 38, tick_gap = 7;
 constexpr double sample_length = 26, sample_gap = 5, entry_gap = 16;
-constexpr Color ink = {38, 38, 38}, grid_color = {226, 226, 226}, frame_color = {140, 140, 140};
 // Okabe and Ito's colours, which the colour-blind can tell apart.
 constexpr Color palette[] = {{0, 114, 178},   {213, 94, 0},   {0, 158, 115},
                              {204, 121, 167}, {86, 180, 233}, {230, 159, 0}};
@@ -227,7 +226,36 @@ double draw_heading(Drawing& drawing, const std::string& title) {
   return heading_size + 14;
 }
 
+// A panel's values in words, for whoever cannot see it.
+std::string description_of(const Panel& panel) {
+  std::string text = fmt::format("{} by epoch", panel.title);
+  for (const Series& series : panel.series) {
+    const std::vector<double>& values = series.curve->values;
+    text += fmt::format("; {}: from {:.4g} to {:.4g}", series.curve->name, values.front(), values.back());
+  }
+  return text;
+}
+
+// How wide the numbers beside a plot are.
+double tick_width_of(const Axes& axes) {
+  double width = 0;
+  for (const Tick& tick : axes.values.ticks) width = std::max(width, text_width(tick.text, text_size) + tick_gap);
+  return width;
+}
+
 }  // namespace
+
+std::vector<TrainingPanel> training_panels(const Curves& curves) {
+  std::vector<TrainingPanel> drawings;
+  for (const Panel& panel : panels_of(curves)) {
+    const Axes axes = axes_of(panel);
+    const double left = tick_width_of(axes), head = head_height(panel);
+    Drawing drawing{.width = left + plot_width + tick_gap, .height = head + plot_height + below_axis};
+    draw_panel(drawing, panel, axes, {.left = left, .top = 0, .head_height = head});
+    drawings.push_back({std::move(drawing), description_of(panel)});
+  }
+  return drawings;
+}
 
 Picture training_curves(const Curves& curves, const TrainingCurvesOptions& options) {
   const std::vector<Panel> panels = panels_of(curves);
@@ -239,8 +267,7 @@ Picture training_curves(const Curves& curves, const TrainingCurvesOptions& optio
   double tick_width = 0;
   for (const Panel& panel : panels) {
     axes.push_back(axes_of(panel));
-    for (const Tick& tick : axes.back().values.ticks)
-      tick_width = std::max(tick_width, text_width(tick.text, text_size) + tick_gap);
+    tick_width = std::max(tick_width, tick_width_of(axes.back()));
   }
   const std::size_t columns = std::min(panels.size(), static_cast<std::size_t>(options.columns));
   const double cell_width = tick_width + plot_width + gap;

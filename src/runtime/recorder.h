@@ -35,11 +35,8 @@ class Recorder {
 
   int tiles() const { return static_cast<int>(lists_.size()); }
   const std::vector<RecordedEvent>& events(int tile) const { return lists_[static_cast<std::size_t>(tile)].events; }
-  bool is_full() const {
-    for (const List& list : lists_)
-      if (list.full) return true;
-    return false;
-  }
+  // Whether something of the tile could not be recorded.
+  bool is_full(int tile) const { return lists_[static_cast<std::size_t>(tile)].full; }
 
  private:
   // A cache line each, so that tiles do not disturb each other.

@@ -228,7 +228,7 @@ TEST(Profile, TakesAnyCharacterInNames) {
 }
 
 std::string data_of(const std::string& page) {
-  const std::string opening = R"(<script type="application/json" id="data">)";
+  const std::string opening = R"(<script type="application/json" id="timeline-data">)";
   const auto begin = page.find(opening) + opening.size();
   return page.substr(begin, page.find("</script>", begin) - begin);
 }

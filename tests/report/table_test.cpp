@@ -8,9 +8,9 @@ namespace {
 
 TEST(Summary, PrintsASequentialModelAsKerasDoes) {
   const std::vector<SummaryRow> rows = {
-      {"input_1 (InputLayer)", "[(None, 28, 28, 1)]", 0},
-      {"conv2d (Conv2D)", "(None, 26, 26, 32)", 320},
-      {"dense (Dense)", "(None, 10)", 1234506},
+      {"input_1", "InputLayer", "[(None, 28, 28, 1)]", 0},
+      {"conv2d", "Conv2D", "(None, 26, 26, 32)", 320},
+      {"dense", "Dense", "(None, 10)", 1234506},
   };
   EXPECT_EQ(summary_text("model", rows, {.trainable = 1234826, .non_trainable = 0}, /*with_connections=*/false),
             "Model: \"model\"\n"
@@ -31,9 +31,9 @@ TEST(Summary, PrintsASequentialModelAsKerasDoes) {
 
 TEST(Summary, ListsTheConnectionsOfABranchedModelOneBelowTheOther) {
   const std::vector<SummaryRow> rows = {
-      {"input_1 (InputLayer)", "[(None, 28, 28, 1)]", 0},
-      {"conv2d (Conv2D)", "(None, 28, 28, 8)", 80, {"input_1[0][0]"}},
-      {"add (Add)", "(None, 28, 28, 8)", 0, {"conv2d[0][0]", "conv2d_1[0][0]"}},
+      {"input_1", "InputLayer", "[(None, 28, 28, 1)]", 0},
+      {"conv2d", "Conv2D", "(None, 28, 28, 8)", 80, {"input_1[0][0]"}},
+      {"add", "Add", "(None, 28, 28, 8)", 0, {"conv2d[0][0]", "conv2d_1[0][0]"}},
   };
   EXPECT_EQ(summary_text("model_1", rows, {.trainable = 64, .non_trainable = 16}, /*with_connections=*/true),
             "Model: \"model_1\"\n"
@@ -55,7 +55,7 @@ TEST(Summary, ListsTheConnectionsOfABranchedModelOneBelowTheOther) {
 
 TEST(Summary, CutsWhatIsLongerThanItsColumn) {
   const std::vector<SummaryRow> rows = {
-      {"a_layer_with_a_rather_long_name (BatchNormalization)", "[(None, 100, 100, 100), (None, 2)]", 12345678901234}};
+      {"a_layer_with_a_rather_long_name", "BatchNormalization", "[(None, 100, 100, 100), (None, 2)]", 12345678901234}};
   const std::string text = summary_text("m", rows, {}, /*with_connections=*/false);
   EXPECT_NE(text.find("\na_layer_with_a_rather_long_n [(None, 100, 100, 100), ( 1234567890\n"), std::string::npos)
       << text;
@@ -63,7 +63,7 @@ TEST(Summary, CutsWhatIsLongerThanItsColumn) {
 
 TEST(Summary, KeepsToTheLineLengthThatIsAskedFor) {
   const std::string text =
-      summary_text("m", {{"dense (Dense)", "(None, 10)", 7850}}, {.trainable = 7850}, /*with_connections=*/false, 40);
+      summary_text("m", {{"dense", "Dense", "(None, 10)", 7850}}, {.trainable = 7850}, /*with_connections=*/false, 40);
   EXPECT_EQ(text,
             "Model: \"m\"\n"
             "________________________________________\n"

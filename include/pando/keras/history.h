@@ -1,6 +1,6 @@
 // What training and evaluation report: Logs of a moment, History of a run.
 #pragma once
-#include <pando/plot.h>
+#include <pando/report.h>
 
 #include <cstdint>
 #include <string>
@@ -32,18 +32,26 @@ class PANDO_API History {
   // Throws Error with the nearest name.
   const std::vector<double>& operator[](const std::string& name) const;
   bool contains(const std::string& name) const;
-  void add(std::int64_t epoch, const Logs& logs);
+  // `seconds`: how long the epoch took to train, without its validation.
+  void add(std::int64_t epoch, const Logs& logs, double seconds = 0);
 
   // The numbers of the epochs, from 0.
   const std::vector<std::int64_t>& epochs() const { return epochs_; }
   auto begin() const { return curves_.begin(); }
   auto end() const { return curves_.end(); }
+  // Of all epochs, without their validation.
+  double training_seconds() const { return training_seconds_; }
+  // Of the first executions, if fit() recorded it.
+  const report::Timeline& timeline() const { return timeline_; }
+  void set_timeline(const report::Timeline& timeline) { timeline_ = timeline; }
   // For plot::training_curves(history).
   operator const plot::Curves&() const { return curves_; }
 
  private:
   std::vector<std::int64_t> epochs_;
   plot::Curves curves_;
+  double training_seconds_ = 0;
+  report::Timeline timeline_;
 };
 
 }  // namespace pando::keras

@@ -75,6 +75,8 @@ struct FitOptions {
   // Where the timeline of the first executions is written: a page (.html) or a Chrome trace (.json).
   std::string profile = {};
   CheckpointOptions checkpoint = {};
+  // Whether the history keeps that timeline, for a report.
+  bool record_timeline = false;
 };
 
 struct EvaluateOptions {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "frontends/keras/layer.h"
@@ -118,7 +119,7 @@ History FitRun::run() {
   trainer_.tell_about_steps_per_execution(samples_.steps);
   trainer_.training().stop = false;
   std::optional<Profiler> profiler;
-  if (!options_.profile.empty()) {
+  if (!options_.profile.empty() || options_.record_timeline) {
     profiler.emplace(model_.name());
     step_->program ? profiler->attach(*step_->program) : profiler->attach(*step_->parallel);
   }
@@ -130,7 +131,8 @@ History FitRun::run() {
   for_callbacks([&](Callback& callback) { callback.on_train_end(model_); });
   if (profiler) {
     profiler->detach();
-    profiler->save(options_.profile);
+    if (options_.record_timeline) position_.history.set_timeline(profiler->timeline());
+    if (!options_.profile.empty()) profiler->save(options_.profile);
   }
   tell_of_the_end();
   interrupt_->deliver();
@@ -147,7 +149,9 @@ void FitRun::run_epoch() {
     std::fflush(stdout);
   }
   ProgressBar bar = make_bar(samples_.steps, options_.verbose);
+  const auto begun = std::chrono::steady_clock::now();
   over_ = train(bar) || stopped_inside_;
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
   if (interrupt_->requested() || position_.batches == 0) {
     over_ = true;
     return;
@@ -156,7 +160,7 @@ void FitRun::run_epoch() {
   if (!validate(logs)) return checkpoint();
   if (validation_ != nullptr) bar.update(position_.batches, logs.entries());
   bar.finish();
-  end_epoch(logs);
+  end_epoch(logs, taken.count());
 }
 
 bool FitRun::train(ProgressBar& bar) {
@@ -216,9 +220,9 @@ bool FitRun::validate(Logs& logs) {
   return true;
 }
 
-void FitRun::end_epoch(Logs& logs) {
+void FitRun::end_epoch(Logs& logs, double seconds) {
   for_callbacks([&](Callback& callback) { callback.on_epoch_end(model_, position_.epoch, logs); });
-  position_.history.add(position_.epoch, logs);
+  position_.history.add(position_.epoch, logs, seconds);
   samples_.passes->end(position_.batches - batches_before_);
   batches_before_ = 0;
   if (!stopped_inside_ && (over_ || trainer_.training().stop || position_.epoch + 1 >= options_.epochs))

@@ -28,7 +28,8 @@ class FitRun {
   void after_execution(const StepRun& run, RunningMeans& means, std::int64_t batches);
   // Adds to the logs; returns false if it was interrupted.
   bool validate(Logs& logs);
-  void end_epoch(Logs& logs);
+  // `seconds`: how long its training took.
+  void end_epoch(Logs& logs, double seconds);
 
   // Where the data stand, `batches` after train() began.
   void locate(std::int64_t batches);

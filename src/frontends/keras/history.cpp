@@ -48,8 +48,9 @@ const std::vector<double>& History::operator[](const std::string& name) const {
 }
 bool History::contains(const std::string& name) const { return find_entry(curves_, name) != curves_.end(); }
 
-void History::add(std::int64_t epoch, const Logs& logs) {
+void History::add(std::int64_t epoch, const Logs& logs, double seconds) {
   epochs_.push_back(epoch);
+  training_seconds_ += seconds;
   for (const auto& [name, value] : logs) {
     const auto found = find_entry(curves_, name);
     std::vector<double>& curve =

@@ -141,7 +141,7 @@ bool is_chain(const Network& network) {
 
 }  // namespace
 
-std::string summary_of(const std::string& model, const Network& network, bool is_sequential) {
+std::vector<SummaryRow> summary_rows(const Network& network, bool is_sequential) {
   std::vector<SummaryRow> rows;
   std::map<const void*, std::size_t> row_of_layer;
   for (const Call& call : network.calls) {
@@ -156,8 +156,12 @@ std::string summary_of(const std::string& model, const Network& network, bool is
     }
     if (call->layer) row_of_layer[call->layer.get()] = rows.size();
     const std::int64_t parameters = call->layer ? LayerAccess::layer_of(call->layer).count_params() : 0;
-    rows.push_back({fmt::format("{} ({})", call->name, call->kind), output_shape_text(*call), parameters, connected});
+    rows.push_back({call->name, call->kind, output_shape_text(*call), parameters, connected});
   }
+  return rows;
+}
+
+SummaryTotals summary_totals(const Network& network) {
   std::vector<Parameter> all, trainable;
   SummaryTotals totals;
   for (const Layer& layer : network.layers) {
@@ -169,7 +173,12 @@ std::string summary_of(const std::string& model, const Network& network, bool is
   for (const Parameter& parameter : trainable) totals.trainable += parameter.shape().elements();
   for (const Parameter& parameter : all) totals.non_trainable += parameter.shape().elements();
   totals.non_trainable -= totals.trainable;
-  return summary_text(model, rows, totals, !is_sequential && !is_chain(network));
+  return totals;
+}
+
+std::string summary_of(const std::string& model, const Network& network, bool is_sequential) {
+  return summary_text(model, summary_rows(network, is_sequential), summary_totals(network),
+                      !is_sequential && !is_chain(network));
 }
 
 }  // namespace pando::keras

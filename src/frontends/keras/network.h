@@ -3,6 +3,7 @@
 #include <map>
 
 #include "frontends/keras/layer.h"
+#include "report/table.h"
 #include "training/tensor.h"
 
 namespace pando::keras {
@@ -35,6 +36,9 @@ class NetworkValues {
 // The outputs for these inputs.
 std::vector<Value> trace_network(const Network& network, Trace& trace, const std::vector<Value>& inputs);
 
+// The layers as Keras's summary() lists them, and what it counts below them.
+std::vector<SummaryRow> summary_rows(const Network& network, bool is_sequential);
+SummaryTotals summary_totals(const Network& network);
 // What Keras's summary() prints.
 std::string summary_of(const std::string& model, const Network& network, bool is_sequential);
 

@@ -1,0 +1,8 @@
+// The network, whole or in two stages.
+#pragma once
+#include <pando/pando.h>
+
+constexpr int pipeline_stages = 2;
+
+// With `pipelining` the layers say which stage they belong to; it must be made in the scope of an IPUStrategy then.
+pando::keras::Model make_model(bool pipelining);
