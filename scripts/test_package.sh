@@ -14,6 +14,21 @@ cmake --build "$prefix/test" >/dev/null
 "$prefix/test/use_shared"
 "$prefix/test/use_static"
 
+# The program runs from anywhere; its manual page and completions are those that it writes.
+(cd / && "$prefix/bin/pando" train mlp --dataset synthetic_digits --samples 100 --epochs 1 --quiet)
+texts=0
+while read -r file options; do
+    # shellcheck disable=SC2086  # the options are several words
+    "$prefix/bin/pando" $options | cmp - "$prefix/share/$file"
+    texts=$((texts + 1))
+done <<'END'
+man/man1/pando.1 --man
+bash-completion/completions/pando --completions bash
+zsh/site-functions/_pando --completions zsh
+fish/vendor_completions.d/pando.fish --completions fish
+END
+[ "$texts" -eq 4 ]
+
 # The whole programs of README and docs compile.
 for page in README.md docs/styles.md; do
     awk -v name="$prefix/$(basename "$page" .md)" '

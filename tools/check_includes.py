@@ -26,6 +26,8 @@ FRONT_END = {"base", "graph", "ops", "autodiff", "data", "report", "engine", "tr
 ALLOWED["training"] = FRONT_END - {"training", "frontends/ipu"}
 for style in ("ipu", "keras", "torch", "tf1"):
     ALLOWED[f"frontends/{style}"] = FRONT_END
+# The program `pando` sees the public headers, these folders, and the measurement of the machine's peak.
+CLI = {"base", "report", "cli", "benchmarks"}
 # The folder that each public header belongs to; those in a folder to the front end of that name, or:
 PUBLIC = {
     "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base", "array_functions": "base",
@@ -53,6 +55,13 @@ def folder_of_public(path):
         folder = path.parts[0]
         return PUBLIC_FOLDERS.get(folder, f"frontends/{folder}")
     return PUBLIC.get(path.stem)
+
+
+def check_cli(root):
+    for path in sorted([*(root / "cli").rglob("*.h"), *(root / "cli").rglob("*.cpp")]):
+        for _, local in INCLUDE.findall(path.read_text()):
+            if local and folder_of(pathlib.Path(local)) not in CLI:
+                yield f"{path.relative_to(root)}: cli may not include {local}"
 
 
 def check(root):
@@ -84,7 +93,7 @@ def check(root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
-    problems = list(check(root))
+    problems = [*check(root), *check_cli(root)]
     print("\n".join(problems) if problems else "includes: every layer keeps to its own")
     return 1 if problems else 0
 

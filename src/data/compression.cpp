@@ -23,6 +23,11 @@ unsigned zlib_size(std::size_t size) {
   return static_cast<unsigned>(std::min<std::size_t>(size, std::numeric_limits<unsigned>::max()));
 }
 
+// How zlib is told which wrapping to expect.
+int window_bits(Wrapping wrapping) {
+  return wrapping == Wrapping::gzip ? 16 + MAX_WBITS : wrapping == Wrapping::zlib ? MAX_WBITS : -MAX_WBITS;
+}
+
 void check(int code, const char* call) {
   if (code == Z_MEM_ERROR) throw Error(std::string(call) + ": no memory for the compression; free some");
   if (code != Z_OK) throw InternalError(std::string(call) + " failed");
@@ -34,7 +39,7 @@ bool can_compress() { return true; }
 
 struct Inflater::Stream {
   Stream(Wrapping around, Refill source) : wrapping(around), refill(std::move(source)) {
-    check(inflateInit2(&z, wrapping == Wrapping::gzip ? 16 + MAX_WBITS : -MAX_WBITS), "inflateInit2");
+    check(inflateInit2(&z, window_bits(wrapping)), "inflateInit2");
   }
   ~Stream() { inflateEnd(&z); }
 
@@ -45,11 +50,11 @@ struct Inflater::Stream {
     z.avail_in = zlib_size(refill(input));
     return z.avail_in > 0;
   }
-  // A .gz file may hold several members, one behind the other; a ZIP entry ends with its one.
+  // A .gz file may hold several members, one behind the other; a ZIP entry or a PNG file ends with its one.
   State end_member() {
     ended = !fill_input();
     if (ended) return State::good;
-    if (wrapping == Wrapping::none) return State::damaged;
+    if (wrapping != Wrapping::gzip) return State::damaged;
     check(inflateReset(&z), "inflateReset");
     return State::good;
   }

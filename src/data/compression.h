@@ -10,8 +10,9 @@ namespace pando {
 // Whether Pando was built with zlib. Without it the two classes below must not be made.
 bool can_compress();
 
-// What the compressed bytes are wrapped in: nothing, as in ZIP files, or members of a .gz file.
-enum class Wrapping { none, gzip };
+// What the compressed bytes are wrapped in: nothing, as in ZIP files; members of a .gz file; or zlib's own header and
+// checksum, as in PNG files.
+enum class Wrapping { none, gzip, zlib };
 
 class Inflater {
  public:

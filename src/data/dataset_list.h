@@ -22,6 +22,7 @@ struct DatasetDescription {
   std::vector<std::string> mirrors;
   // Training images, training labels, test images, test labels.
   std::array<DatasetFile, 4> files;
+  std::vector<std::string> class_names = {};
 };
 
 // All of them, by name in the order in which messages list them.

@@ -12,10 +12,14 @@ namespace pando::torchvision::datasets {
 
 namespace {
 
-pando::datasets::Split split_of(const std::string& name, const DatasetOptions& options) {
+const DatasetDescription& described(const std::string& name) {
   for (const DatasetDescription& dataset : dataset_list())
-    if (dataset.name == name) return load_split(dataset, options.train, {.directory = options.root});
+    if (dataset.name == name) return dataset;
   throw InternalError("there is no data set " + name);
+}
+
+pando::datasets::Split split_of(const std::string& name, const DatasetOptions& options) {
+  return load_split(described(name), options.train, {.directory = options.root});
 }
 
 // A key for each image that only the epoch's key and the image's index decide.
@@ -78,8 +82,6 @@ MNIST::MNIST(const DatasetOptions& options)
                      "8 - eight", "9 - nine"}) {}
 
 FashionMNIST::FashionMNIST(const DatasetOptions& options)
-    : VisionDataset(
-          split_of("fashion_mnist", options), options.transform,
-          {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"}) {}
+    : VisionDataset(split_of("fashion_mnist", options), options.transform, described("fashion_mnist").class_names) {}
 
 }  // namespace pando::torchvision::datasets

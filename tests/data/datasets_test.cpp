@@ -149,6 +149,19 @@ TEST_F(Datasets, ThatAreDrawnHaveNoDirectory) {
             "synthetic_digits is drawn and has no files; leave the directory 'here' out");
 }
 
+TEST_F(Datasets, AreListedWithThePlacesWhereTheyAre) {
+  write_set("cache/pando/mnist");
+  const std::vector<datasets::Description> list = datasets::list();
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0].name, "mnist");
+  EXPECT_EQ(list[0].folder, place("cache/pando/mnist"));
+  EXPECT_EQ(list[0].train, 60000);
+  EXPECT_EQ(list[0].image, (Shape{28, 28}));
+  EXPECT_EQ(list[1].class_names[9], "Ankle boot");
+  EXPECT_EQ(list[2].name, "synthetic_digits");
+  EXPECT_TRUE(list[2].is_drawn && list[2].folder.empty());
+}
+
 TEST_F(Datasets, AreLoadedAsKerasDoes) {
   const auto [train, test] = keras::datasets::synthetic_digits::load_data(20, 10, 3);
   EXPECT_EQ(train.x.shape(), (Shape{20, 28, 28}));

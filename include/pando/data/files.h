@@ -1,4 +1,4 @@
-// Files of arrays: IDX, the format of MNIST; NPY and NPZ, those of NumPy.
+// Files of arrays: IDX, the format of MNIST; NPY and NPZ, those of NumPy; PNG images.
 #pragma once
 #include <pando/array.h>
 
@@ -21,5 +21,9 @@ PANDO_API void write_npy(const std::string& path, const Array& array);
 // What numpy.savez and numpy.savez_compressed write: arrays as in NPY files, by name. Writes them as savez does.
 PANDO_API std::map<std::string, Array> read_npz(const std::string& path);
 PANDO_API void write_npz(const std::string& path, const std::map<std::string, Array>& arrays);
+
+// An image as uint8 [height, width, channels]: grey (1 channel), grey and alpha (2), red, green, blue (3), and alpha
+// (4). Palettes become colours, of 16 bits the upper 8 are kept, fewer than 8 are spread over 0 to 255. Needs zlib.
+PANDO_API Array read_png(const std::string& path);
 
 }  // namespace pando::data

@@ -8,6 +8,8 @@
 #include <pando/keras/metrics.h>
 #include <pando/keras/optimizers.h>
 
+#include <cstdio>
+
 namespace pando::keras {
 
 // The same metrics for all outputs, or by the name of the output.
@@ -52,7 +54,8 @@ struct ValidationData {
   bool given = false;
 };
 
-// verbose: 0 is silent, 1 a progress bar (one line an epoch where the output is no terminal), 2 one line an epoch.
+// verbose: 0 is silent, 1 a progress bar (one line an epoch where the output is no terminal), 2 one line an epoch;
+// `output` is where it is shown, the standard output or the standard error stream.
 struct FitOptions {
   // Of arrays; a Dataset has its own.
   std::int64_t batch_size = 32;
@@ -62,6 +65,7 @@ struct FitOptions {
   // Of arrays, in another order each epoch; validation_split is taken from the end before.
   bool shuffle = true;
   int verbose = 1;
+  std::FILE* output = stdout;
   // One number a sample; a sample of weight 0 is left out of everything.
   std::optional<Array> sample_weight = {};
   // For each class that is not weighed 1.
@@ -83,6 +87,7 @@ struct EvaluateOptions {
   std::int64_t batch_size = 32;
   std::int64_t steps = 0;
   int verbose = 1;
+  std::FILE* output = stdout;
   std::optional<Array> sample_weight = {};
 };
 
@@ -90,6 +95,7 @@ struct PredictOptions {
   std::int64_t batch_size = 32;
   std::int64_t steps = 0;
   int verbose = 0;
+  std::FILE* output = stdout;
 };
 
 struct ModelOptions {

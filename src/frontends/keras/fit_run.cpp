@@ -15,6 +15,12 @@ namespace pando::keras {
 
 namespace {
 
+// Where the reader has gone, a line is lost without an error, as the bar is.
+void tell(std::FILE* stream, const std::string& text) {
+  std::fputs(text.c_str(), stream);
+  std::fflush(stream);
+}
+
 std::vector<std::uint64_t> layer_keys(const Model& model) {
   std::vector<std::uint64_t> keys;
   for_each_layer(model, [&](const Layer& layer) { keys.push_back(LayerAccess::key(layer)); });
@@ -81,10 +87,10 @@ void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
   position_.finished_of.reset();
   resumed_ = state;
   if (options_.verbose == 0) return;
-  if (over_) fmt::print("{} is the end of the run; nothing is left to do.\n", resumed.path);
+  if (over_) tell(options_.output, fmt::format("{} is the end of the run; nothing is left to do.\n", resumed.path));
   else
-    fmt::print("Going on from {}: epoch {}, batch {}, update {}.\n", resumed.path, position_.epoch + 1,
-               position_.batches, state.updates);
+    tell(options_.output, fmt::format("Going on from {}: epoch {}, batch {}, update {}.\n", resumed.path,
+                                      position_.epoch + 1, position_.batches, state.updates));
 }
 
 void FitRun::restore_data(const RunPosition& position) {
@@ -144,11 +150,8 @@ void FitRun::run_epoch() {
     for_callbacks([&](Callback& callback) { callback.on_epoch_begin(model_, position_.epoch); });
     trainer_.apply_learning_rate();
   }
-  if (options_.verbose != 0) {
-    fmt::print("Epoch {}/{}\n", position_.epoch + 1, options_.epochs);
-    std::fflush(stdout);
-  }
-  ProgressBar bar = make_bar(samples_.steps, options_.verbose);
+  if (options_.verbose != 0) tell(options_.output, fmt::format("Epoch {}/{}\n", position_.epoch + 1, options_.epochs));
+  ProgressBar bar = make_bar(samples_.steps, options_.verbose, options_.output);
   const auto begun = std::chrono::steady_clock::now();
   over_ = train(bar) || stopped_inside_;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
@@ -181,10 +184,11 @@ bool FitRun::train(ProgressBar& bar) {
   if (checkpoints_) locate(done);
   const bool ran_out = !stopped_inside_ && done < left;
   if (ran_out)
-    fmt::print(stderr,
-               "\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
-               "steps_per_epoch * epochs batches, or use repeat().\n",
-               position_.batches, samples_.steps);
+    tell(
+        stderr,
+        fmt::format("\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
+                    "steps_per_epoch * epochs batches, or use repeat().\n",
+                    position_.batches, samples_.steps));
   return ran_out;
 }
 
@@ -288,16 +292,18 @@ void FitRun::tell_of_the_end() {
   const std::string last = outcome.path.empty() ? "there is none" : "the last is " + outcome.path;
   if (!interrupt_->requested()) {
     if (!outcome.failure.empty())
-      fmt::print(stderr, "Warning: the end of the run is in no checkpoint, and {}: {}.\n", last, outcome.failure);
+      tell(stderr,
+           fmt::format("Warning: the end of the run is in no checkpoint, and {}: {}.\n", last, outcome.failure));
     return;
   }
   if (!outcome.failure.empty())
-    fmt::print(stderr, "Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.\n", update,
-               last, outcome.failure);
+    tell(stderr, fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.\n",
+                             update, last, outcome.failure));
   else if (options_.verbose != 0)
-    fmt::print(
-        stderr, "Interrupted: training ended after update {}{}.\n", update,
-        outcome.path.empty() ? "" : fmt::format("; {} holds everything, run again with resume to go on", outcome.path));
+    tell(stderr, fmt::format("Interrupted: training ended after update {}{}.\n", update,
+                             outcome.path.empty()
+                                 ? ""
+                                 : fmt::format("; {} holds everything, run again with resume to go on", outcome.path)));
 }
 
 }  // namespace pando::keras

@@ -195,28 +195,28 @@ Logs Model::evaluate(const Arrays& x, const Arrays& y, const EvaluateOptions& op
   const Samples samples = samples_of(trainer.use(true), x, y, options.sample_weight, options.batch_size, false);
   trainer.check(samples, true);
   trainer.check_labels_of(y);
-  return trainer.evaluate(limited(samples, options.steps), options.verbose);
+  return trainer.evaluate(limited(samples, options.steps), options);
 }
 
 Logs Model::evaluate(const data::Dataset& dataset, const EvaluateOptions& options) {
   Trainer trainer(*this, "evaluate");
   const Samples samples = samples_of(trainer.use(true), dataset, options.steps);
   trainer.check(samples, true);
-  return trainer.evaluate(samples, options.verbose);
+  return trainer.evaluate(samples, options);
 }
 
 std::vector<Array> Model::predict_outputs(const Arrays& x, const PredictOptions& options) {
   Trainer trainer(*this, "predict");
   const Samples samples = samples_of(trainer.use(false), x, {}, {}, options.batch_size, false);
   trainer.check(samples, false);
-  return trainer.predict(limited(samples, options.steps), options.verbose);
+  return trainer.predict(limited(samples, options.steps), options);
 }
 
 std::vector<Array> Model::predict_outputs(const data::Dataset& dataset, const PredictOptions& options) {
   Trainer trainer(*this, "predict");
   const Samples samples = samples_of(trainer.use(false), dataset, options.steps);
   trainer.check(samples, false);
-  return trainer.predict(samples, options.verbose);
+  return trainer.predict(samples, options);
 }
 
 Array Model::predict(const Arrays& x, const PredictOptions& options) {

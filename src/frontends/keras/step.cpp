@@ -207,12 +207,11 @@ Step build_divided(const StepRequest& request, StepContext& context) {
     std::vector<std::string>& names = stage + 1 == division.stages.stages ? step.names : step.penalties;
     for (const std::string& name : builder.result_names()) names.push_back(name);
   }
-  step.parallel.emplace(
-      stages, context.devices, context.variables,
-      ParallelOptions{.replicas = division.replicas,
-                      .order = division.order,
-                      .training = request.mode == Mode::train,
-                      .precision = context.precision});
+  step.parallel.emplace(stages, context.devices, context.variables,
+                        ParallelOptions{.replicas = division.replicas,
+                                        .order = division.order,
+                                        .training = request.mode == Mode::train,
+                                        .precision = context.precision});
   return step;
 }
 

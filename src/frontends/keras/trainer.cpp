@@ -19,11 +19,11 @@ const Network* network_of(const Model& model) { return static_cast<ModelBody&>(m
 
 }  // namespace
 
-ProgressBar make_bar(std::int64_t steps, int verbose) {
+ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output) {
   const ProgressStyle style = verbose == 0   ? ProgressStyle::silent
                               : verbose == 1 ? ProgressStyle::bar
                                              : ProgressStyle::lines;
-  return ProgressBar(std::max<std::int64_t>(0, steps), {.style = style});
+  return ProgressBar(std::max<std::int64_t>(0, steps), {.stream = output, .style = style});
 }
 
 const Network& Trainer::network() const { return *network_of(model_); }
@@ -181,17 +181,17 @@ std::optional<Logs> Trainer::test(const Samples& samples, const std::string& pre
   return means.logs(prefix);
 }
 
-Logs Trainer::evaluate(const Samples& samples, int verbose) {
-  ProgressBar bar = make_bar(samples.steps, verbose);
+Logs Trainer::evaluate(const Samples& samples, const EvaluateOptions& options) {
+  ProgressBar bar = make_bar(samples.steps, options.verbose, options.output);
   const std::optional<Logs> logs = test(samples, "", &bar);
   bar.finish();
   return *logs;
 }
 
-std::vector<Array> Trainer::predict(const Samples& samples, int verbose) {
+std::vector<Array> Trainer::predict(const Samples& samples, const PredictOptions& options) {
   Step& step = step_for(Mode::predict, samples, false);
   StepRun run = begin(step, samples);
-  ProgressBar bar = make_bar(samples.steps, verbose);
+  ProgressBar bar = make_bar(samples.steps, options.verbose, options.output);
   std::vector<Arrays> pieces(step.names.size());
   const std::int64_t per_execution = training().options ? compiled().steps_per_execution : 1;
   const auto execute = [&](std::int64_t batches) { return run.run(batches); };

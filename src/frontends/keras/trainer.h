@@ -9,7 +9,7 @@
 namespace pando::keras {
 
 // `verbose` as in FitOptions; negative steps: not known.
-ProgressBar make_bar(std::int64_t steps, int verbose);
+ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output);
 
 class Trainer {
  public:
@@ -30,8 +30,8 @@ class Trainer {
 
   // `validation` may be null.
   History fit(const Samples& samples, const Samples* validation, const FitOptions& options);
-  Logs evaluate(const Samples& samples, int verbose);
-  std::vector<Array> predict(const Samples& samples, int verbose);
+  Logs evaluate(const Samples& samples, const EvaluateOptions& options);
+  std::vector<Array> predict(const Samples& samples, const PredictOptions& options);
   Logs train_on_batch(const Samples& samples);
 
  private:

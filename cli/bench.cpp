@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "benchmarks/peak.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/virtual_ipus.h"
+
+namespace pando::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Measured {
+  std::string model;
+  double microseconds = 0;
+  double images_per_second = 0;
+  double megaflops = 0;
+
+  double fraction(double peak) const { return megaflops / microseconds / peak * 1e3; }
+};
+
+// Made-up images, and labels of all classes.
+datasets::Split made_up(const ImageKind& images, std::int64_t count) {
+  const Shape shape = {count, images.image[0], images.image[1], images.image[2]};
+  datasets::Split split = {Array(DType::uint8, shape), Array(DType::int32, {count})};
+  std::uint32_t state = 1;
+  for (std::uint8_t *p = split.x.mutable_data<std::uint8_t>(), *end = p + split.x.elements(); p != end; ++p)
+    *p = static_cast<std::uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
+  for (std::int64_t i = 0; i < count; ++i)
+    split.y.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i % images.classes());
+  return split;
+}
+
+// The times of epochs of one execution each, after the first, for about a second.
+std::vector<double> epoch_seconds(OpenedModel& opened, const datasets::Split& split, std::int64_t batch_size) {
+  constexpr std::size_t fewest = 5;
+  std::vector<double> times;
+  Clock::time_point begin, epoch_begin;
+  const auto on_epoch_begin = [&](std::int64_t epoch) {
+    epoch_begin = Clock::now();
+    if (epoch == 1) begin = epoch_begin;
+  };
+  const auto on_epoch_end = [&](std::int64_t epoch, const keras::Logs&) {
+    if (epoch == 0) return;
+    times.push_back(seconds_since(epoch_begin));
+    if (times.size() >= fewest && seconds_since(begin) > 1.0) opened.model.stop_training();
+  };
+  constexpr std::int64_t most_epochs = 100'000;
+  opened.model.fit(as_input(opened, split.x), split.y,
+                   {.batch_size = batch_size,
+                    .epochs = most_epochs,
+                    .shuffle = false,
+                    .verbose = 0,
+                    .callbacks = {keras::callbacks::LambdaCallback(
+                        {.on_epoch_begin = on_epoch_begin, .on_epoch_end = on_epoch_end})}});
+  return times;
+}
+
+Measured measure(const std::string& word, const ImageKind& images, const Division& division,
+                 const TrainingRecipe& recipe) {
+  OpenedModel opened = open_model(word, images);
+  prepare_training(opened, division, recipe);
+  const datasets::Split split = made_up(images, recipe.batch_size * recipe.steps_per_execution);
+  std::vector<double> times = epoch_seconds(opened, split, recipe.batch_size);
+  std::sort(times.begin(), times.end());
+  const double step = times[times.size() / 2] / static_cast<double>(recipe.steps_per_execution);
+  const Json explained = Json::parse(
+      opened.model.explain_json({.samples = split.x.shape()[0], .batch_size = recipe.batch_size}), "explain");
+  return {word, step * 1e6, static_cast<double>(recipe.batch_size) / step,
+          explained.find("megaflops")->number("megaflops")};
+}
+
+Json json_of(const std::vector<Measured>& all, double peak) {
+  Json json, list = Json::List();
+  for (const Measured& one : all) {
+    Json model;
+    model.set("model", one.model);
+    model.set("microseconds_per_step", one.microseconds);
+    model.set("images_per_second", one.images_per_second);
+    model.set("megaflops_per_step", one.megaflops);
+    model.set("fraction_of_peak", one.fraction(peak));
+    list.append(model);
+  }
+  json.set("peak_gflops", peak);
+  json.set("models", list);
+  return json;
+}
+
+}  // namespace
+
+int bench(const Arguments& arguments) {
+  const Division division = division_of(arguments);
+  const TrainingRecipe recipe = {.batch_size = arguments.whole("batch-size"),
+                                 .steps_per_execution = arguments.whole("steps-per-execution")};
+  const ImageKind images = describe_samples(arguments.text("dataset"), 0);
+  const VirtualIpus ipus(division.ipus, division.tiles);
+  const double peak = measure_multiply_add_peak(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  std::vector<Measured> all;
+  for (const std::string& word : arguments.words().empty() ? built_in_names() : arguments.words()) {
+    tell(fmt::format("measuring {} ...", word));
+    all.push_back(measure(word, images, division, recipe));
+  }
+  if (arguments.flag("json")) {
+    print_json(json_of(all, peak));
+    return 0;
+  }
+  Table table({"model", "us/step", "images/s", "MFLOP/step", "of peak"});
+  for (const Measured& one : all)
+    table.add({one.model, fmt::format("{:.1f}", one.microseconds),
+               thousands(static_cast<std::int64_t>(one.images_per_second)), fmt::format("{:.0f}", one.megaflops),
+               percent(one.fraction(peak))});
+  print(table.text() + fmt::format("\nThe multiply-add peak of all cores is {:.0f} GFLOP/s.\n", peak));
+  return 0;
+}
+
+}  // namespace pando::cli

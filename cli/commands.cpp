@@ -1,0 +1,355 @@
+#include "cli/commands.h"
+
+#include <pando/datasets.h>
+
+#include "cli/models.h"
+
+namespace pando::cli {
+
+namespace {
+
+using Kind = Option::Kind;
+
+const std::vector<std::string> dataset_names = {"mnist", "fashion_mnist", "synthetic_digits"};
+
+Option dataset_option(const std::string& fallback) {
+  return {.name = "dataset",
+          .kind = Kind::folder,
+          .value = "NAME",
+          .help = "mnist, fashion_mnist, synthetic_digits, or a folder: see 'pando datasets --help'",
+          .fallback = fallback,
+          .choices = dataset_names};
+}
+
+const Option samples_option = {.name = "samples",
+                               .kind = Kind::whole,
+                               .value = "N",
+                               .help = "use the first N images only, to train on and to test with",
+                               .smallest = 1};
+const Option json_option = {.name = "json", .help = "print the results as one JSON object"};
+const Option batch_size_option = {.name = "batch-size",
+                                  .kind = Kind::whole,
+                                  .value = "B",
+                                  .help = "images of a micro-batch",
+                                  .fallback = "64",
+                                  .smallest = 1};
+const Option optimizer_option = {.name = "optimizer",
+                                 .kind = Kind::choice,
+                                 .value = "NAME",
+                                 .help = "sgd, adam, adamw, nadam, rmsprop or adagrad",
+                                 .fallback = "adam",
+                                 .choices = {"sgd", "adam", "adamw", "nadam", "rmsprop", "adagrad"}};
+const Option tiles_option = {.name = "tiles",
+                             .kind = Kind::whole,
+                             .value = "T",
+                             .help = "worker threads of each virtual IPU; 0 shares out the cores",
+                             .fallback = "0"};
+const Option ipus_option = {.name = "ipus",
+                            .kind = Kind::whole,
+                            .value = "N",
+                            .help = "virtual IPUs; N = stages x replicas, any two give the third",
+                            .smallest = 1};
+const Option trained_option = {.name = "model",
+                               .kind = Kind::folder,
+                               .value = "DIR",
+                               .help = "the folder of a trained model: what --save or --checkpoint of train named"};
+
+OptionGroup division_options() {
+  return {"Virtual IPUs",
+          {ipus_option,
+           {.name = "stages",
+            .kind = Kind::whole,
+            .value = "S",
+            .help = "stages of a pipeline, of about equal work; 1 is no pipeline",
+            .smallest = 1},
+           {.name = "replicas", .kind = Kind::whole, .value = "R", .help = "copies of the model", .smallest = 1},
+           {.name = "schedule",
+            .kind = Kind::choice,
+            .value = "NAME",
+            .help = "how the stages take turns: grouped, interleaved or sequential",
+            .fallback = "grouped",
+            .choices = {"grouped", "interleaved", "sequential"}},
+           {.name = "gradient-accumulation-count",
+            .kind = Kind::whole,
+            .value = "N",
+            .help = "micro-batches of a weight update, of each replica (default: 8 in a pipeline, else 1)",
+            .smallest = 1},
+           {.name = "steps-per-execution",
+            .kind = Kind::whole,
+            .value = "K",
+            .help = "micro-batches that the IPUs run before the host looks again",
+            .fallback = "50",
+            .smallest = 1},
+           tiles_option}};
+}
+
+OptionGroup training_options() {
+  return {"Training",
+          {batch_size_option,
+           {.name = "epochs",
+            .kind = Kind::whole,
+            .value = "E",
+            .help = "passes over the images",
+            .fallback = "3",
+            .smallest = 1},
+           optimizer_option,
+           {.name = "learning-rate",
+            .kind = Kind::number,
+            .value = "X",
+            .help = "of the optimizer (default: Keras's)",
+            .above = true},
+           {.name = "precision",
+            .kind = Kind::choice,
+            .value = "NAME",
+            .help = "of products: float32, or mixed_bfloat16 where that is faster",
+            .fallback = "float32",
+            .choices = {"float32", "mixed_bfloat16"}},
+           {.name = "seed",
+            .kind = Kind::whole,
+            .value = "S",
+            .help = "everything random follows from it: the same seed gives the same bits",
+            .fallback = "0"}}};
+}
+
+OptionGroup file_options() {
+  return {"Files",
+          {{.name = "save",
+            .kind = Kind::folder,
+            .value = "DIR",
+            .help = "where the trained model goes (default: the folder of --checkpoint, else nowhere)"},
+           {.name = "checkpoint",
+            .kind = Kind::folder,
+            .value = "DIR",
+            .help = "where the state of the run is kept, every 30 seconds and at each end"},
+           {.name = "resume", .help = "go on from the newest checkpoint in --checkpoint DIR, if there is one"},
+           {.name = "report", .kind = Kind::file, .value = "FILE", .help = "a page about the run: FILE.html"},
+           {.name = "profile",
+            .kind = Kind::file,
+            .value = "FILE",
+            .help = "the timeline of the first executions: a page, FILE.html, or a Chrome trace, FILE.json"},
+           {.name = "log-csv", .kind = Kind::file, .value = "FILE", .help = "the numbers of each epoch, a line each"}}};
+}
+
+std::string model_words() {
+  std::string text =
+      "MODEL is a file in the form of Keras's to_json() (NAME.json), the folder of a trained model, whose\n"
+      "weights are then the first ones, or one of:\n\n";
+  for (const BuiltInModel& model : built_in_models())
+    text += "  " + model.name + std::string(14 - model.name.size(), ' ') + model.text + "\n";
+  return text;
+}
+
+Command train_command() {
+  return {.name = "train",
+          .arguments = "MODEL",
+          .least_arguments = 1,
+          .most_arguments = 1,
+          .argument_choices = built_in_names(),
+          .takes_files = true,
+          .summary = "train a model on images, and test it",
+          .description = model_words() +
+                         "\nThe progress is shown on the standard error stream, the results on the standard output. "
+                         "Ctrl-C ends training after the execution that is running; with --checkpoint nothing is lost, "
+                         "and --resume goes on to the very bits of an undisturbed run. A model of one's own is fed "
+                         "pixels of 0 to 255, so that it should begin with a Rescaling layer.",
+          .groups = {{"Data", {dataset_option("mnist"), samples_option}},
+                     training_options(),
+                     division_options(),
+                     file_options(),
+                     {"Output", {json_option, {.name = "quiet", .help = "show no progress"}}}},
+          .examples = {{"pando train keras-cnn --epochs 3 --save digits", "a convolutional network on MNIST"},
+                       {"pando train mlp --dataset fashion_mnist --ipus 4", "four replicas"},
+                       {"pando train vgg-small --dataset photos --stages 2 --checkpoint run",
+                        "a pipeline, on images of one's own"}},
+          .run = train};
+}
+
+Command evaluate_command() {
+  return {.name = "evaluate",
+          .summary = "test a trained model, class by class",
+          .description =
+              "Reads the images to test with of the data set that the model was trained on, or of another "
+              "with the same classes, and counts what the model gets right.",
+          .groups = {{"Model and data", {trained_option, dataset_option(""), samples_option}},
+                     {"Virtual IPUs", {batch_size_option, ipus_option, tiles_option}},
+                     {"Output", {json_option}}},
+          .examples = {{"pando evaluate --model digits", "on the images that it was not trained on"}},
+          .run = evaluate};
+}
+
+Command predict_command() {
+  return {.name = "predict",
+          .arguments = "IMAGE...",
+          .least_arguments = 1,
+          .most_arguments = -1,
+          .takes_files = true,
+          .summary = "say what is on images",
+          .description =
+              "IMAGE is a PNG file, an IDX file of images, or the number of an image, from 0, among those to "
+              "test with of the data set. A colour image becomes grey, and a grey one coloured, where the "
+              "model needs it; its size must be that of the images which the model was trained on.",
+          .groups = {{"Model and data", {trained_option, dataset_option("")}},
+                     {"Output",
+                      {{.name = "top",
+                        .kind = Kind::whole,
+                        .value = "K",
+                        .help = "show the K most likely classes",
+                        .fallback = "3",
+                        .smallest = 1},
+                       json_option}}},
+          .examples = {{"pando predict --model digits seven.png", "a drawing of one's own"},
+                       {"pando predict --model digits 0 1 2", "the first three images to test with"}},
+          .run = predict};
+}
+
+Command explain_command() {
+  return {.name = "explain",
+          .arguments = "MODEL",
+          .least_arguments = 1,
+          .most_arguments = 1,
+          .argument_choices = built_in_names(),
+          .takes_files = true,
+          .summary = "say what training would do, before it does it",
+          .description =
+              "IPUs, batches, updates, executions, memory, the schedule of a pipeline with its bubble, and "
+              "hints. MODEL and the options mean what they mean to 'pando train'.",
+          .groups = {{"Data", {dataset_option("mnist"), samples_option}},
+                     {"Training", {batch_size_option, optimizer_option}},
+                     division_options(),
+                     {"Output", {json_option}}},
+          .examples = {{"pando explain keras-cnn --stages 2 --replicas 2", "a pipeline of two stages, twice"}},
+          .run = explain};
+}
+
+Command summary_command() {
+  return {.name = "summary",
+          .arguments = "MODEL",
+          .least_arguments = 1,
+          .most_arguments = 1,
+          .argument_choices = built_in_names(),
+          .takes_files = true,
+          .summary = "list the layers of a model and their weights",
+          .description = "MODEL is as in 'pando train'; a built-in one is made for the images of the data set.",
+          .groups = {{"Data", {dataset_option("mnist")}}, {"Output", {json_option}}},
+          .examples = {{"pando summary lenet", ""}, {"pando summary model.json", "a model of one's own"}},
+          .run = summary};
+}
+
+Command devices_command() {
+  return {
+      .name = "devices",
+      .summary = "list what this machine is made into",
+      .description = "The host and the virtual IPUs, with the worker threads (tiles) and the instruction set of each.",
+      .groups = {{"Virtual IPUs",
+                  {{.name = "ipus",
+                    .kind = Kind::whole,
+                    .value = "N",
+                    .help = "as many virtual IPUs",
+                    .fallback = "1",
+                    .smallest = 1},
+                   tiles_option}},
+                 {"Output", {json_option}}},
+      .examples = {{"pando devices --ipus 4", "how four virtual IPUs share the cores"}},
+      .run = devices};
+}
+
+Command datasets_command() {
+  std::vector<std::string> choices = {"list", "fetch", "verify", "show"};
+  return {
+      .name = "datasets",
+      .arguments = "[list | fetch NAME | verify NAME | show NAME]",
+      .most_arguments = 2,
+      .argument_choices = choices,
+      .takes_files = true,
+      .summary = "list, fetch, verify and show data sets",
+      .description =
+          "  list          what there is, and where (also without a word)\n"
+          "  fetch NAME    download it, if it is not on this machine\n"
+          "  verify NAME   read every file and compare its SHA-256\n"
+          "  show NAME     save a picture of the first images to --output\n"
+          "\nNAME is mnist, fashion_mnist, synthetic_digits (drawn, so that it needs no files) or a folder: one that "
+          "holds a folder of PNG images for each class, or two such folders, train and test, or the four IDX files "
+          "under MNIST's names. Without test images every fifth image of each class is for the test.",
+      .groups = {{"Output",
+                  {{.name = "output",
+                    .kind = Kind::file,
+                    .value = "FILE",
+                    .help = "of show: FILE.png or FILE.svg",
+                    .fallback = "images.png"},
+                   {.name = "count",
+                    .kind = Kind::whole,
+                    .value = "N",
+                    .help = "of show: so many images",
+                    .fallback = "15",
+                    .smallest = 1},
+                   json_option}}},
+      .examples = {{"pando datasets fetch fashion_mnist", ""},
+                   {"pando datasets show photos --output photos.png", "the first images of a folder of one's own"}},
+      .run = datasets};
+}
+
+Command bench_command() {
+  return {.name = "bench",
+          .arguments = "[MODEL...]",
+          .most_arguments = -1,
+          .argument_choices = built_in_names(),
+          .takes_files = true,
+          .summary = "measure how long a training step takes",
+          .description =
+              "Trains on made-up images and shows the time of a step (one micro-batch), the images a second "
+              "and, for float32, the fraction of the multiply-add peak that is measured in the same run. "
+              "Without MODEL all built-in models are measured. Other work on the machine makes it slower.",
+          .groups = {{"Data", {dataset_option("mnist")}},
+                     {"Training", {batch_size_option}},
+                     division_options(),
+                     {"Output", {json_option}}},
+          .examples = {{"pando bench mlp lenet --batch-size 32", ""}},
+          .run = bench};
+}
+
+}  // namespace
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> list = {train_command(),   evaluate_command(), predict_command(), explain_command(),
+                                            summary_command(), datasets_command(), devices_command(), bench_command()};
+  return list;
+}
+
+const Command* find_command(const std::string& name) {
+  for (const Command& command : commands())
+    if (command.name == name) return &command;
+  return nullptr;
+}
+
+const std::vector<Option>& global_options() {
+  static const std::vector<Option> list = {
+      {.name = "help", .help = "this text; 'pando COMMAND --help' says everything about a command"},
+      {.name = "version", .help = "the version"},
+      {.name = "man", .help = "the manual page, for man -l"},
+      {.name = "completions",
+       .kind = Kind::choice,
+       .value = "SHELL",
+       .help = "completions for bash, zsh or fish",
+       .choices = {"bash", "zsh", "fish"}}};
+  return list;
+}
+
+const std::vector<Described>& exit_statuses() {
+  static const std::vector<Described> list = {
+      {"0", "done"},
+      {"1", "something failed; the message says what, and what to do"},
+      {"2", "the command line is wrong"},
+      {"130", "interrupted by Ctrl-C or SIGTERM; with --checkpoint nothing is lost"}};
+  return list;
+}
+
+const std::vector<Described>& environment_variables() {
+  static const std::vector<Described> list = {
+      {"PANDO_DATA", "a folder with a folder for each data set, looked through first"},
+      {"PANDO_MIRROR", "the address to download data sets from"},
+      {"XDG_CACHE_HOME", "where downloaded data sets are kept (default: ~/.cache)"},
+      {"PANDO_INSTRUCTION_SET", "portable, neon, avx2 or avx512, rather than the best of this machine"}};
+  return list;
+}
+
+}  // namespace pando::cli

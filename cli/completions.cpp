@@ -1,0 +1,161 @@
+#include <pando/error.h>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+
+namespace pando::cli {
+
+namespace {
+
+using Kind = Option::Kind;
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  return names;
+}
+
+bool takes_path(const Option& option) { return option.kind == Kind::file || option.kind == Kind::folder; }
+
+// With the option of every command.
+std::vector<Option> options_of(const Command& command) {
+  std::vector<Option> options = command.options();
+  options.push_back({.name = "help", .help = "everything about the command"});
+  return options;
+}
+
+// In single quotes of a shell.
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string bash_words(const std::vector<std::string>& words) {
+  return fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$word\")", join(words, " "));
+}
+
+// Behind those words that are offered already.
+std::string bash_paths(bool folders) {
+  return fmt::format("compopt -o filenames; mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -{} -- \"$word\")",
+                     folders ? "d" : "f");
+}
+
+// What bash offers behind an option that takes a value; nothing where it cannot know.
+std::string bash_values(const Option& option) {
+  std::vector<std::string> actions;
+  if (!option.choices.empty()) actions.push_back(bash_words(option.choices));
+  if (takes_path(option)) actions.push_back(bash_paths(option.kind == Kind::folder));
+  return actions.empty() ? "" : join(actions, "; ") + "; ";
+}
+
+std::string bash_completions() {
+  std::vector<std::string> first = command_names();
+  for (const Option& option : global_options()) first.push_back("--" + option.name);
+  std::string text =
+      "# shellcheck shell=bash\n"
+      "# Completions of pando for bash; made by 'pando --completions bash'.\n"
+      "_pando() {\n"
+      "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}\n"
+      "    COMPREPLY=()\n";
+  text += fmt::format("    ((COMP_CWORD > 1)) || {{ {}; return; }}\n", bash_words(first));
+  text += "    case \"$command $before\" in\n";
+  for (const Option& option : global_options())
+    if (option.kind != Kind::flag)
+      text += fmt::format("        '--{0} --{0}') {1}return ;;\n", option.name, bash_values(option));
+  for (const Command& command : commands())
+    for (const Option& option : command.options())
+      if (option.kind != Kind::flag)
+        text += fmt::format("        '{} --{}') {}return ;;\n", command.name, option.name, bash_values(option));
+  text += "    esac\n    case \"$command\" in\n";
+  for (const Command& command : commands()) {
+    std::vector<std::string> options;
+    for (const Option& option : options_of(command)) options.push_back("--" + option.name);
+    text += fmt::format("        {})\n            if [[ $word == -* ]]; then {}; return; fi\n            {}{} ;;\n",
+                        command.name, bash_words(options), bash_words(command.argument_choices),
+                        command.takes_files ? "; " + bash_paths(false) : "");
+  }
+  return text + "    esac\n}\ncomplete -F _pando pando\n";
+}
+
+// What zsh does for a value or an argument.
+std::string zsh_action(const std::vector<std::string>& choices, bool files, bool folders) {
+  const std::string paths = folders ? "_files -/" : "_files";
+  if (choices.empty()) return files || folders ? paths : " ";
+  const std::string words = join(choices, " ");
+  return files || folders ? fmt::format("{{compadd -- {}; {}}}", words, paths) : fmt::format("({})", words);
+}
+
+// Colons and brackets mean something in the descriptions that zsh reads.
+std::string zsh_text(const std::string& text) {
+  std::string result;
+  for (char c : text) result += c == ':' || c == '[' || c == ']' ? fmt::format("\\{}", c) : std::string(1, c);
+  return result;
+}
+
+std::string zsh_option(const Option& option) {
+  std::string spec =
+      fmt::format("--{}{}[{}]", option.name, option.kind == Kind::flag ? "" : "=", zsh_text(option.help));
+  if (option.kind != Kind::flag)
+    spec += fmt::format(":{}:{}", option.value,
+                        zsh_action(option.choices, option.kind == Kind::file, option.kind == Kind::folder));
+  return quoted(spec);
+}
+
+std::string zsh_completions() {
+  std::string text =
+      "#compdef pando\n"
+      "# Completions of pando for zsh; made by 'pando --completions zsh'.\n"
+      "local -a commands\ncommands=(\n";
+  for (const Command& command : commands())
+    text += "  " + quoted(command.name + ":" + zsh_text(command.summary)) + "\n";
+  text += ")\nif ((CURRENT == 2)); then\n  _describe command commands\n  _arguments";
+  for (const Option& option : global_options()) text += " \\\n    " + zsh_option(option);
+  text += "\n  return\nfi\nshift words\n((CURRENT--))\ncase $words[1] in\n";
+  for (const Command& command : commands()) {
+    text += fmt::format("  {})\n    _arguments", command.name);
+    for (const Option& option : options_of(command)) text += " \\\n      " + zsh_option(option);
+    if (!command.arguments.empty())
+      text += " \\\n      " + quoted("*:argument:" + zsh_action(command.argument_choices, command.takes_files, false));
+    text += " ;;\n";
+  }
+  return text + "esac\n";
+}
+
+std::string fish_option(const Option& option, const std::string& condition) {
+  std::string line =
+      fmt::format("complete -c pando -n {} -l {} -d {}", quoted(condition), option.name, quoted(option.help));
+  if (option.kind != Kind::flag) line += takes_path(option) ? " -r -F" : " -x";
+  if (!option.choices.empty()) line += " -a " + quoted(join(option.choices, " "));
+  return line + "\n";
+}
+
+std::string fish_completions() {
+  std::string text = "# Completions of pando for fish; made by 'pando --completions fish'.\ncomplete -c pando -f\n";
+  for (const Option& option : global_options()) text += fish_option(option, "__fish_use_subcommand");
+  for (const Command& command : commands()) {
+    text +=
+        fmt::format("complete -c pando -n __fish_use_subcommand -a {} -d {}\n", command.name, quoted(command.summary));
+    const std::string condition = "__fish_seen_subcommand_from " + command.name;
+    if (!command.argument_choices.empty())
+      text += fmt::format("complete -c pando -n {} -a {}\n", quoted(condition),
+                          quoted(join(command.argument_choices, " ")));
+    if (command.takes_files) text += fmt::format("complete -c pando -n {} -F\n", quoted(condition));
+    for (const Option& option : options_of(command)) text += fish_option(option, condition);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string completions(const std::string& shell) {
+  if (shell == "bash") return bash_completions();
+  if (shell == "zsh") return zsh_completions();
+  if (shell == "fish") return fish_completions();
+  throw InternalError("no completions for " + shell);
+}
+
+}  // namespace pando::cli

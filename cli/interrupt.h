@@ -1,0 +1,18 @@
+// Ctrl-C while a model trains.
+#pragma once
+
+namespace pando::cli {
+
+// While it lives, SIGINT and SIGTERM do not end the process but are remembered; a second one ends it. One at a time.
+class InterruptWatch {
+ public:
+  InterruptWatch();
+  // Takes the old behaviour back.
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  bool interrupted() const;
+};
+
+}  // namespace pando::cli

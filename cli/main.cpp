@@ -1,0 +1,79 @@
+// The program `pando`: finds the command, and turns what it throws into messages and exit statuses.
+#include <pando/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/output.h"
+
+namespace {
+
+using namespace pando;
+using namespace pando::cli;
+using Words = std::vector<std::string>;
+
+// Only what stands before "--" can ask for help.
+bool asks_for_help(const Words& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
+int run_command(const Command& command, const Words& words) {
+  if (asks_for_help(words)) {
+    print(help_text(command));
+    return 0;
+  }
+  return command.run(Arguments(command, words));
+}
+
+const Command& require_command(const std::string& name) {
+  if (const Command* command = find_command(name)) return *command;
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  throw UsageError("", unknown_name("command", name, names));
+}
+
+// Options of `pando` itself.
+int run_global(const Words& words) {
+  const Command self = {.name = "", .groups = {{"Options", global_options()}}};
+  const Arguments arguments(self, words);
+  if (arguments.flag("version")) print("pando " PANDO_VERSION "\n");
+  else if (arguments.flag("man")) print(man_page(PANDO_VERSION));
+  else if (arguments.given("completions")) print(completions(arguments.text("completions")));
+  else print(help_text());
+  return 0;
+}
+
+int run(const Words& words) {
+  if (words.empty()) throw UsageError("", "there is no command");
+  if (words[0] == "-h") return run_global({"--help"});
+  if (words[0].starts_with('-')) return run_global(words);
+  if (words[0] != "help") return run_command(require_command(words[0]), {words.begin() + 1, words.end()});
+  print(words.size() > 1 ? help_text(require_command(words[1])) : help_text());
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  // Where the reader of a pipe has gone, what is written is lost, and the command goes on.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const int status = run({words + 1, words + count});
+    finish_output();
+    return status;
+  } catch (const UsageError& error) {
+    const std::string name = error.command.empty() ? "pando" : "pando " + error.command;
+    tell(fmt::format("{}: {}\n{}\nTry '{} --help'.", name, error.what(), usage_line(error.command), name));
+    return 2;
+  } catch (const std::exception& error) {
+    tell(fmt::format("pando: {}", error.what()));
+    return 1;
+  }
+}

@@ -1,0 +1,39 @@
+// The models that a command line can name.
+#pragma once
+#include <pando/keras/model.h>
+
+#include "cli/samples.h"
+
+namespace pando::cli {
+
+struct BuiltInModel {
+  std::string name;
+  // What it is, in a line.
+  std::string text;
+  // Of the images: the smallest height and width that its convolutions and poolings leave something of.
+  std::int64_t smallest_image = 1;
+  Tensor (*layers)(Tensor pixels) = nullptr;
+};
+const std::vector<BuiltInModel>& built_in_models();
+std::vector<std::string> built_in_names();
+
+// A model, and what training and prediction must know of it.
+struct OpenedModel {
+  keras::Model model;
+  // Of a sample.
+  Shape input;
+  // Its outputs are logits rather than probabilities.
+  bool gives_logits = false;
+};
+
+// `word` names a built-in model, which is made for these images, a .json file, or the folder of a trained model. Throws
+// Error, naming the model and the remedy.
+OpenedModel open_model(const std::string& word, const ImageKind& images);
+// The trained model in a folder that Model::save wrote, or that holds such a folder under the name `model`. Throws
+// Error if there is none.
+OpenedModel open_saved_model(const std::string& directory);
+
+// Samples [n, ...] as the model takes them: the same numbers in another shape. Throws Error if they are not as many.
+Array as_input(const OpenedModel& opened, const Array& x);
+
+}  // namespace pando::cli

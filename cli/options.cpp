@@ -1,0 +1,132 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <pando/error.h>
+
+#include "base/text.h"
+#include "cli/output.h"
+
+namespace pando::cli {
+
+namespace {
+
+template <class Number>
+std::optional<Number> parsed(const std::string& text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "a whole number of at least 1".
+std::string wanted(const Option& option) {
+  switch (option.kind) {
+    case Option::Kind::choice: return join(option.choices, ", ");
+    case Option::Kind::whole: return fmt::format("a whole number of at least {}", option.smallest);
+    case Option::Kind::number:
+      return fmt::format("a number {} {}", option.above ? "above" : "of at least", option.smallest);
+    default: return "something";
+  }
+}
+
+bool is_right(const Option& option, const std::string& value) {
+  switch (option.kind) {
+    case Option::Kind::choice:
+      return std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end();
+    case Option::Kind::whole: {
+      const auto number = parsed<std::int64_t>(value);
+      return number && static_cast<double>(*number) >= option.smallest;
+    }
+    case Option::Kind::number: {
+      const auto number = parsed<double>(value);
+      return number && std::isfinite(*number) &&
+             (option.above ? *number > option.smallest : *number >= option.smallest);
+    }
+    default: return !value.empty();
+  }
+}
+
+}  // namespace
+
+const Option* Command::find(const std::string& option) const {
+  for (const OptionGroup& group : groups)
+    for (const Option& known : group.options)
+      if (known.name == option) return &known;
+  return nullptr;
+}
+
+std::vector<Option> Command::options() const {
+  std::vector<Option> all;
+  for (const OptionGroup& group : groups) all.insert(all.end(), group.options.begin(), group.options.end());
+  return all;
+}
+
+Arguments::Arguments(const Command& command, const std::vector<std::string>& words)
+    : command_(command), line_("pando " + command.name) {
+  for (const std::string& word : words) line_ += " " + shell_word(word);
+  bool options_ended = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (options_ended || !word.starts_with('-') || word == "-") {
+      words_.push_back(word);
+      continue;
+    }
+    if (word == "--") {
+      options_ended = true;
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    const Option& option = find_given(word.substr(0, equals));
+    if (option.kind == Option::Kind::flag) {
+      if (equals != std::string::npos)
+        fail(fmt::format("--{} takes no value, but has '{}'", option.name, word.substr(equals + 1)));
+      values_[option.name] = "";
+    } else if (equals != std::string::npos) {
+      set(option, word.substr(equals + 1));
+    } else if (i + 1 < words.size()) {
+      set(option, words[++i]);
+    } else {
+      fail(fmt::format("--{} needs a value: --{} {}", option.name, option.name, option.value));
+    }
+  }
+  const int count = static_cast<int>(words_.size());
+  if (count < command.least_arguments)
+    fail(fmt::format("{} is missing", command.arguments.substr(0, command.arguments.find(' '))));
+  if (command.most_arguments >= 0 && count > command.most_arguments)
+    fail(fmt::format("'{}' is one word too many", words_[static_cast<std::size_t>(command.most_arguments)]));
+}
+
+const Option& Arguments::find_given(const std::string& name) const {
+  const Option* option = name.starts_with("--") ? command_.find(name.substr(2)) : nullptr;
+  if (option != nullptr) return *option;
+  std::vector<std::string> known;
+  for (const Option& one : command_.options()) known.push_back("--" + one.name);
+  fail(unknown_name("option", name, known));
+}
+
+void Arguments::set(const Option& option, const std::string& value) {
+  if (!is_right(option, value)) fail(fmt::format("--{} is '{}' but must be {}", option.name, value, wanted(option)));
+  values_[option.name] = value;
+}
+
+std::string Arguments::text(const std::string& option) const {
+  const auto found = values_.find(option);
+  if (found != values_.end()) return found->second;
+  const Option* known = command_.find(option);
+  if (known == nullptr) throw InternalError(fmt::format("{} has no option --{}", command_.name, option));
+  return known->fallback;
+}
+
+std::int64_t Arguments::whole(const std::string& option) const {
+  return parsed<std::int64_t>(text(option)).value_or(0);
+}
+
+double Arguments::number(const std::string& option) const { return parsed<double>(text(option)).value_or(0.0); }
+
+}  // namespace pando::cli

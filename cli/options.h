@@ -1,0 +1,106 @@
+// What a command line may say, as data: help, man page, completions and the parser read the same description.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace pando::cli {
+
+class Arguments;
+
+struct Option {
+  enum class Kind { flag, text, choice, whole, number, file, folder };
+
+  // Without the dashes: "batch-size".
+  std::string name;
+  Kind kind = Kind::flag;
+  // What stands for the value in the help: "N".
+  std::string value = {};
+  std::string help = {};
+  // The value without the option; empty: there is none.
+  std::string fallback = {};
+  // All values of a choice; for the other kinds, values that a shell offers.
+  std::vector<std::string> choices = {};
+  // Of whole and other numbers; a number must be above it where `above` is set.
+  double smallest = 0;
+  bool above = false;
+};
+
+// Options under a heading.
+struct OptionGroup {
+  std::string title;
+  std::vector<Option> options;
+};
+
+struct Example {
+  std::string line;
+  // What it does.
+  std::string text;
+};
+
+struct Command {
+  std::string name;
+  // "MODEL", "IMAGE..."; what the words that are no options mean is said in `description`.
+  std::string arguments = {};
+  int least_arguments = 0;
+  // Negative: any number.
+  int most_arguments = 0;
+  // What a shell offers for them; files too where `takes_files` is set.
+  std::vector<std::string> argument_choices = {};
+  bool takes_files = false;
+  // "trains a model on images and tests it"
+  std::string summary = {};
+  // Paragraphs, separated by empty lines; lines that begin with a blank stay as they are.
+  std::string description = {};
+  std::vector<OptionGroup> groups = {};
+  std::vector<Example> examples = {};
+  // Returns the exit status.
+  std::function<int(const Arguments&)> run = {};
+
+  // Null if there is none.
+  const Option* find(const std::string& option) const;
+  std::vector<Option> options() const;
+};
+
+// A mistake in the command line; `command` is empty before one is known.
+struct UsageError : std::runtime_error {
+  UsageError(std::string command, const std::string& text) : runtime_error(text), command(std::move(command)) {}
+  std::string command;
+};
+
+// What a command line said: checked values, and the words that are no options.
+class Arguments {
+ public:
+  // "--option value" and "--option=value"; of an option that is there twice the last counts; behind "--" there are no
+  // options. Throws UsageError, naming the option, the value and what is allowed. The command must outlive this.
+  Arguments(const Command& command, const std::vector<std::string>& words);
+
+  const std::string& command() const { return command_.name; }
+  // The whole command line, for a shell.
+  const std::string& line() const { return line_; }
+  const std::vector<std::string>& words() const { return words_; }
+  // Whether the user said so, rather than the fallback.
+  bool given(const std::string& option) const { return values_.contains(option); }
+  bool flag(const std::string& option) const { return given(option); }
+  // The value, or the fallback.
+  std::string text(const std::string& option) const;
+  std::int64_t whole(const std::string& option) const;
+  double number(const std::string& option) const;
+
+  // For what only the command can know to be wrong.
+  [[noreturn]] void fail(const std::string& text) const { throw UsageError(command_.name, text); }
+
+ private:
+  void set(const Option& option, const std::string& value);
+  const Option& find_given(const std::string& name) const;
+
+  const Command& command_;
+  std::string line_;
+  std::map<std::string, std::string> values_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace pando::cli

@@ -1,0 +1,88 @@
+#include "cli/output.h"
+
+#include <pando/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "report/text_width.h"
+#include "report/thousands.h"
+
+namespace pando::cli {
+
+namespace {
+
+// Why the results could not be written; 0: they could.
+int write_error = 0;
+
+void flush_results() {
+  if (std::fflush(stdout) != 0 && write_error == 0) write_error = errno;
+}
+
+// Also "98.9 %", "60,000" and "-", which stands for none.
+bool is_number(const std::string& cell) {
+  const std::string digits = cell.ends_with(" %") ? cell.substr(0, cell.size() - 2) : cell;
+  return digits.find_first_not_of("-+0123456789.,e") == std::string::npos;
+}
+
+}  // namespace
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_json(const Json& json) { print(json.text(2) + "\n"); }
+
+void tell(const std::string& text) {
+  // What was printed before comes before it where both go to one place.
+  flush_results();
+  std::fputs((text + "\n").c_str(), stderr);
+}
+
+void finish_output() {
+  flush_results();
+  if (write_error != 0 && write_error != EPIPE)
+    throw Error(fmt::format("the results cannot be written to the standard output: {}; write them to another place",
+                            std::strerror(write_error)));
+}
+
+Table::Table(std::vector<std::string> headings) : rows_{std::move(headings)} {}
+
+void Table::add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+std::string Table::text() const {
+  std::vector<int> widths(rows_[0].size());
+  std::vector<bool> right(rows_[0].size(), true);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    for (std::size_t j = 0; j < widths.size(); ++j) {
+      widths[j] = std::max(widths[j], text_width(rows_[i][j]));
+      if (i > 0 && !is_number(rows_[i][j])) right[j] = false;
+    }
+  std::string text;
+  for (const std::vector<std::string>& row : rows_) {
+    std::string line;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const std::string blanks(static_cast<std::size_t>(widths[j] - text_width(row[j])), ' ');
+      line += (j == 0 ? "" : "  ") + (right[j] ? blanks + row[j] : row[j] + blanks);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string thousands(std::int64_t number) { return grouped_by_thousands(number); }
+
+std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
+
+std::string shell_word(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace pando::cli

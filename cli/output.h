@@ -1,0 +1,38 @@
+// Where the words of the command go: results to the standard output, everything else to the standard error stream.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace pando::cli {
+
+// A result.
+void print(const std::string& text);
+// One JSON object, and a line end.
+void print_json(const Json& json);
+// Something to know beside the results: a line on the standard error stream.
+void tell(const std::string& text);
+
+// Writes out what was printed. Throws Error if that is impossible, unless the reader has gone: it has what it wanted.
+void finish_output();
+
+// Rows of cells under their headings; each column as wide as it needs, numbers to the right, the others to the left.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> headings);
+  void add(std::vector<std::string> cells);
+  std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "60,000".
+std::string thousands(std::int64_t number);
+// "98.9 %".
+std::string percent(double part);
+// In quotes where a shell needs them.
+std::string shell_word(const std::string& word);
+
+}  // namespace pando::cli

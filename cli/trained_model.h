@@ -1,0 +1,20 @@
+// The folder of a trained model: `model`, which Model::save writes, and training.json, what the command line must know
+// to use it again.
+#pragma once
+#include "cli/models.h"
+
+namespace pando::cli {
+
+struct TrainedModel {
+  OpenedModel opened;
+  ImageKind images;
+};
+
+// A model that is there is replaced; other files are left alone. Throws Error, naming the file and the remedy.
+void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images);
+
+// `directory` is what --save or --checkpoint of training named, or what Model::save wrote. The classes of a model that
+// something else saved are numbered; such a model has no data set.
+TrainedModel load_trained(const std::string& directory);
+
+}  // namespace pando::cli

@@ -1,0 +1,50 @@
+// The virtual IPUs of a command line, and a model made ready to train on them.
+#pragma once
+#include <pando/ipu/config.h>
+#include <pando/ipu/pipelining.h>
+#include <pando/ipu/strategy.h>
+
+#include "cli/models.h"
+
+namespace pando::cli {
+
+// How a model is divided over IPUs: ipus = stages x replicas.
+struct Division {
+  int ipus = 1, stages = 1, replicas = 1;
+  std::int64_t gradient_accumulation = 1;
+  ipu::pipelining_ops::PipelineSchedule schedule = ipu::pipelining_ops::PipelineSchedule::Grouped;
+  // 0: the cores are shared out.
+  int tiles = 0;
+};
+
+// Of --ipus, --stages and --replicas any two give the third. Throws UsageError, with the arithmetic, if they do not
+// fit; says which options have no effect.
+Division division_of(const Arguments& arguments);
+
+// While it lives, models are made for so many virtual IPUs.
+class VirtualIpus {
+ public:
+  VirtualIpus(int ipus, int tiles) : strategy_(configured(ipus, tiles)), scope_(strategy_.scope()) {}
+
+ private:
+  static ipu::IPUStrategy configured(int ipus, int tiles);
+
+  ipu::IPUStrategy strategy_;
+  ipu::IPUStrategy::Scope scope_;
+};
+
+struct TrainingRecipe {
+  std::string optimizer = "adam";
+  // 0: the optimizer's own.
+  double learning_rate = 0;
+  std::int64_t batch_size = 64;
+  std::int64_t steps_per_execution = 50;
+  std::string precision = "float32";
+};
+// Of --optimizer, --batch-size and --steps-per-execution.
+TrainingRecipe recipe_of(const Arguments& arguments);
+
+// Compiles the model, and divides it into stages.
+void prepare_training(OpenedModel& opened, const Division& division, const TrainingRecipe& recipe);
+
+}  // namespace pando::cli

@@ -1,0 +1,246 @@
+"""Training, testing and predicting with `pando`: transcripts, files, interrupts."""
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from program import PANDO, QUICK, ProgramTest, main, png
+
+SEQUENTIAL = {
+    "class_name": "Sequential",
+    "config": {"name": "mine", "layers": [
+        {"class_name": "Flatten", "config": {"name": "flatten", "batch_input_shape": [None, 28, 28]}},
+        {"class_name": "Rescaling", "config": {"name": "rescaling", "scale": 1 / 255, "offset": 0.0}},
+        {"class_name": "Dense", "config": {"name": "dense", "units": 10, "activation": "linear"}}]}}
+
+
+def masked(text):
+    """Times, and numbers that another instruction set rounds differently."""
+    text = re.sub(r"\d+[mu]?s/step", "T/step", re.sub(r"- \d+s ", "- Ts ", text))
+    return re.sub(r"\d+\.\d+( %)?|\d\.\d+e-\d+", lambda found: "N" + (found[1] or ""), text)
+
+
+class Training(ProgramTest):
+    def test_in_a_pipe_is_plain_lines(self):
+        result = self.run_pando("train", "mlp", *QUICK, "--seed", "1", "--save", "digits")
+        self.assertNotIn("\r", result.stderr)
+        self.compare_with_golden("train", masked(result.stdout))
+        self.compare_with_golden("train_progress", masked(result.stderr))
+
+    def test_gives_the_same_numbers_for_the_same_seed(self):
+        first, same, other = (self.run_pando("train", "mlp", *QUICK, "--seed", seed, "--quiet").stdout
+                              for seed in ("3", "3", "4"))
+        self.assertEqual(first, same)
+        self.assertNotEqual(first, other)
+
+    def test_learns(self):
+        result = self.run_json("train", "mlp", *QUICK[:2], "--samples", "2000", "--epochs", "4", "--quiet")
+        self.assertEqual((result["train_samples"], result["test_samples"]), (2000, 2000))
+        self.assertEqual(len(result["history"]["loss"]), 4)
+        self.assertGreater(result["test"]["accuracy"], 0.75)
+        self.assertFalse(result["interrupted"])
+
+    def test_may_be_divided(self):
+        for words in ["--replicas", "2"], ["--stages", "2", "--schedule", "sequential"], ["--ipus", "4", "--stages", "2"]:
+            result = self.run_pando("train", "lenet", *QUICK[:2], "--samples", "100", "--epochs", "1",
+                                    "--gradient-accumulation-count", "2", *words)
+            self.assertIn("test ", result.stdout)
+
+    def test_writes_what_it_is_asked_for(self):
+        self.run_pando("train", "mlp", *QUICK, "--log-csv", "log.csv", "--profile", "timeline.html", "--report",
+                       "page.html", "--quiet")
+        self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,loss,accuracy")
+        self.assertEqual(len((self.folder / "log.csv").read_text().splitlines()), 3)
+        self.assertIn("<html", (self.folder / "timeline.html").read_text())
+        self.assertIn("mlp on synthetic_digits", (self.folder / "page.html").read_text())
+
+    def test_takes_a_model_of_ones_own(self):
+        (self.folder / "mine.json").write_text(json.dumps(SEQUENTIAL))
+        result = self.run_json("train", "mine.json", *QUICK, "--learning-rate", "0.01", "--save", "mine")
+        self.assertGreater(result["test"]["accuracy"], 0.5)
+        # Its outputs are logits; what is shown are probabilities.
+        likely = self.run_json("predict", "--model", "mine", "0")["predictions"][0]["probabilities"]
+        self.assertAlmostEqual(sum(likely.values()), 1, places=4)
+
+    def test_goes_on_from_a_trained_model(self):
+        self.run_pando("train", "mlp", *QUICK, "--save", "first")
+        before = self.run_json("evaluate", "--model", "first", "--samples", "600")
+        after = self.run_json("train", "first", *QUICK, "--save", "second")
+        self.assertLess(after["test"]["loss"], before["loss"])
+
+    def test_says_which_images_are_too_small(self):
+        self.write_classes("tiny", size=4)
+        self.assertEqual(self.run_pando("train", "lenet", "--dataset", "tiny", expect=1).stderr.splitlines()[-1],
+                         "pando: lenet needs images of at least 12 x 12 pixels, but those of tiny have 4 x 4; use mlp, "
+                         "or larger images")
+
+
+class Terminal(ProgramTest):
+    def shown(self, columns):
+        """Everything that training writes to a terminal of this width."""
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        program = subprocess.Popen([PANDO, "train", "mlp", *QUICK, "--steps-per-execution", "1"], cwd=self.folder,
+                                   env=self.environment, stdin=follower, stdout=follower, stderr=follower)
+        os.close(follower)
+        text = b""
+        try:
+            while piece := os.read(leader, 65536):
+                text += piece
+        except OSError:
+            pass
+        os.close(leader)
+        self.assertEqual(program.wait(timeout=60), 0)
+        return text.decode()
+
+    def test_shows_a_bar_that_is_drawn_in_place(self):
+        for columns in 80, 40:
+            text = self.shown(columns)
+            drawn = [line for line in re.split(r"[\r\n]+", text) if "ETA" in line]
+            self.assertTrue(drawn, text)
+            self.assertLess(max(map(len, drawn)), columns)
+            self.assertIn("Epoch 2/2", text)
+            self.assertRegex(text, r"test +\d\.\d{4} +\d+\.\d %")
+
+
+class Streams(ProgramTest):
+    def test_may_be_closed_by_their_readers(self):
+        for streams in ["stdout"], ["stderr"], ["stdout", "stderr"]:
+            reader, writer = os.pipe()
+            os.close(reader)
+            options = {name: writer if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr")}
+            program = subprocess.Popen([PANDO, "train", "mlp", *QUICK, "--save", "kept"], cwd=self.folder,
+                                       env=self.environment, **options)
+            os.close(writer)
+            self.assertEqual(program.wait(timeout=60), 0)
+            self.run_pando("summary", "kept")
+
+    def test_that_are_full_are_an_error(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([PANDO, "devices"], env=self.environment, stdout=full, stderr=subprocess.PIPE,
+                                    text=True, timeout=60)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, "pando: the results cannot be written to the standard output: No space left on "
+                                        "device; write them to another place\n")
+
+
+class Interrupts(ProgramTest):
+    # Some seconds, an execution being a few milliseconds.
+    LONG = ["train", "keras-cnn", "--dataset", "synthetic_digits", "--samples", "320", "--batch-size", "32",
+            "--steps-per-execution", "5"]
+
+    def interrupted(self, words, number, moment):
+        """Runs until `moment` is shown, and then sends the signal."""
+        program = subprocess.Popen([PANDO, *words], cwd=self.folder, env=self.environment, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        shown = ""
+        while moment not in shown:
+            line = program.stderr.readline()
+            self.assertNotEqual(line, "", shown)
+            shown += line
+        program.send_signal(number)
+        begin = time.monotonic()
+        results, rest = program.communicate(timeout=60)
+        self.assertLess(time.monotonic() - begin, 30)
+        return program.returncode, results, shown + rest
+
+    def test_end_training_after_the_execution(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            status, results, text = self.interrupted([*self.LONG, "--epochs", "100000"], number, "Epoch 2/")
+            self.assertEqual(status, 130, text)
+            self.assertIn("training ", results)
+            self.assertTrue(text.endswith("Interrupted: the run cannot be resumed, because no checkpoint was kept; "
+                                          "--checkpoint DIR keeps one.\n"), text)
+
+    def test_with_checkpoints_lose_nothing(self):
+        words = [*self.LONG, "--epochs", "12"]
+        undisturbed = self.run_pando(*words, "--quiet").stdout
+        status, _, text = self.interrupted([*words, "--checkpoint", "a run"], signal.SIGINT, "Epoch 3/")
+        self.assertEqual(status, 130, text)
+        line = f"pando {' '.join(words)} --checkpoint 'a run' --resume"
+        self.assertTrue(text.endswith(f"To go on:\n  {line}\n"), text)
+        self.run_pando("summary", "a run")
+        resumed = subprocess.run(["sh", "-c", line.replace("pando", f"'{PANDO}'", 1)], cwd=self.folder, text=True,
+                                 env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertIn("Going on from a run/checkpoint-", resumed.stderr)
+        self.assertEqual(resumed.stdout, undisturbed)
+        self.assertIn("Try next: pando evaluate --model 'a run'", resumed.stderr)
+
+
+class Trained(ProgramTest):
+    def test_models_are_tested_as_they_were(self):
+        trained = self.run_json("train", "mlp", *QUICK, "--save", "digits")
+        tested = self.run_json("evaluate", "--model", "digits", "--samples", "600")
+        self.assertEqual(tested["accuracy"], trained["test"]["accuracy"])
+        self.assertEqual(sum(one["images"] for one in tested["classes"]), 600)
+        self.assertEqual(sum(one["right"] for one in tested["classes"]), round(600 * tested["accuracy"]))
+        for one in tested["classes"]:
+            self.assertEqual(sum(one["taken_for"]), one["images"])
+        text = self.run_pando("evaluate", "--model", "digits", "--samples", "600", "--ipus", "2").stdout
+        self.assertRegex(text, r"^600 images of synthetic_digits: loss \d\.\d{4}, accuracy \d+\.\d %\n\nclass ")
+        self.assertEqual(len(text.splitlines()), 13)
+
+    def test_models_say_what_is_on_images(self):
+        self.run_pando("train", "mlp", *QUICK, "--save", "digits")
+        text = self.run_pando("predict", "--model", "digits", "0", "7").stdout
+        heading, *rows = text.splitlines()
+        self.assertEqual(heading.split(), ["image", "label", "prediction", "probability", "then"])
+        for number, row in zip((0, 7), rows, strict=True):
+            self.assertRegex(row, rf"^ *{number} +\d +\d +\d+\.\d %  \d \d+\.\d %, \d \d+\.\d %$")
+        rows = self.run_json("predict", "--model", "digits", "0", "1")["predictions"]
+        self.assertEqual([row["image"] for row in rows], ["0", "1"])
+        for row in rows:
+            self.assertAlmostEqual(sum(row["probabilities"].values()), 1, places=4)
+            self.assertEqual(row["prediction"], max(row["probabilities"], key=row["probabilities"].get))
+        self.assertEqual(self.run_pando("predict", "--model", "digits", "10000", expect=1).stderr,
+                         "pando: synthetic_digits has 10,000 images to test with, so that there is no image 10000; use "
+                         "0 to 9999\n")
+
+    def test_models_know_the_classes_of_a_folder(self):
+        self.write_classes("photos")
+        result = self.run_pando("train", "mlp", "--dataset", "photos", "--epochs", "20", "--save", "sides")
+        self.assertTrue(result.stderr.startswith("photos has no test images: every fifth image of each class, 4 in all, "
+                                                 "is for the test.\n"), result.stderr)
+        self.assertEqual(self.run_json("evaluate", "--model", "sides")["accuracy"], 1)
+        # A colour image becomes grey.
+        (self.folder / "colour.png").write_bytes(png([[0, 0, 0] * 6 + [250, 200, 220] * 6] * 12, 3))
+        rows = self.run_json("predict", "--model", "sides", "colour.png", "photos/left/03.png")["predictions"]
+        self.assertEqual([row["prediction"] for row in rows], ["right", "left"])
+        (self.folder / "large.png").write_bytes(png([[0] * 13] * 12))
+        for image, problem in [
+                ("large.png", "large.png has 13 x 12 pixels, but the model was trained on images of 12 x 12; bring it to "
+                              "that size"),
+                ("absent.png", "absent.png: there is no such file; give a PNG or IDX file, or the number of an image"),
+                ("digits.txt", "digits.txt: is no IDX file: it begins with 6e 6f but must begin with 00 00; give one in "
+                               "the format of MNIST")]:
+            (self.folder / "digits.txt").write_text("no images")
+            self.assertEqual(self.run_pando("predict", "--model", "sides", image, expect=1).stderr,
+                             f"pando: {problem}\n")
+
+    def test_models_read_idx_files(self):
+        self.write_classes("photos")
+        self.run_pando("train", "mlp", "--dataset", "photos", "--epochs", "20", "--save", "sides")
+        images = bytes([0] * 6 + [255] * 6) * 12 + bytes([255] * 6 + [0] * 6) * 12
+        (self.folder / "images").write_bytes(struct.pack(">BBBBIII", 0, 0, 8, 3, 2, 12, 12) + images)
+        rows = self.run_json("predict", "--model", "sides", "images")["predictions"]
+        self.assertEqual([(row["image"], row["prediction"]) for row in rows],
+                         [("images:0", "right"), ("images:1", "left")])
+
+
+class Bench(ProgramTest):
+    def test_measures(self):
+        result = self.run_json("bench", "mlp", "--batch-size", "8")
+        self.assertGreater(result["peak_gflops"], 0)
+        self.assertGreater(result["models"][0]["images_per_second"], 0)
+
+
+if __name__ == "__main__":
+    main()
