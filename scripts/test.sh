@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Build Pando and run its tests:
 #
-#   scripts/test.sh          everything: checks, all tests, the installed package, no optional dependency, sanitizers,
-#                            fuzzers
+#   scripts/test.sh          everything: checks, all tests, instruction counts, the installed package, no optional
+#                            dependency, sanitizers, fuzzers
 #   scripts/test.sh quick    the checks and the quick tests on the release build
 #
 # Installs the missing Debian packages (as root or with sudo). Exit status 0 only if everything passed.
@@ -33,7 +33,8 @@ build() {
 
 scripts/install.sh g++ clang cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format binutils \
     pkg-config tmux
-scripts/install.sh --optional libdnnl-dev zlib1g-dev libcurl4-openssl-dev libclang-rt-dev libcairo2-dev ccache chromium
+scripts/install.sh --optional libdnnl-dev zlib1g-dev libcurl4-openssl-dev libclang-rt-dev libcairo2-dev ccache chromium \
+    valgrind python3-numpy
 
 title "Checks"
 python3 tools/check_includes.py
@@ -51,6 +52,9 @@ if [ "$mode" = quick ]; then
 fi
 title "Tests"
 ctest --preset release -j "$jobs"
+
+title "Instructions of a training step"
+python3 benchmarks/instruction_counts.py --build build/release
 
 title "Installed package"
 scripts/test_package.sh build/release

@@ -2,9 +2,11 @@
 # Run tests of the x86-64 kernels on a machine that is no x86-64, under emulation:
 #
 #   scripts/test_x86.sh avx2|avx512 TESTS [GTEST_FILTER]
+#   scripts/test_x86.sh avx2 counts [--update] [MODEL...]
 #
 # TESTS is op, compiler or parity. avx2 runs under QEMU; avx512 boots a kernel under Bochs, about a hundred times slower
-# than this machine, so give it a filter. Everything is cross-compiled statically, without optional dependencies.
+# than this machine, so give it a filter. counts compares the instructions of training steps with those stored; it takes
+# minutes. Everything is cross-compiled statically, without optional dependencies.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 (($# >= 2)) || { echo "usage: scripts/test_x86.sh avx2|avx512 TESTS [GTEST_FILTER]" >&2; exit 2; }
@@ -39,7 +41,13 @@ EOF
     ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     cmake --preset minimal -B "$build" "${launcher[@]}" -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/x86_64-linux-gnu.cmake" \
         -Dfmt_DIR="$prefix/cmake/fmt" -DGTest_DIR="$prefix/cmake/GTest" -DPANDO_BUILD_EXAMPLES=OFF \
+        -DPANDO_BUILD_BENCHMARKS=ON \
         -DCMAKE_EXE_LINKER_FLAGS="-static -L$prefix/lib" >/dev/null
+fi
+if [ "$1 $2" = "avx2 counts" ]; then
+    command -v qemu-x86_64 >/dev/null || scripts/install.sh qemu-user
+    cmake --build "$build" --target one_step
+    exec python3 benchmarks/instruction_counts.py --build "$build" "${@:3}"
 fi
 cmake --build "$build" --target "$2_tests"
 binary=$(find "$build/tests" -name "$2_tests" -type f)

@@ -197,6 +197,7 @@ std::vector<KernelInfo> Program::kernels() const {
 }
 
 std::size_t Program::arena_bytes() const { return state_->plan.arena_bytes; }
+std::size_t Program::working_bytes() const { return state_->executable->working_bytes(); }
 std::string Program::plan_text() const { return to_string(state_->plan); }
 
 Feed::Feed(const Program& program, FillFeeds fill, int slots) {

@@ -51,6 +51,13 @@ std::vector<std::span<float>> spans_of(VariableStore& store, const std::vector<s
   return spans;
 }
 
+std::size_t working_bytes_of(const DeviceProgram& device) {
+  std::size_t bytes = 0;
+  for (const auto* program : {&device.forward, &device.backward_first, &device.backward_next, &device.update})
+    if (program->executable) bytes += program->executable->working_bytes();
+  return bytes;
+}
+
 }  // namespace
 
 std::size_t PortLayout::place(const std::string& name, const Type& type) {
@@ -146,6 +153,7 @@ ParallelProgram::ParallelProgram(const std::vector<StageGraphs>& stages, const s
       }
       program.gradients = spans_of(store, stages[i].gradients, state.variable_types);
       program.statistics = spans_of(store, stages[i].statistics, state.variable_types);
+      if (r == 0) state.working_bytes.push_back(working_bytes_of(program));
       programs.push_back(std::move(program));
     }
   for (const PortLayout& slot : state.places.slots)
@@ -209,11 +217,11 @@ Array ParallelProgram::result(const std::string& name) const {
 Variables ParallelProgram::replica_variables(int replica) const {
   return state_->replicas.at(static_cast<std::size_t>(replica));
 }
-std::size_t ParallelProgram::arena_bytes(int stage) const {
-  std::size_t largest = 0;
-  for (const Plan* plan : state_->plans.at(static_cast<std::size_t>(stage)).all())
-    if (plan != nullptr) largest = std::max(largest, plan->arena_bytes);
-  return largest;
+std::size_t ParallelProgram::working_bytes(int stage) const {
+  return state_->working_bytes.at(static_cast<std::size_t>(stage));
+}
+std::size_t ParallelProgram::feed_bytes() const {
+  return state_->places.host.bytes() * static_cast<std::size_t>(state_->executor->rows_in_flight());
 }
 double ParallelProgram::megaflops(int stage) const {
   const StagePlans& plans = state_->plans.at(static_cast<std::size_t>(stage));

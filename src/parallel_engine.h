@@ -58,7 +58,8 @@ struct ParallelProgram::State {
   std::vector<StagePlans> plans;
   std::map<std::string, Type> variable_types;
   std::unique_ptr<PipelineExecutor> executor;
-  std::vector<std::size_t> stash_bytes;
+  // By stage.
+  std::vector<std::size_t> working_bytes, stash_bytes;
   std::int64_t rows_run = 0;
   std::vector<std::byte> results;
 };

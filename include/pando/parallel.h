@@ -60,10 +60,12 @@ class PANDO_API ParallelProgram {
 
   // Those of a replica, to look at.
   Variables replica_variables(int replica) const;
-  // Of the device of a stage: what kernels need within a pass, and what waits between passes.
-  std::size_t arena_bytes(int stage) const;
-  double megaflops(int stage) const;
+  // Of the device of a stage: what its programs work in, and what waits between passes.
+  std::size_t working_bytes(int stage) const;
   std::size_t stash_bytes(int stage) const;
+  // What a ParallelFeed holds for each replica.
+  std::size_t feed_bytes() const;
+  double megaflops(int stage) const;
   void set_observer(PipelineObserver* observer);
 
  private:

@@ -130,6 +130,8 @@ class PANDO_API Program {
   // The value of the last step of the last run, or with every_step those of all its steps along a new first axis.
   Array output(const std::string& name) const;
   std::size_t arena_bytes() const;
+  // The arena, and what kernels use besides while they run.
+  std::size_t working_bytes() const;
   // Of one step, in the order in which they run.
   std::vector<KernelInfo> kernels() const;
   // The text form of the plan.
@@ -142,11 +144,13 @@ class PANDO_API Program {
   std::unique_ptr<State> state_;
 };
 
+inline constexpr int default_feed_slots = 8;
+
 // Batches for a program, filled ahead by a thread of its own for as long as it lives.
 class PANDO_API Feed {
  public:
   // `slots` batches are held at most.
-  Feed(const Program& program, FillFeeds fill, int slots = 8);
+  Feed(const Program& program, FillFeeds fill, int slots = default_feed_slots);
   ~Feed();
   Feed(Feed&&) noexcept;
 

@@ -37,6 +37,8 @@ class ByteFile::Reader {
     if (expected_checksum) checksum_ = crc32(out.first(got), checksum_);
     return got;
   }
+  // How many bytes are there for sure: those that need not be inflated.
+  std::uint64_t certain_bytes() const { return inflater_ ? 0 : std::min<std::uint64_t>(left_, store_.size()); }
   Inflater::State state() const { return inflater_ ? inflater_->state() : Inflater::State::good; }
   bool has_expected_checksum() const { return !expected_checksum || *expected_checksum == checksum_; }
 
@@ -85,6 +87,7 @@ ByteFile::~ByteFile() = default;
 std::vector<std::byte> ByteFile::read(std::uint64_t count) {
   constexpr std::uint64_t first_piece = 1 << 16, largest_piece = 1 << 24;
   std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<std::size_t>(std::min(count, reader_->certain_bytes())));
   std::uint64_t piece = first_piece;
   while (bytes.size() < count) {
     const std::size_t before = bytes.size();

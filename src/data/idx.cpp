@@ -75,7 +75,7 @@ Array read_idx(ByteFile& file) {
       file.read_exactly(file.announced_bytes(dtype, shape), fmt::format("its {}{}", name(dtype), to_string(shape)));
   file.expect_end();
   if (size_of(dtype) > 1) reverse_elements(bytes, size_of(dtype));
-  Array array(dtype, shape);
+  Array array = Array::uninitialised(dtype, shape);
   std::copy(bytes.begin(), bytes.end(), array.mutable_raw());
   return array;
 }

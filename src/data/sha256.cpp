@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -13,9 +12,6 @@
 namespace pando {
 
 namespace {
-
-constexpr std::size_t block_size = 64;
-using State = std::array<std::uint32_t, 8>;
 
 // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
 constexpr std::array<std::uint32_t, 64> round_constants = {
@@ -46,7 +42,9 @@ inline void round(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32
   h += sum0 + majority;
 }
 
-void add_block(State& state, const std::byte* block) {
+}  // namespace
+
+void Sha256::add_block(State& state, const std::byte* block) {
   std::array<std::uint32_t, 64> w;
   for (std::size_t i = 0; i < 16; ++i) w[i] = load_word(block + 4 * i);
   for (std::size_t i = 16; i < 64; ++i) {
@@ -70,20 +68,36 @@ void add_block(State& state, const std::byte* block) {
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += mixed[i];
 }
 
-}  // namespace
+void Sha256::add(std::span<const std::byte> bytes) {
+  const std::size_t open = bytes_ % block_size;
+  bytes_ += bytes.size();
+  if (open > 0) {
+    const std::size_t taken = std::min(block_size - open, bytes.size());
+    std::copy_n(bytes.begin(), taken, rest_.begin() + open);
+    bytes = bytes.subspan(taken);
+    if (open + taken < block_size) return;
+    add_block(state_, rest_.data());
+  }
+  for (; bytes.size() >= block_size; bytes = bytes.subspan(block_size)) add_block(state_, bytes.data());
+  std::copy(bytes.begin(), bytes.end(), rest_.begin());
+}
 
-std::string sha256(std::span<const std::byte> bytes) {
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const std::size_t whole = bytes.size() / block_size * block_size;
-  for (std::size_t i = 0; i < whole; i += block_size) add_block(state, bytes.data() + i);
-  std::vector<std::byte> last(bytes.begin() + static_cast<std::ptrdiff_t>(whole), bytes.end());
+std::string Sha256::digits() const {
+  std::vector<std::byte> last(rest_.begin(), rest_.begin() + bytes_ % block_size);
   last.push_back(std::byte{0x80});
   while (last.size() % block_size != block_size - 8) last.push_back(std::byte{0});
-  append_big_endian(last, std::uint64_t{bytes.size()} * 8, 8);
+  append_big_endian(last, bytes_ * 8, 8);
+  State state = state_;
   for (std::size_t i = 0; i < last.size(); i += block_size) add_block(state, last.data() + i);
   std::string digits;
   for (std::uint32_t word : state) digits += fmt::format("{:08x}", word);
   return digits;
+}
+
+std::string sha256(std::span<const std::byte> bytes) {
+  Sha256 sum;
+  sum.add(bytes);
+  return sum.digits();
 }
 
 }  // namespace pando

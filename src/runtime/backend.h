@@ -26,6 +26,8 @@ class Executable {
   virtual void set_recorder(Recorder* recorder, std::int32_t plan) = 0;
   // Copies what output number `output` of the Plan was in the last step.
   virtual void read_output(std::size_t output, std::byte* to) const = 0;
+  // The arena, and what kernels use besides while they run.
+  virtual std::size_t working_bytes() const = 0;
 };
 
 // One virtual IPU.

@@ -68,7 +68,7 @@ void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::
     if (movable_[i] && outputs[i] != nullptr) buffers_[static_cast<std::size_t>(plan_.outputs[i].buffer)] = outputs[i];
   execution_ = {.steps = 1, .is_fed = true};
   failure_.clear();
-  tiles_->run([this](int tile) { run_tile(tile); });
+  tiles_->run([this](int tile) { run_tile(tile); }, true);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto buffer = static_cast<std::size_t>(plan_.outputs[i].buffer);
     if (movable_[i]) buffers_[buffer] = arena_.get() + plan_.buffers[buffer].offset;
@@ -80,7 +80,7 @@ void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::
 std::int64_t TileExecutor::run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) {
   execution_ = {.steps = steps, .feeds = feeds, .every_step = every_step};
   failure_.clear();
-  tiles_->run([this](int tile) { run_tile(tile); });
+  tiles_->run([this](int tile) { run_tile(tile); }, steps == 1);
   if (!failure_.empty()) throw Error(failure_);
   return execution_.done;
 }

@@ -20,6 +20,9 @@ class TileExecutor final : public Executable {
   void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) override;
   void set_recorder(Recorder* recorder, std::int32_t plan) override;
   void read_output(std::size_t output, std::byte* to) const override;
+  std::size_t working_bytes() const override {
+    return plan_.arena_bytes + scratch_bytes_ * static_cast<std::size_t>(tiles_->count());
+  }
 
  private:
   struct EveryStep {

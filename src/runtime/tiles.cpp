@@ -37,8 +37,9 @@ std::vector<int> allowed_cores() {
 // Keeps the calling thread on one core while it lives. Pinning is for speed only: where it is refused, nothing is lost.
 class Pinned {
  public:
-  explicit Pinned(int core) {
-    if (core < 0 || sched_getaffinity(0, sizeof old_, &old_) != 0) return;
+  explicit Pinned(int core, bool unless_there = false) {
+    if (core < 0 || (unless_there && sched_getcpu() == core)) return;
+    if (sched_getaffinity(0, sizeof old_, &old_) != 0) return;
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(core, &set);
@@ -103,9 +104,9 @@ int TileGroup::core_of(int tile) const {
   return oversubscribed_ ? -1 : cores_[static_cast<std::size_t>(first_core_ + tile)];
 }
 
-void TileGroup::run(const std::function<void(int)>& work) {
+void TileGroup::run(const std::function<void(int)>& work, bool brief) {
   if (count_ == 1) return work(0);
-  const Pinned pinned(core_of(0));
+  const Pinned pinned(core_of(0), brief);
   work_ = &work;
   running_.store(count_ - 1, std::memory_order_relaxed);
   launch_.fetch_add(1, std::memory_order_release);

@@ -47,8 +47,9 @@ class TileGroup {
 
   int count() const { return count_; }
   SpinBarrier& barrier() { return barrier_; }
-  // Calls work(tile) on every tile and returns when all are done. The work must not throw.
-  void run(const std::function<void(int tile)>& work);
+  // Calls work(tile) on every tile and returns when all are done. The work must not throw. Where it is brief, pinning
+  // would take longer: the caller then stays as it is if it is on the right core already.
+  void run(const std::function<void(int tile)>& work, bool brief = false);
 
  private:
   void serve(int tile);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "data/crc32.h"
 
 namespace pando {
@@ -31,6 +33,17 @@ TEST(Sha256, PadsEveryLength) {
   EXPECT_EQ(sum(std::string(56, '\0')), "d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb");
   EXPECT_EQ(sum(std::string(57, '\0')), "65a16cb7861335d5ace3c60718b5052e44660726da4cd13bb745381b235a1785");
   EXPECT_EQ(sum(std::string(64, '\0')), "f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a92759fb4b");
+}
+
+TEST(Sha256, DoesNotDependOnThePieces) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += static_cast<char>(i);
+  for (std::size_t piece : {1u, 3u, 63u, 64u, 65u, 128u, 299u}) {
+    Sha256 pieces;
+    for (std::size_t i = 0; i < text.size(); i += piece)
+      pieces.add(bytes_of(text).subspan(i, std::min(piece, text.size() - i)));
+    EXPECT_EQ(pieces.digits(), sum(text)) << piece;
+  }
 }
 
 TEST(Crc32, HasTheChecksumsOfZipFiles) {

@@ -2,8 +2,7 @@
 // counted by replacing the functions, system calls by tracing: a longer execution must cost no more of any than a short
 // one.
 #include <pando/gradients.h>
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/pando.h>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -16,11 +15,13 @@
 #include <mutex>
 #include <new>
 
+#include "base/json.h"
 #include "syscall_counter.h"
 
 namespace {
 
 std::atomic<long> allocations = 0, locks = 0;
+std::atomic<std::size_t> aligned_bytes = 0;
 
 }  // namespace
 
@@ -46,6 +47,7 @@ void* realloc(void* memory, std::size_t bytes) {
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   ++allocations;
+  aligned_bytes += bytes;
   return __libc_memalign(alignment, bytes);
 }
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
@@ -120,6 +122,42 @@ TEST(Overhead, TheCountersCount) {
   mutex.lock();
   mutex.unlock();
   EXPECT_EQ(locks, before_locks + 1);
+}
+
+keras::Model explained_model(bool wide) {
+  namespace layers = keras::layers;
+  const Tensor input = keras::Input({12, 12, 1});
+  Tensor x = layers::Conv2D(16, 3, {.activation = "relu"})(input);
+  x = layers::Dense(wide ? 512 : 16, {.activation = "relu"})(layers::Flatten()(x));
+  keras::Model model(input, layers::Dense(10, {.activation = "softmax"})(x));
+  model.compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy", .steps_per_execution = 4});
+  return model;
+}
+
+// Arenas, variables, feeds and what waits between stages are what is allocated with an alignment.
+TEST(Overhead, ExplainSaysWhatTrainingAllocates) {
+  const Array x(DType::float32, {128, 12, 12, 1}), y(DType::int32, {128});
+  for (bool wide : {false, true})
+    for (auto [ipus, stages] : {std::pair{1, 1}, {2, 1}, {2, 2}}) {
+      ipu::reset_ipu_configuration();
+      ipu::IPUConfig config;
+      config.auto_select_ipus = ipus;
+      config.configure_ipu_system();
+      const ipu::IPUStrategy strategy;
+      const auto scope = strategy.scope();
+      keras::Model model = explained_model(wide);
+      if (stages > 1) model.set_pipeline_stage_assignment({0, 0, 0, 1});
+      if (stages > 1) model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 4});
+      const std::size_t before = aligned_bytes;
+      model.fit(x, y, {.batch_size = 32, .verbose = 0});
+      const auto allocated = static_cast<double>(aligned_bytes - before);
+      const Json explained = Json::parse(model.explain_json({.samples = 128, .batch_size = 32}), "explain");
+      // The weights of the first replica were there before.
+      double predicted = explained.find("memory")->number("memory");
+      for (const Json& stage : explained.find("stages")->list("stages"))
+        predicted -= stage.find("memory")->find("weights")->number("weights");
+      EXPECT_NEAR(predicted / allocated, 1.0, 0.1) << ipus << " IPUs, " << stages << " stages, wide " << wide;
+    }
 }
 
 TEST(Overhead, AStepMakesNoSystemCall) {

@@ -43,16 +43,14 @@ ExplainedStage explain_stage(const Step& step, const Network& network, const Div
     for (const UpdateRule::State& state : states) explained.memory.optimizer += state.scalar ? sizeof(float) : bytes;
     if (step.parallel) explained.memory.gradients += bytes;
   }
-  std::size_t fed = 0;
-  for (const PortInfo& feed : step.feeds()) fed += bytes_of(feed.type);
   if (step.program) {
-    explained.memory.activations = step.program->arena_bytes();
-    explained.memory.feeds = fed * 8;
+    explained.memory.activations = step.program->working_bytes();
+    for (const PortInfo& feed : step.feeds()) explained.memory.feeds += default_feed_slots * bytes_of(feed.type);
     for (const KernelInfo& kernel : step.program->kernels()) explained.megaflops += kernel.flops / 1e6;
   } else {
-    explained.memory.activations = step.parallel->arena_bytes(stage);
+    explained.memory.activations = step.parallel->working_bytes(stage);
     explained.memory.stash = step.parallel->stash_bytes(stage);
-    explained.memory.feeds = stage == 0 ? fed * 8 : 0;
+    explained.memory.feeds = stage == 0 ? step.parallel->feed_bytes() : 0;
     explained.megaflops = step.parallel->megaflops(stage);
   }
   return explained;
