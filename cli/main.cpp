@@ -64,6 +64,7 @@ int run(const Words& words) {
 int main(int count, char** words) {
   // Where the reader of a pipe has gone, what is written is lost, and the command goes on.
   std::signal(SIGPIPE, SIG_IGN);
+  if (count > 0) set_program(words[0]);
   try {
     const int status = run({words + 1, words + count});
     finish_output();

@@ -68,7 +68,7 @@ std::vector<Option> Command::options() const {
 }
 
 Arguments::Arguments(const Command& command, const std::vector<std::string>& words)
-    : command_(command), line_("pando " + command.name) {
+    : command_(command), line_(program() + " " + command.name) {
   for (const std::string& word : words) line_ += " " + shell_word(word);
   bool options_ended = false;
   for (std::size_t i = 0; i < words.size(); ++i) {

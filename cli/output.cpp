@@ -85,4 +85,19 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+namespace {
+
+std::string& program_word() {
+  static std::string word = "pando";
+  return word;
+}
+
+}  // namespace
+
+const std::string& program() { return program_word(); }
+
+void set_program(const std::string& called) {
+  if (called.find('/') != std::string::npos) program_word() = shell_word(called);
+}
+
 }  // namespace pando::cli

@@ -35,4 +35,8 @@ std::string percent(double part);
 // In quotes where a shell needs them.
 std::string shell_word(const std::string& word);
 
+// How the program was called, for command lines to copy: "pando", or its path.
+const std::string& program();
+void set_program(const std::string& called);
+
 }  // namespace pando::cli

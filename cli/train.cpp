@@ -134,7 +134,7 @@ void tell_interrupted(const Arguments& arguments) {
 void tell_next(const Arguments& arguments) {
   const std::string folder = save_folder(arguments);
   tell(folder.empty() ? fmt::format("Try next: {} --save trained", arguments.line())
-                      : fmt::format("Try next: pando evaluate --model {}", shell_word(folder)));
+                      : fmt::format("Try next: {} evaluate --model {}", program(), shell_word(folder)));
 }
 
 }  // namespace

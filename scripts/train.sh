@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Build Pando and train a network to read handwritten digits:
 #
-#   scripts/train.sh [--data mnist|fashion_mnist|synthetic_digits|auto] [--epochs N] [--batch-size B] [--tiles T]
+#   scripts/train.sh [OPTION...]     any option of `pando train`, e.g. --epochs 1 --dataset fashion_mnist --ipus 2
 #
-# Installs the missing Debian packages (as root or with sudo), builds the release preset, fetches MNIST, and trains.
+# Installs the missing Debian packages (as root or with sudo), builds the release preset, fetches MNIST, and trains. The model
+# goes to build/digits, and a page about the run to build/run.html, unless --save and --report name other places.
 # Everything that is there already is left alone, so that a second run starts at once.
 # The exit code is that of the training: 0, 1 for a failure, 2 for wrong arguments, 130 after Ctrl-C.
 set -euo pipefail
@@ -19,15 +20,28 @@ if [ ! -f "$build/build.ninja" ]; then
     echo "Configuring $build" >&2
     cmake --preset release -DPANDO_BUILD_TESTS=OFF -DPANDO_BUILD_BENCHMARKS=OFF >/dev/null
 fi
-cmake --build "$build" --target train_digits -j "$(nproc)" >&2
+cmake --build "$build" --target pando_cli -j "$(nproc)" >&2
 
-# fetch_data.sh says what it could not get; without MNIST the example draws its own digits, and says so.
-case " $* " in
-    *" --help "* | *" synthetic_digits "*) ;;
-    *) scripts/fetch_data.sh || true ;;
-esac
+# given NAME ARGUMENT...: whether the option is among the arguments.
+given() {
+    local name=$1 argument
+    shift
+    for argument; do
+        [[ $argument != "$name" && $argument != "$name="* ]] || return 0
+    done
+    return 1
+}
 
-"$build/examples/train_digits" "$@"
+defaults=()
+given --save "$@" || defaults+=(--save build/digits)
+given --report "$@" || defaults+=(--report build/run.html)
+if ! given --help "$@" && ! given synthetic_digits "$@"; then
+    # fetch_data.sh says what it could not get.
+    scripts/fetch_data.sh || true
+fi
+if ! given --dataset "$@" && ! "$build/cli/pando" datasets verify mnist >/dev/null 2>&1; then
+    echo "MNIST is not there: training on drawn digits." >&2
+    defaults+=(--dataset synthetic_digits)
+fi
 
-echo
-echo "Try next: scripts/train.sh --data fashion_mnist --epochs 5"
+"$build/cli/pando" train keras-cnn "${defaults[@]}" "$@"

@@ -10,7 +10,7 @@ import subprocess
 import termios
 import time
 
-from program import PANDO, QUICK, ProgramTest, main, png
+from program import PANDO, PATH_OF_PANDO, QUICK, ProgramTest, main, png
 
 SEQUENTIAL = {
     "class_name": "Sequential",
@@ -38,6 +38,16 @@ class Training(ProgramTest):
                               for seed in ("3", "3", "4"))
         self.assertEqual(first, same)
         self.assertNotEqual(first, other)
+
+    def test_names_the_program_as_it_was_called(self):
+        result = subprocess.run([PATH_OF_PANDO, "train", "mlp", *QUICK, "--save", "digits"], cwd=self.folder,
+                                env=self.environment, text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.assertTrue(result.stderr.endswith(f"Try next: {PATH_OF_PANDO} evaluate --model digits\n"), result.stderr)
+
+    def test_with_rounded_factors_learns_about_as_well(self):
+        words = ["train", "lenet", *QUICK[:2], "--samples", "2000", "--epochs", "3", "--quiet"]
+        exact = self.run_json(*words)["test"]["accuracy"]
+        self.assertAlmostEqual(self.run_json(*words, "--precision", "mixed_bfloat16")["test"]["accuracy"], exact, delta=0.05)
 
     def test_learns(self):
         result = self.run_json("train", "mlp", *QUICK[:2], "--samples", "2000", "--epochs", "4", "--quiet")
@@ -167,7 +177,7 @@ class Interrupts(ProgramTest):
         line = f"pando {' '.join(words)} --checkpoint 'a run' --resume"
         self.assertTrue(text.endswith(f"To go on:\n  {line}\n"), text)
         self.run_pando("summary", "a run")
-        resumed = subprocess.run(["sh", "-c", line.replace("pando", f"'{PANDO}'", 1)], cwd=self.folder, text=True,
+        resumed = subprocess.run(["sh", "-c", line], cwd=self.folder, text=True,
                                  env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertIn("Going on from a run/checkpoint-", resumed.stderr)
