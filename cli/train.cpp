@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -131,6 +132,25 @@ void tell_interrupted(const Arguments& arguments) {
   tell(fmt::format("To go on:\n  {}{}", arguments.line(), arguments.flag("resume") ? "" : " --resume"));
 }
 
+// What cannot be written must not cost the results: it is told at the end.
+class Attempts {
+ public:
+  void write(const std::function<void()>& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      failures_.emplace_back(error.what());
+    }
+  }
+  bool failed() const { return !failures_.empty(); }
+  void tell_failures() const {
+    for (const std::string& failure : failures_) tell("pando: " + failure);
+  }
+
+ private:
+  std::vector<std::string> failures_;
+};
+
 void tell_next(const Arguments& arguments) {
   const std::string folder = save_folder(arguments);
   tell(folder.empty() ? fmt::format("Try next: {} --save trained", arguments.line())
@@ -153,16 +173,22 @@ int train(const Arguments& arguments) {
   if (!arguments.flag("quiet")) tell(headline(opened.model.name(), samples, division, recipe.batch_size));
 
   const Outcome outcome = fit(opened, samples, fit_options(arguments, recipe));
+  Attempts attempts;
   const std::string folder = save_folder(arguments);
-  if (!folder.empty()) save_trained(folder, opened, samples.kind);
+  if (!folder.empty()) attempts.write([&] { save_trained(folder, opened, samples.kind); });
   keras::Logs test;
   if (!outcome.interrupted) {
     test = opened.model.evaluate(as_input(opened, samples.test.x), samples.test.y,
                                  {.batch_size = recipe.batch_size, .verbose = 0});
-    if (arguments.given("report")) save_report(arguments.text("report"), opened, samples, outcome.history, recipe);
+    if (arguments.given("report"))
+      attempts.write([&] { save_report(arguments.text("report"), opened, samples, outcome.history, recipe); });
   }
   if (arguments.flag("json")) print_results(arguments, samples, outcome, test);
   else print_table(outcome, test);
+  if (attempts.failed()) {
+    attempts.tell_failures();
+    return 1;
+  }
   outcome.interrupted ? tell_interrupted(arguments) : tell_next(arguments);
   return outcome.interrupted ? interrupted_status : 0;
 }

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -48,6 +49,13 @@ class Training(ProgramTest):
         words = ["train", "lenet", *QUICK[:2], "--samples", "2000", "--epochs", "3", "--quiet"]
         exact = self.run_json(*words)["test"]["accuracy"]
         self.assertAlmostEqual(self.run_json(*words, "--precision", "mixed_bfloat16")["test"]["accuracy"], exact, delta=0.05)
+
+    def test_gives_its_results_even_if_the_model_cannot_be_written(self):
+        # Python's children may not write more than so much, and are told rather than ended.
+        result = self.run_pando("train", "mlp", *QUICK, "--save", "digits", expect=1, restore_signals=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))
+        self.assertRegex(result.stdout, r"\ntest +\d\.\d{4} +\d+\.\d %\n")
+        self.assertRegex(result.stderr, r"pando: .*weights.safetensors: cannot be written: File too large; .*\n$")
 
     def test_learns(self):
         result = self.run_json("train", "mlp", *QUICK[:2], "--samples", "2000", "--epochs", "4", "--quiet")
