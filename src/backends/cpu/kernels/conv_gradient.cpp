@@ -6,32 +6,6 @@ namespace pando::cpu {
 
 namespace {
 
-// Pixels of dy that are summed in registers before the sum is added to the result.
-constexpr std::int64_t most_pixels = 512;
-
-}  // namespace
-
-PixelRuns::PixelRuns(const Window& window, const Shape& x, const Shape& dy) : window_(window), dy_(dy) {
-  const auto rows = CorrelationAxis::of_convolution(window, 0, x[1], dy[1]);
-  const auto columns = CorrelationAxis::of_convolution(window, 1, x[2], dy[2]);
-  image_ = {.height = x[1],
-            .width = x[2],
-            .channels = x[3],
-            .lead_rows = rows.lead(),
-            .lead_columns = columns.lead(),
-            .padded_height = rows.padded(),
-            .padded_width = columns.padded()};
-  const std::int64_t pixels = std::max<std::int64_t>(dy[1] * dy[2], 1);
-  images_ = std::clamp<std::int64_t>(cpu::most_pixels / 2 / pixels, 1, std::max<std::int64_t>(dy[0], 1));
-  rows_ = std::max<std::int64_t>(dy[1], 1);
-  if (pixels > cpu::most_pixels) {
-    const std::int64_t runs = divide_up(pixels, cpu::most_pixels);
-    rows_ = divide_up(dy[1], std::min(runs, dy[1]));
-  }
-}
-
-namespace {
-
 template <class T>
 class Conv2dWeightGradient final : public Kernel {
  public:

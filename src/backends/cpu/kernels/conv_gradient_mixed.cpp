@@ -15,8 +15,6 @@ class MixedWeightGradient final : public Kernel {
         window_(window),
         matrix_(*routines.matrix.mixed),
         runs_(window, x_.type.shape, dy_.type.shape),
-        taps_(window.kernel[0] * window.kernel[1]),
-        channels_(result_.type.shape[2]),
         filters_(result_.type.shape[3]),
         block_(matrix_.block_rows),
         panel_(panel_width(matrix_, filters_)),
@@ -26,12 +24,11 @@ class MixedWeightGradient final : public Kernel {
         // The last step may reach behind the last pixel, where dy is 0.
         plane_(runs_.most_images() * image_elements_ + window.reach(1) + matrix_.depth_step),
         most_depth_(runs_.most_images() * image_depth(runs_.most_rows())),
-        grid_(work()) {
+        blocks_(window, result_.type.shape, block_, {.row = pitch_, .pixel = 1, .channel = plane_}),
+        grid_(blocks_.work(1, divide_up(filters_, panel_), panel_)) {
     x_scratch_ = layout_.add_elements<BFloat16>(block_ * plane_);
     dy_scratch_ = layout_.add_elements<BFloat16>(most_depth_ * divide_up(filters_, panel_) * panel_);
     if (joins_) rows_scratch_ = layout_.add_elements<float>(runs_.most_rows() * pitch_ * filters_);
-    full_ = lay_out_rows(block_);
-    last_ = lay_out_rows(channels_ - (divide_up(channels_, block_) - 1) * block_);
     for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
       for (std::int64_t row = 0; row < (joins_ ? 1 : runs_.most_rows()); ++row) {
         segments_.push_back(image * image_elements_ + row * pitch_);
@@ -48,12 +45,6 @@ class MixedWeightGradient final : public Kernel {
   }
 
  private:
-  // Where the rows of a product lie, for all taps of a block of channels: in the planes, and in the result.
-  struct Rows {
-    std::int64_t width = 0;
-    std::vector<std::int64_t> x = {}, result = {};
-  };
-
   std::int64_t whole_steps(std::int64_t depth) const {
     return divide_up(depth, matrix_.depth_step) * matrix_.depth_step;
   }
@@ -64,42 +55,15 @@ class MixedWeightGradient final : public Kernel {
     return joins_ ? joined_depth(rows) : rows * whole_steps(dy_.type.shape[2]);
   }
 
-  // A unit of work is a block of channels with one tap.
-  Work work() const {
-    const auto height = static_cast<double>(block_), width = static_cast<double>(panel_);
-    return {.blocks = divide_up(channels_, block_) * taps_,
-            .panels = divide_up(filters_, panel_),
-            .block_cost = height * width / 4,
-            .load_rows = height,
-            .load_panel = width};
-  }
-
-  Rows lay_out_rows(std::int64_t width) const {
-    Rows rows = {.width = width};
-    for (std::int64_t tap = 0; tap < taps_; ++tap) {
-      const std::int64_t row = tap / window_.kernel[1] * window_.dilations[0];
-      const std::int64_t column = tap % window_.kernel[1] * window_.dilations[1];
-      for (std::int64_t channel = 0; channel < width; ++channel) {
-        rows.x.push_back(channel * plane_ + row * pitch_ + column);
-        rows.result.push_back((tap * channels_ + channel) * filters_);
-      }
-    }
-    return rows;
-  }
-
   void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate) const {
     const Range filters = {part.panels.begin * panel_, std::min(part.panels.end * panel_, filters_)};
     BFloat16* const planes = at<BFloat16>(tile.scratch, x_scratch_);
     const std::int64_t depth = run.images * image_depth(run.rows);
     pack_gradient(tile, run, filters, depth);
-    for (std::int64_t unit = part.blocks.begin; unit < part.blocks.end;) {
-      const std::int64_t block = unit / taps_, first = block * taps_;
-      const std::int64_t last = std::min(first + taps_, part.blocks.end);
-      const Rows& rows = (block + 1) * block_ <= channels_ ? full_ : last_;
-      copy_planes(tile, run, block * block_, rows.width, planes);
-      const std::int64_t row = (unit - first) * rows.width;
+    blocks_.for_each(part.blocks, [&](const ChannelBlocks::Rows& rows) {
+      copy_planes(tile, run, rows.first_channel, rows.channels, planes);
       matrix_.multiply({.a = planes,
-                        .a_rows = rows.x.data() + row,
+                        .a_rows = rows.x,
                         .segments = segments_.data(),
                         .segment_count = joins_ ? run.images : run.images * run.rows,
                         .depth = joins_ ? joined_depth(run.rows) : whole_steps(dy_.type.shape[2]),
@@ -107,13 +71,12 @@ class MixedWeightGradient final : public Kernel {
                         .b_step = panel_,
                         .b_panel = depth * panel_,
                         .panel = panel_,
-                        .c = pointer<float>(tile, result_) + block * block_ * filters_ + filters.begin,
-                        .c_rows = rows.result.data() + row,
-                        .rows = (last - unit) * rows.width,
+                        .c = pointer<float>(tile, result_) + rows.first_channel * filters_ + filters.begin,
+                        .c_rows = rows.result,
+                        .rows = rows.count,
                         .columns = filters.end - filters.begin,
                         .accumulate = accumulate});
-      unit = last;
-    }
+    });
   }
 
   void pack_gradient(const Tile& tile, const PixelRun& run, Range filters, std::int64_t depth) const {
@@ -165,15 +128,15 @@ class MixedWeightGradient final : public Kernel {
   Window window_;
   const MixedMatrixRoutines& matrix_;
   PixelRuns runs_;
-  std::int64_t taps_, channels_, filters_, block_, panel_;
+  std::int64_t filters_, block_, panel_;
   // Pixels between the rows of a plane.
   std::int64_t pitch_;
   bool joins_;
   std::int64_t image_elements_, plane_, most_depth_;
+  ChannelBlocks blocks_;
   TileGrid grid_;
   ScratchLayout layout_;
   std::size_t x_scratch_ = 0, dy_scratch_ = 0, rows_scratch_ = 0;
-  Rows full_, last_;
   std::vector<std::int64_t> segments_;
 };
 

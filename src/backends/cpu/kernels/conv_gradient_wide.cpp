@@ -17,17 +17,16 @@ class WideWeightGradient final : public Kernel {
         matrix_(matrix_routines<T>(routines)),
         runs_(window, x_.type.shape, dy_.type.shape),
         groups_(call.attributes.integer("groups")),
-        taps_(window.kernel[0] * window.kernel[1]),
         channels_(result_.type.shape[2]),
         filters_(result_.type.shape[3] / groups_),
         block_(matrix_.block_rows),
         panel_(panel_width(matrix_, filters_)),
         image_elements_(runs_.source_rows(runs_.most_rows()) * runs_.image().padded_width * block_),
-        grid_(work()),
+        blocks_(window, result_.type.shape, block_,
+                {.row = runs_.image().padded_width * block_, .pixel = block_, .channel = 1}),
+        grid_(blocks_.work(groups_, divide_up(filters_, panel_), panel_)),
         x_scratch_(layout_.add_elements<T>(runs_.most_images() * image_elements_)),
         dy_scratch_(layout_.add_elements<T>(runs_.most_pixels() * divide_up(filters_, panel_) * panel_)) {
-    full_ = lay_out_rows(block_);
-    last_ = lay_out_rows(channels_ - (divide_up(channels_, block_) - 1) * block_);
     const std::int64_t row_elements = window_.strides[0] * runs_.image().padded_width * block_;
     for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
       for (std::int64_t row = 0; row < runs_.most_rows(); ++row) {
@@ -49,39 +48,6 @@ class WideWeightGradient final : public Kernel {
   }
 
  private:
-  // Where the rows of a product lie, for all taps of a block of channels: in the copy of x, and in the result.
-  struct Rows {
-    std::int64_t width = 0;
-    std::vector<std::int64_t> x = {}, result = {};
-  };
-
-  // A unit of work is a block of channels with one tap.
-  Work work() const {
-    const auto height = static_cast<double>(block_), width = static_cast<double>(panel_);
-    return {.batches = groups_,
-            .blocks = divide_up(channels_, block_) * taps_,
-            .panels = divide_up(filters_, panel_),
-            .block_cost = height * width / 4,
-            .load_rows = height,
-            .load_panel = width};
-  }
-
-  Rows lay_out_rows(std::int64_t width) const {
-    Rows rows = {.width = width};
-    for (std::int64_t row = 0; row < window_.kernel[0]; ++row) {
-      for (std::int64_t column = 0; column < window_.kernel[1]; ++column) {
-        const std::int64_t pixel =
-            row * window_.dilations[0] * runs_.image().padded_width + column * window_.dilations[1];
-        const std::int64_t tap = row * window_.kernel[1] + column;
-        for (std::int64_t channel = 0; channel < width; ++channel) {
-          rows.x.push_back(pixel * block_ + channel);
-          rows.result.push_back((tap * channels_ + channel) * result_.type.shape[3]);
-        }
-      }
-    }
-    return rows;
-  }
-
   void add_run(const Tile& tile, const Part& part, const PixelRun& run, std::int64_t group, bool accumulate) const {
     const Shape& dy = dy_.type.shape;
     const Range filters = {part.panels.begin * panel_, std::min(part.panels.end * panel_, filters_)};
@@ -95,30 +61,25 @@ class WideWeightGradient final : public Kernel {
                   .panel = panel_,
                   .to = packed,
                   .panel_step = pixels * panel_});
-    for (std::int64_t unit = part.blocks.begin; unit < part.blocks.end;) {
-      const std::int64_t block = unit / taps_, first = block * taps_;
-      const std::int64_t last = std::min(first + taps_, part.blocks.end);
-      const Rows& rows = (block + 1) * block_ <= channels_ ? full_ : last_;
-      copy_channels(tile, run, group * channels_ + block * block_, rows.width, copied);
-      const std::int64_t row = (unit - first) * rows.width;
-      matrix_.multiply(
-          {.a = copied,
-           .a_rows = rows.x.data() + row,
-           .segments = segments_.data(),
-           .segment_count = run.images * run.rows,
-           .depth = dy[2],
-           .a_step = window_.strides[1] * block_,
-           .b = packed,
-           .b_step = panel_,
-           .b_panel = pixels * panel_,
-           .panel = panel_,
-           .c = pointer<T>(tile, result_) + block * block_ * result_.type.shape[3] + group * filters_ + filters.begin,
-           .c_rows = rows.result.data() + row,
-           .rows = (last - unit) * rows.width,
-           .columns = filters.end - filters.begin,
-           .accumulate = accumulate});
-      unit = last;
-    }
+    blocks_.for_each(part.blocks, [&](const ChannelBlocks::Rows& rows) {
+      copy_channels(tile, run, group * channels_ + rows.first_channel, rows.channels, copied);
+      matrix_.multiply({.a = copied,
+                        .a_rows = rows.x,
+                        .segments = segments_.data(),
+                        .segment_count = run.images * run.rows,
+                        .depth = dy[2],
+                        .a_step = window_.strides[1] * block_,
+                        .b = packed,
+                        .b_step = panel_,
+                        .b_panel = pixels * panel_,
+                        .panel = panel_,
+                        .c = pointer<T>(tile, result_) + rows.first_channel * result_.type.shape[3] + group * filters_ +
+                             filters.begin,
+                        .c_rows = rows.result,
+                        .rows = rows.count,
+                        .columns = filters.end - filters.begin,
+                        .accumulate = accumulate});
+    });
   }
 
   // `width` channels of the padded pixels that the run meets.
@@ -152,11 +113,11 @@ class WideWeightGradient final : public Kernel {
   Window window_;
   const MatrixRoutinesOf<T>& matrix_;
   PixelRuns runs_;
-  std::int64_t groups_, taps_, channels_, filters_, block_, panel_, image_elements_;
+  std::int64_t groups_, channels_, filters_, block_, panel_, image_elements_;
+  ChannelBlocks blocks_;
   TileGrid grid_;
   ScratchLayout layout_;
   std::size_t x_scratch_, dy_scratch_;
-  Rows full_, last_;
   std::vector<std::int64_t> segments_;
 };
 

@@ -42,6 +42,53 @@ class PixelRuns {
   std::int64_t images_ = 1, rows_ = 1;
 };
 
+// The channels of x in blocks, of which a copy is made, and the rows of its product with dy: one for each tap and
+// channel.
+class ChannelBlocks {
+ public:
+  // Elements between rows of the image, its pixels and its channels, in the copy.
+  struct CopyStrides {
+    std::int64_t row, pixel, channel;
+  };
+  // `result` is the shape of the filter.
+  ChannelBlocks(const Window& window, const Shape& result, std::int64_t block, const CopyStrides& copy);
+
+  // A unit of work is a block with one tap.
+  Work work(std::int64_t groups, std::int64_t panels, std::int64_t panel) const;
+
+  // Some rows of a block: `count` of them, where they lie in the copy and in the result.
+  struct Rows {
+    std::int64_t first_channel, channels;
+    const std::int64_t *x, *result;
+    std::int64_t count;
+  };
+  // Calls multiply(rows) for each block that has one of these units.
+  void for_each(Range units, const auto& multiply) const {
+    for (std::int64_t unit = units.begin; unit < units.end;) {
+      const std::int64_t block = unit / taps_, first = block * taps_;
+      const std::int64_t last = std::min(first + taps_, units.end);
+      const Table& table = (block + 1) * block_ <= channels_ ? full_ : last_;
+      const std::int64_t row = (unit - first) * table.width;
+      multiply(Rows{.first_channel = block * block_,
+                    .channels = table.width,
+                    .x = table.x.data() + row,
+                    .result = table.result.data() + row,
+                    .count = (last - unit) * table.width});
+      unit = last;
+    }
+  }
+
+ private:
+  struct Table {
+    std::int64_t width = 0;
+    std::vector<std::int64_t> x = {}, result = {};
+  };
+  Table lay_out(const Window& window, std::int64_t width, const CopyStrides& copy) const;
+
+  std::int64_t block_, channels_, filters_, taps_;
+  Table full_, last_;
+};
+
 // For convolutions with channels that fill a block of rows, and enough filters; else null.
 std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                     const Routines& routines);

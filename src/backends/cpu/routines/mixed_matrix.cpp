@@ -54,24 +54,71 @@ inline float32x4_t second_row(float32x4_t a, float32x4_t b) {
   return vreinterpretq_f32_u64(vzip2q_u64(vreinterpretq_u64_f32(a), vreinterpretq_u64_f32(b)));
 }
 
-void multiply_block(const Product<float, BFloat16>& product, int64_t first, int64_t column, const BFloat16* b) {
-  float32x4_t sum[pairs][pairs] = {};
-  // A block without enough rows repeats its last one.
+// The rows of a block, in pairs, as the instruction takes them: for each step the lower halves, then the upper ones.
+struct PairsInPlace {
+  const Product<float, BFloat16>& product;
   int64_t row[block_rows];
-  for (int r = 0; r < block_rows; ++r) {
-    row[r] = product.a_rows[first + r < product.rows ? first + r : product.rows - 1];
+
+  // A block without enough rows repeats its last one.
+  PairsInPlace(const Product<float, BFloat16>& product, int64_t first) : product(product) {
+    for (int r = 0; r < block_rows; ++r) {
+      row[r] = product.a_rows[first + r < product.rows ? first + r : product.rows - 1];
+    }
   }
+  const BFloat16* segment(int64_t s) const { return product.a + product.segments[s]; }
+  static constexpr int64_t step = depth_step;
+  inline __attribute__((always_inline)) void load_pair(const BFloat16* a, int i, bfloat16x8_t& lower,
+                                                       bfloat16x8_t& upper) const {
+    const bfloat16x8_t x = load(a + row[2 * i]), y = load(a + row[2 * i + 1]);
+    lower = lower_halves(x, y);
+    upper = upper_halves(x, y);
+  }
+};
+
+// The same, put into this order before: it pays where several panels meet the block.
+struct PairsInOrder {
+  const BFloat16* pairs_of_block;
+  int64_t depth;
+
+  const BFloat16* segment(int64_t s) const { return pairs_of_block + s * depth * block_rows; }
+  static constexpr int64_t step = depth_step * block_rows;
+  inline __attribute__((always_inline)) void load_pair(const BFloat16* a, int i, bfloat16x8_t& lower,
+                                                       bfloat16x8_t& upper) const {
+    lower = load(a + i * 2 * group);
+    upper = load(a + group * block_rows + i * 2 * group);
+  }
+};
+
+void put_in_order(const Product<float, BFloat16>& product, int64_t first, BFloat16* to) {
+  const PairsInPlace rows(product, first);
   for (int64_t s = 0; s < product.segment_count; ++s) {
-    const BFloat16* a = product.a + product.segments[s];
-    for (int64_t k = 0; k < product.depth; k += depth_step, a += depth_step, b += depth_step * panel) {
+    const BFloat16* a = rows.segment(s);
+    for (int64_t k = 0; k < product.depth; k += depth_step, a += depth_step, to += PairsInOrder::step) {
+      for (int i = 0; i < pairs; ++i) {
+        bfloat16x8_t lower, upper;
+        rows.load_pair(a, i, lower, upper);
+        vst1q_bf16(reinterpret_cast<bfloat16_t*>(to + i * 2 * group), lower);
+        vst1q_bf16(reinterpret_cast<bfloat16_t*>(to + group * block_rows + i * 2 * group), upper);
+      }
+    }
+  }
+}
+
+template <class Rows>
+void multiply_block(const Product<float, BFloat16>& product, const Rows& rows, int64_t first, int64_t column,
+                    const BFloat16* b) {
+  float32x4_t sum[pairs][pairs] = {};
+  for (int64_t s = 0; s < product.segment_count; ++s) {
+    const BFloat16* a = rows.segment(s);
+    for (int64_t k = 0; k < product.depth; k += depth_step, a += Rows::step, b += depth_step * panel) {
       bfloat16x8_t right[pairs], upper[pairs];
 #pragma GCC unroll 4
       for (int j = 0; j < pairs; ++j) right[j] = load(b + j * 2 * group);
 #pragma GCC unroll 4
       for (int i = 0; i < pairs; ++i) {
-        const bfloat16x8_t x = load(a + row[2 * i]), y = load(a + row[2 * i + 1]);
-        upper[i] = upper_halves(x, y);
-        add(sum[i], lower_halves(x, y), right);
+        bfloat16x8_t lower;
+        rows.load_pair(a, i, lower, upper[i]);
+        add(sum[i], lower, right);
       }
 #pragma GCC unroll 4
       for (int j = 0; j < pairs; ++j) right[j] = load(b + group * panel + j * 2 * group);
@@ -90,10 +137,30 @@ void multiply_block(const Product<float, BFloat16>& product, int64_t first, int6
   }
 }
 
-void multiply(const Product<float, BFloat16>& product) {
+template <class Rows>
+void multiply_panels(const Product<float, BFloat16>& product, const Rows& rows, int64_t first) {
   const BFloat16* b = product.b;
   for (int64_t column = 0; column < product.columns; column += panel, b += product.b_panel) {
-    for (int64_t row = 0; row < product.rows; row += block_rows) multiply_block(product, row, column, b);
+    multiply_block(product, rows, first, column, b);
+  }
+}
+
+// The deepest block that is put in order, 16 KiB, and the fewest panels that must meet it.
+constexpr int64_t most_ordered_depth = 1024, fewest_panels = 3;
+
+void multiply(const Product<float, BFloat16>& product) {
+  const int64_t depth = product.segment_count * product.depth;
+  const bool orders = depth <= most_ordered_depth && product.columns > (fewest_panels - 1) * panel;
+  // Of a type that is not cleared.
+  alignas(64) bfloat16_t memory[most_ordered_depth * block_rows];
+  auto* const in_order = reinterpret_cast<BFloat16*>(memory);
+  for (int64_t row = 0; row < product.rows; row += block_rows) {
+    if (orders) {
+      put_in_order(product, row, in_order);
+      multiply_panels(product, PairsInOrder{in_order, product.depth}, row);
+    } else {
+      multiply_panels(product, PairsInPlace(product, row), row);
+    }
   }
 }
 
