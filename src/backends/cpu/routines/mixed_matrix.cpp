@@ -225,7 +225,11 @@ void round(const float* from, int64_t count, BFloat16* to) {
   for (; i + 8 <= count; i += 8) {
     vst1q_bf16(out + i, vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(from + i)), vld1q_f32(from + i + 4)));
   }
-  for (; i < count; ++i) out[i] = vcvth_bf16_f32(from[i]);
+  // Clang 14 cannot store a single one.
+  for (; i < count; i += 4) {
+    const bfloat16x4_t last = rounded(load_some(from + i, count - i));
+    __builtin_memcpy(out + i, &last, static_cast<std::size_t>(count - i < 4 ? count - i : 4) * sizeof(BFloat16));
+  }
 }
 
 void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_t columns, BFloat16* to,
