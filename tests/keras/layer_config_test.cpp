@@ -4,8 +4,8 @@
 #include <pando/pando.h>
 
 #include <fstream>
-#include <regex>
 #include <set>
+#include <sstream>
 
 #include "tests/keras/layer_config.h"
 
@@ -174,14 +174,16 @@ TEST(LayerConfig, ReadsBackAsItWas) {
 }
 
 TEST(LayerConfig, IsTestedForEveryLayer) {
-  std::ifstream file(PANDO_LAYERS_HEADER);
-  const std::string header(std::istreambuf_iterator<char>(file), {});
-  ASSERT_FALSE(header.empty());
+  std::ifstream header(PANDO_LAYERS_HEADER);
   std::set<std::string> tested, declared;
   for (const Case& one : all_layers()) tested.insert(one.layer.kind());
-  const std::regex declaration("struct PANDO_API (\\w+) : Layer");
-  for (std::sregex_iterator found(header.begin(), header.end(), declaration), end; found != end; ++found)
-    declared.insert((*found)[1]);
+  // struct PANDO_API NAME : Layer {
+  for (std::string line; std::getline(header, line);) {
+    std::istringstream words(line);
+    std::string first, second, name, colon, base;
+    if (words >> first >> second >> name >> colon >> base && first == "struct" && colon == ":" && base == "Layer")
+      declared.insert(name);
+  }
   EXPECT_EQ(tested, declared);
 }
 
