@@ -19,7 +19,7 @@ const std::vector<InstructionSet>& available_instruction_sets() {
 }
 
 CpuBackend::CpuBackend(int, std::string_view, const TilePlacement& placement)
-    : routines_(no_routines), tiles_(std::make_shared<TileGroup>(1, placement)) {}
+    : routines_(no_routines), mixed_routines_(no_routines), tiles_(std::make_shared<TileGroup>(1, placement)) {}
 
 std::unique_ptr<Executable> CpuBackend::load(const Plan&, VariableStore&) {
   throw InternalError("there are no kernels in a fuzzer");
