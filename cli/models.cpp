@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/json.h"
+#include "base/paths.h"
 #include "base/text.h"
 
 namespace pando::cli {
@@ -110,7 +110,7 @@ OpenedModel opened(keras::Model model, const std::string& text, const std::strin
 
 std::string saved_model_folder(const std::string& directory) {
   for (const std::string& folder : {directory + "/model", directory})
-    if (std::filesystem::is_regular_file(folder + "/model.json")) return folder;
+    if (is_file(folder + "/model.json")) return folder;
   throw Error(fmt::format("{}: holds no trained model; name the folder that 'pando train --save' or --checkpoint had",
                           directory));
 }
@@ -137,8 +137,8 @@ std::vector<std::string> built_in_names() {
 OpenedModel open_model(const std::string& word, const ImageKind& images) {
   for (const BuiltInModel& built_in : built_in_models())
     if (built_in.name == word) return make_built_in(built_in, images);
-  if (std::filesystem::is_directory(word)) return open_saved_model(word);
-  if (word.ends_with(".json") || std::filesystem::exists(word)) {
+  if (is_folder(word)) return open_saved_model(word);
+  if (word.ends_with(".json") || path_exists(word)) {
     const std::string text = text_of_file(word);
     return opened(keras::model_from_json(text), text, word);
   }

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/paths.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/trained_model.h"
@@ -55,7 +56,7 @@ class PictureReader {
   std::vector<Picture> read() {
     for (const std::string& word : arguments_.words()) {
       const bool is_number = word.find_first_not_of("0123456789") == std::string::npos && word.size() < 10;
-      if (std::filesystem::exists(word)) add_file(word);
+      if (path_exists(word)) add_file(word);
       else if (is_number) add_row(std::stoll(word));
       else
         throw Error(fmt::format("{}: there is no such file; give a PNG or IDX file, or the number of an image", word));

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "cli/output.h"
 
@@ -64,7 +64,7 @@ Samples load_samples(const std::string& dataset, std::int64_t limit) {
   const std::vector<datasets::Description> known = datasets::list();
   const datasets::Description* found = find_known(known, dataset);
   if (found == nullptr) {
-    if (!std::filesystem::is_directory(dataset)) fail_unknown(known, dataset);
+    if (!is_folder(dataset)) fail_unknown(known, dataset);
     return load_folder(dataset, limit);
   }
   const ImageKind kind = described(*found, limit);

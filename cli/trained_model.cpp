@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "base/paths.h"
 
 namespace pando::cli {
 
@@ -59,7 +60,7 @@ void save_trained(const std::string& directory, const OpenedModel& opened, const
 TrainedModel load_trained(const std::string& directory) {
   const std::string path = training_path(directory);
   TrainedModel trained{open_saved_model(directory), {}};
-  if (!std::filesystem::exists(path)) {
+  if (!path_exists(path)) {
     trained.images.image = trained.opened.input;
     return trained;
   }

@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
+
+#include "base/paths.h"
 
 namespace pando {
 
@@ -32,8 +33,7 @@ std::vector<std::string> dataset_folders(const DatasetDescription& dataset) {
 std::optional<std::string> find_file(const std::string& folder, const std::string& file) {
   for (const char* ending : {"", ".gz"}) {
     const std::string path = fmt::format("{}/{}{}", folder, file, ending);
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(path, ignored)) return path;
+    if (is_file(path)) return path;
   }
   return std::nullopt;
 }

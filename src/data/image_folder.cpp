@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "data/byte_store.h"
 
@@ -153,7 +154,7 @@ class ImageReader {
 
 datasets::Directory read_image_folder(const std::string& path) {
   const std::string train_path = path + "/train", test_path = path + "/test";
-  const bool has_train = filesystem::is_directory(train_path), has_test = filesystem::is_directory(test_path);
+  const bool has_train = is_folder(train_path), has_test = is_folder(test_path);
   if (has_test && !has_train) throw_file_error(path, "has a folder test but no folder train", "add it");
   const std::string& images_path = has_train ? train_path : path;
   const std::vector<std::string> classes = find_classes(images_path);

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "base/paths.h"
 #include "data/byte_store.h"
 #include "data/dataset_files.h"
 #include "data/image_folder.h"
@@ -65,7 +65,7 @@ Directory read_idx_folder(const std::string& path) {
 }  // namespace
 
 Directory load_directory(const std::string& path) {
-  if (!std::filesystem::is_directory(path))
+  if (!is_folder(path))
     throw_file_error(path, "is no folder", "give one that holds a folder of PNG images for each class");
   for (const char* prefix : {"train", "t10k"})
     if (find_file(path, fmt::format("{}-images-idx3-ubyte", prefix))) return read_idx_folder(path);

@@ -29,7 +29,7 @@ def masked(text):
 
 class Training(ProgramTest):
     def test_in_a_pipe_is_plain_lines(self):
-        result = self.run_pando("train", "mlp", *QUICK, "--seed", "1", "--save", "digits")
+        result = self.run_pando("train", "keras-cnn", *QUICK, "--seed", "1", "--save", "digits")
         self.assertNotIn("\r", result.stderr)
         self.compare_with_golden("train", masked(result.stdout))
         self.compare_with_golden("train_progress", masked(result.stderr))
@@ -102,12 +102,12 @@ class Training(ProgramTest):
 
 
 class Terminal(ProgramTest):
-    def shown(self, columns):
+    def written(self, columns, *words):
         """Everything that training writes to a terminal of this width."""
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        program = subprocess.Popen([PANDO, "train", "mlp", *QUICK, "--steps-per-execution", "1"], cwd=self.folder,
-                                   env=self.environment, stdin=follower, stdout=follower, stderr=follower)
+        program = subprocess.Popen([PANDO, "train", *words, *QUICK], cwd=self.folder, env=self.environment,
+                                   stdin=follower, stdout=follower, stderr=follower)
         os.close(follower)
         text = b""
         try:
@@ -119,9 +119,15 @@ class Terminal(ProgramTest):
         self.assertEqual(program.wait(timeout=60), 0)
         return text.decode()
 
+    def test_shows_what_a_person_reads(self):
+        lines = self.written(80, "keras-cnn", "--seed", "1", "--save", "digits").split("\r\n")
+        # A line is what was written over it last. How long the bar is depends on the time beside it.
+        shown = "\n".join(line.split("\r")[-1].rstrip() for line in lines)
+        self.compare_with_golden("train_terminal", re.sub(r"\[=+\]", "[=]", masked(shown)))
+
     def test_shows_a_bar_that_is_drawn_in_place(self):
         for columns in 80, 40:
-            text = self.shown(columns)
+            text = self.written(columns, "mlp", "--steps-per-execution", "1")
             drawn = [line for line in re.split(r"[\r\n]+", text) if "ETA" in line]
             self.assertTrue(drawn, text)
             self.assertLess(max(map(len, drawn)), columns)

@@ -51,6 +51,9 @@ FAILS = [
      "pando: unknown data set 'mnits'; did you mean 'mnist'? (there is no folder of this name either)\n"),
     (["evaluate", "--model", "nowhere"],
      "pando: nowhere: holds no trained model; name the folder that 'pando train --save' or --checkpoint had\n"),
+    # Longer than a file's name may be.
+    (["evaluate", "--model", 300 * "a"],
+     f"pando: {300 * 'a'}: holds no trained model; name the folder that 'pando train --save' or --checkpoint had\n"),
     (["datasets", "verify", "mnist"],
      "pando: mnist is not on this machine; 'pando datasets fetch mnist' gets it\n"),
     (["summary", "absent.json"], "pando: absent.json: cannot be read; check its name and permissions\n"),

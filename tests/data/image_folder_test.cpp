@@ -118,6 +118,13 @@ TEST_F(ImageFolder, RefusesWhatIsNoFolderOfClasses) {
             "/nowhere: is no folder; give one that holds a folder of PNG images for each class");
 }
 
+TEST_F(ImageFolder, RefusesLinksThatLeadNowhere) {
+  std::filesystem::create_symlink("train", folder.path() + "/train");
+  EXPECT_EQ(refusal(),
+            "~: has 0 class folders; give a folder that holds a folder of PNG images for each of two or more "
+            "classes, or train and test folders that do, or the IDX files of MNIST's format");
+}
+
 TEST_F(ImageFolder, RefusesClassesWithoutImages) {
   write("a/1.png", 0);
   std::filesystem::create_directories(folder.path() + "/b");

@@ -1,10 +1,9 @@
 // A folder that a test fills and that goes away with it.
 #pragma once
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 namespace pando {
