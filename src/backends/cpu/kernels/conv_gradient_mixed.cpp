@@ -6,6 +6,9 @@ namespace pando::cpu {
 
 namespace {
 
+// Channels that are copied together: few enough to stay in the first-level cache and to share out evenly.
+constexpr std::int64_t block_channels = 8;
+
 class MixedWeightGradient final : public Kernel {
  public:
   MixedWeightGradient(const KernelCall& call, const Window& window, const Routines& routines)
@@ -16,7 +19,6 @@ class MixedWeightGradient final : public Kernel {
         matrix_(*routines.matrix.mixed),
         runs_(window, x_.type.shape, dy_.type.shape),
         filters_(result_.type.shape[3]),
-        block_(matrix_.block_rows),
         panel_(panel_width(matrix_, filters_)),
         pitch_(runs_.image().padded_width),
         joins_(joined_depth(runs_.most_rows()) <= runs_.most_rows() * whole_steps(dy_.type.shape[2])),
@@ -24,9 +26,9 @@ class MixedWeightGradient final : public Kernel {
         // The last step may reach behind the last pixel, where dy is 0.
         plane_(runs_.most_images() * image_elements_ + window.reach(1) + matrix_.depth_step),
         most_depth_(runs_.most_images() * image_depth(runs_.most_rows())),
-        blocks_(window, result_.type.shape, block_, {.row = pitch_, .pixel = 1, .channel = plane_}),
+        blocks_(window, result_.type.shape, block_channels, {.row = pitch_, .pixel = 1, .channel = plane_}),
         grid_(blocks_.work(1, divide_up(filters_, panel_), panel_)) {
-    x_scratch_ = layout_.add_elements<BFloat16>(block_ * plane_);
+    x_scratch_ = layout_.add_elements<BFloat16>(block_channels * plane_);
     dy_scratch_ = layout_.add_elements<BFloat16>(most_depth_ * divide_up(filters_, panel_) * panel_);
     if (joins_) rows_scratch_ = layout_.add_elements<float>(runs_.most_rows() * pitch_ * filters_);
     for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
@@ -112,7 +114,7 @@ class MixedWeightGradient final : public Kernel {
   void copy_planes(const Tile& tile, const PixelRun& run, std::int64_t first, std::int64_t width, BFloat16* to) const {
     const PaddedImage& image = runs_.image();
     const float* const x = pointer<const float>(tile, x_) + run.image * x_.type.shape.stride(0) + first;
-    std::fill_n(to, block_ * plane_, BFloat16{});
+    std::fill_n(to, block_channels * plane_, BFloat16{});
     const std::int64_t top = run.row - image.lead_rows;
     const Range rows = {std::max<std::int64_t>(top, 0), std::min(top + runs_.source_rows(run.rows), image.height)};
     for (std::int64_t i = 0; i < run.images; ++i) {
@@ -128,7 +130,7 @@ class MixedWeightGradient final : public Kernel {
   Window window_;
   const MixedMatrixRoutines& matrix_;
   PixelRuns runs_;
-  std::int64_t filters_, block_, panel_;
+  std::int64_t filters_, panel_;
   // Pixels between the rows of a plane.
   std::int64_t pitch_;
   bool joins_;
@@ -147,7 +149,7 @@ std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, con
   const MixedMatrixRoutines* const mixed = routines.matrix.mixed;
   const Shape& result = call.outputs[0].type.shape;
   if (mixed == nullptr || call.inputs[0].type.dtype != DType::float32 || call.attributes.integer("groups") != 1 ||
-      window.strides[0] != 1 || window.strides[1] != 1 || result[2] < mixed->block_rows || result[3] < 2 * mixed->lanes)
+      window.strides[0] != 1 || window.strides[1] != 1 || result[2] < block_channels || result[3] < 2 * mixed->lanes)
     return nullptr;
   return std::make_unique<MixedWeightGradient>(call, window, routines);
 }

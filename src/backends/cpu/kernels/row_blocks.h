@@ -28,7 +28,7 @@ class RowBlocks {
   }
 
  private:
-  static constexpr std::int64_t most_block_bytes = 1 << 16, least_block_bytes = 1 << 12, fewest_blocks = 32;
+  static constexpr std::int64_t most_block_bytes = 1 << 15, least_block_bytes = 1 << 12, fewest_blocks = 32;
 
   std::int64_t images_, rows_, block_rows_, blocks_;
 };

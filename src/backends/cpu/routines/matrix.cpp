@@ -30,6 +30,14 @@ constexpr int panel_vectors = 3;
 constexpr int panel_vectors = 2;
 #endif
 
+// A product of just so many rows, as the taps of a 3 x 3 filter are, is one block, and rows side by side make blocks of
+// as many.
+#if defined(__aarch64__)
+constexpr int most_rows = 9;
+#else
+constexpr int most_rows = block_rows;
+#endif
+
 // sum += a * b. On aarch64 compilers spend a vector instruction on the broadcast that the multiplication has built in.
 inline void multiply_add(Vector<float>& sum, float a, Vector<float> b) {
 #if defined(__aarch64__)
@@ -165,26 +173,40 @@ struct Sums {
 #endif
 };
 
+#if defined(__aarch64__)
+template <int rows>
+inline bool are_side_by_side(const int64_t* row) {
+  bool result = true;
+  for (int r = 1; r < rows; ++r) result &= row[r] == row[0] + r;
+  return result;
+}
+
+// By itself: with all other ways to add, saving registers would cost more than the few steps of a short sum.
 template <class T, int rows, int vectors>
-inline void multiply_block(const Product<T>& product, int64_t first_row, int64_t first_column, const T* b) {
+__attribute__((noinline)) void multiply_side_by_side(const Product<T>& product, int64_t first_row, int64_t first_column,
+                                                     const T* b) {
+  Sums<T, rows, vectors> sums;
+  const T* const rows_of_a = product.a + product.a_rows[first_row];
+  for (int64_t s = 0; s < product.segment_count; ++s) {
+    const T* a = rows_of_a + product.segments[s];
+    for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, b += product.b_step) sums.add_side_by_side(a, b);
+  }
+  write_block<T, rows, vectors>(product, first_row, first_column, sums.sum);
+}
+#endif
+
+template <class T, int rows, int vectors>
+__attribute__((noinline)) void multiply_block(const Product<T>& product, int64_t first_row, int64_t first_column,
+                                              const T* b) {
   Sums<T, rows, vectors> sums;
   int64_t row[rows];
   for (int r = 0; r < rows; ++r) row[r] = product.a_rows[first_row + r];
-  if (product.accumulate) {
-    for (int r = 0; r < rows; ++r) __builtin_prefetch(product.c + product.c_rows[first_row + r] + first_column, 1);
-  }
-#if defined(__aarch64__)
-  constexpr int lanes = VectorOf<T>::lanes;
-  bool side_by_side = rows >= lanes;
-  for (int r = 1; r < rows; ++r) side_by_side &= row[r] == row[0] + r;
-#endif
   for (int64_t s = 0; s < product.segment_count; ++s) {
     const T* a = product.a + product.segments[s];
     int64_t k = 0;
 #if defined(__aarch64__)
-    if (side_by_side) {
-      for (; k < product.depth; ++k, a += product.a_step, b += product.b_step) sums.add_side_by_side(a + row[0], b);
-    } else if (product.a_step == 1) {
+    constexpr int lanes = VectorOf<T>::lanes;
+    if (product.a_step == 1) {
       for (; k + lanes <= product.depth; k += lanes, a += lanes, b += lanes * product.b_step) {
         sums.add_along_depth(a, row, b, product.b_step);
       }
@@ -198,16 +220,25 @@ inline void multiply_block(const Product<T>& product, int64_t first_row, int64_t
 // `count` blocks below each other, times one panel.
 template <class T, int rows, int vectors>
 void multiply_blocks(const Product<T>& product, int64_t first_row, int64_t count, int64_t first_column, const T* b) {
-  for (int64_t i = 0; i < count; ++i) {
-    multiply_block<T, rows, vectors>(product, first_row + i * rows, first_column, b);
+  for (int64_t row = first_row; row < first_row + count * rows; row += rows) {
+    if (product.accumulate) {
+      for (int r = 0; r < rows; ++r) __builtin_prefetch(product.c + product.c_rows[row + r] + first_column, 1);
+    }
+#if defined(__aarch64__)
+    if (rows >= VectorOf<T>::lanes && are_side_by_side<rows>(product.a_rows + row)) {
+      multiply_side_by_side<T, rows, vectors>(product, row, first_column, b);
+      continue;
+    }
+#endif
+    multiply_block<T, rows, vectors>(product, row, first_column, b);
   }
 }
 
 template <class T>
 struct Blocks {
-  void (*of[block_rows + 1][panel_vectors + 1])(const Product<T>&, int64_t, int64_t, int64_t, const T*) = {};
+  void (*of[most_rows + 1][panel_vectors + 1])(const Product<T>&, int64_t, int64_t, int64_t, const T*) = {};
 
-  constexpr Blocks() { enter<block_rows, panel_vectors>(); }
+  constexpr Blocks() { enter<most_rows, panel_vectors>(); }
 
   template <int rows, int vectors>
   constexpr void enter() {
@@ -223,21 +254,41 @@ struct Blocks {
 template <class T>
 constexpr Blocks<T> blocks;
 
+// Rows [first, first + rows) times one panel, in blocks of nearly equal height: a last block of a row or two would wait
+// for its own additions.
+template <class T>
+inline void multiply_rows(const Product<T>& product, int64_t first, int64_t rows, int64_t most, int64_t vectors,
+                          int64_t column, const T* b) {
+  const int64_t count = (rows + most - 1) / most, height = rows / count, higher = rows - height * count;
+  if (higher > 0) blocks<T>.of[height + 1][vectors](product, first, higher, column, b);
+  blocks<T>.of[height][vectors](product, first + higher * (height + 1), count - higher, column, b);
+}
+
+// How many rows from the first on lie side by side, as the pixels of an image with one channel do.
+template <class T>
+inline int64_t rows_side_by_side(const Product<T>& product) {
+  int64_t rows = 1;
+  while (rows < product.rows && product.a_rows[rows] == product.a_rows[0] + rows) ++rows;
+  return rows;
+}
+
 template <class T>
 void multiply(const Product<T>& product) {
   constexpr int lanes = VectorOf<T>::lanes;
   if (product.rows <= 0) return;
-  // Blocks of nearly equal height: a last block of a row or two would wait for its own additions.
-  const int64_t count = (product.rows + block_rows - 1) / block_rows;
-  const int64_t height = product.rows / count;
-  const int64_t higher = product.rows - height * count;
+  // Where long runs of rows lie side by side, no block holds the end of one and the beginning of the next.
+  const int64_t run = most_rows > block_rows ? rows_side_by_side(product) : 1;
+  const int64_t piece = run > block_rows ? run : product.rows;
+  const int64_t most = run > block_rows || product.rows <= most_rows ? most_rows : block_rows;
   const T* b = product.b;
   for (int64_t column = 0; column < product.columns; column += product.panel, b += product.b_panel) {
     const int64_t left = product.columns - column;
     const int64_t width = left < product.panel ? left : product.panel;
     const int64_t vectors = (width + lanes - 1) / lanes;
-    if (higher > 0) blocks<T>.of[height + 1][vectors](product, 0, higher, column, b);
-    blocks<T>.of[height][vectors](product, higher * (height + 1), count - higher, column, b);
+    for (int64_t row = 0; row < product.rows; row += piece) {
+      const int64_t rows = product.rows - row < piece ? product.rows - row : piece;
+      multiply_rows(product, row, rows, most, vectors, column, b);
+    }
   }
 }
 

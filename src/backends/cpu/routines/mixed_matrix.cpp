@@ -8,42 +8,20 @@ namespace {
 
 using std::int64_t;
 
-// A block of sums is 4 x 4 squares of 2 x 2.
-constexpr int block_rows = 8, panel = 8, pairs = 4;
-// An instruction multiplies 4 elements of two rows by 4 elements of two columns; two of them share each load of a.
-constexpr int group = 4, depth_step = 8;
+// A block of sums is at most 6 x 4 squares of 2 x 2: with fewer the instructions would wait for each other's sums.
+constexpr int most_row_pairs = 6, column_pairs = 4;
+constexpr int block_rows = 2 * most_row_pairs, panel = 2 * column_pairs;
+// An instruction multiplies 4 elements of two rows by 4 elements of two columns.
+constexpr int group = 4;
 
 inline bfloat16x8_t load(const BFloat16* from) { return vld1q_bf16(reinterpret_cast<const bfloat16_t*>(from)); }
 
-inline bfloat16x8_t lower_halves(bfloat16x8_t a, bfloat16x8_t b) {
-  return vreinterpretq_bf16_u64(vzip1q_u64(vreinterpretq_u64_bf16(a), vreinterpretq_u64_bf16(b)));
-}
-
-inline bfloat16x8_t upper_halves(bfloat16x8_t a, bfloat16x8_t b) {
-  return vreinterpretq_bf16_u64(vzip2q_u64(vreinterpretq_u64_bf16(a), vreinterpretq_u64_bf16(b)));
-}
-
 // sum += two rows of a, four elements each, times all columns of the panel. Of the intrinsic function GCC 12 makes
 // copies of the sums.
-inline __attribute__((always_inline)) void add(float32x4_t (&sum)[pairs], bfloat16x8_t a,
-                                               const bfloat16x8_t (&b)[pairs]) {
+inline __attribute__((always_inline)) void add(float32x4_t (&sum)[column_pairs], bfloat16x8_t a,
+                                               const bfloat16x8_t (&b)[column_pairs]) {
 #pragma GCC unroll 4
-  for (int j = 0; j < pairs; ++j) asm volatile("bfmmla %0.4s, %1.8h, %2.8h" : "+w"(sum[j]) : "w"(a), "w"(b[j]));
-}
-
-void write_row(const Product<float, BFloat16>& product, int64_t row, int64_t column, float32x4_t left,
-               float32x4_t right) {
-  float* const to = product.c + product.c_rows[row] + column;
-  const int64_t columns = product.columns - column;
-  if (columns >= panel) {
-    vst1q_f32(to, product.accumulate ? vaddq_f32(vld1q_f32(to), left) : left);
-    vst1q_f32(to + 4, product.accumulate ? vaddq_f32(vld1q_f32(to + 4), right) : right);
-    return;
-  }
-  float values[panel];
-  vst1q_f32(values, left);
-  vst1q_f32(values + 4, right);
-  for (int64_t j = 0; j < columns; ++j) to[j] = product.accumulate ? to[j] + values[j] : values[j];
+  for (int j = 0; j < column_pairs; ++j) asm volatile("bfmmla %0.4s, %1.8h, %2.8h" : "+w"(sum[j]) : "w"(a), "w"(b[j]));
 }
 
 inline float32x4_t first_row(float32x4_t a, float32x4_t b) {
@@ -54,127 +32,161 @@ inline float32x4_t second_row(float32x4_t a, float32x4_t b) {
   return vreinterpretq_f32_u64(vzip2q_u64(vreinterpretq_u64_f32(a), vreinterpretq_u64_f32(b)));
 }
 
-// The rows of a block, in pairs, as the instruction takes them: for each step the lower halves, then the upper ones.
-struct PairsInPlace {
-  const Product<float, BFloat16>& product;
-  int64_t row[block_rows];
-
-  // A block without enough rows repeats its last one.
-  PairsInPlace(const Product<float, BFloat16>& product, int64_t first) : product(product) {
-    for (int r = 0; r < block_rows; ++r) {
-      row[r] = product.a_rows[first + r < product.rows ? first + r : product.rows - 1];
-    }
-  }
-  const BFloat16* segment(int64_t s) const { return product.a + product.segments[s]; }
-  static constexpr int64_t step = depth_step;
-  inline __attribute__((always_inline)) void load_pair(const BFloat16* a, int i, bfloat16x8_t& lower,
-                                                       bfloat16x8_t& upper) const {
-    const bfloat16x8_t x = load(a + row[2 * i]), y = load(a + row[2 * i + 1]);
-    lower = lower_halves(x, y);
-    upper = upper_halves(x, y);
-  }
+// A stretch of the inner dimension, all segments counted as one.
+struct Stretch {
+  int64_t begin, end;
 };
 
-// The same, put into this order before: it pays where several panels meet the block.
-struct PairsInOrder {
-  const BFloat16* pairs_of_block;
-  int64_t depth;
+inline bfloat16x8_t lower_halves(bfloat16x8_t a, bfloat16x8_t b) {
+  return vreinterpretq_bf16_u64(vzip1q_u64(vreinterpretq_u64_bf16(a), vreinterpretq_u64_bf16(b)));
+}
 
-  const BFloat16* segment(int64_t s) const { return pairs_of_block + s * depth * block_rows; }
-  static constexpr int64_t step = depth_step * block_rows;
-  inline __attribute__((always_inline)) void load_pair(const BFloat16* a, int i, bfloat16x8_t& lower,
-                                                       bfloat16x8_t& upper) const {
-    lower = load(a + i * 2 * group);
-    upper = load(a + group * block_rows + i * 2 * group);
+inline bfloat16x8_t upper_halves(bfloat16x8_t a, bfloat16x8_t b) {
+  return vreinterpretq_bf16_u64(vzip2q_u64(vreinterpretq_u64_bf16(a), vreinterpretq_u64_bf16(b)));
+}
+
+// Two rows of a as the instruction takes them: four elements of the one and four of the other, `step` elements further
+// the next ones.
+inline void put_pair_in_order(const BFloat16* x, const BFloat16* y, int64_t depth, BFloat16* to, int64_t step) {
+  auto* out = reinterpret_cast<bfloat16_t*>(to);
+  int64_t k = 0;
+  for (; k + 2 * group <= depth; k += 2 * group, out += 2 * step) {
+    const bfloat16x8_t first = load(x + k), second = load(y + k);
+    vst1q_bf16(out, lower_halves(first, second));
+    vst1q_bf16(out + step, upper_halves(first, second));
   }
-};
+  if (k < depth) {
+    const auto *first = reinterpret_cast<const bfloat16_t*>(x + k),
+               *second = reinterpret_cast<const bfloat16_t*>(y + k);
+    vst1q_bf16(out, vcombine_bf16(vld1_bf16(first), vld1_bf16(second)));
+  }
+}
 
-void put_in_order(const Product<float, BFloat16>& product, int64_t first, BFloat16* to) {
-  const PairsInPlace rows(product, first);
-  for (int64_t s = 0; s < product.segment_count; ++s) {
-    const BFloat16* a = rows.segment(s);
-    for (int64_t k = 0; k < product.depth; k += depth_step, a += depth_step, to += PairsInOrder::step) {
-      for (int i = 0; i < pairs; ++i) {
-        bfloat16x8_t lower, upper;
-        rows.load_pair(a, i, lower, upper);
-        vst1q_bf16(reinterpret_cast<bfloat16_t*>(to + i * 2 * group), lower);
-        vst1q_bf16(reinterpret_cast<bfloat16_t*>(to + group * block_rows + i * 2 * group), upper);
-      }
+// Pairs of rows of a, from `first` on, side by side. A last row without a partner is its own.
+void put_in_order(const Product<float, BFloat16>& product, Stretch depth, int64_t first, int row_pairs, BFloat16* to) {
+  const int64_t last = product.rows - 1, step = 2 * group * row_pairs;
+  for (int64_t k = depth.begin; k < depth.end;) {
+    const int64_t s = k / product.depth, next = (s + 1) * product.depth, end = next < depth.end ? next : depth.end;
+    const BFloat16* const a = product.a + product.segments[s] + (k - s * product.depth);
+    for (int i = 0; i < row_pairs; ++i) {
+      const int64_t row = first + 2 * i, partner = row < last ? row + 1 : last;
+      put_pair_in_order(a + product.a_rows[row], a + product.a_rows[partner], end - k, to + i * 2 * group, step);
+    }
+    to += (end - k) * 2 * row_pairs;
+    k = end;
+  }
+}
+
+template <bool accumulate>
+inline __attribute__((always_inline)) void write_pair(float* to, float* next, const float32x4_t (&sum)[column_pairs]) {
+#pragma GCC unroll 2
+  for (int j = 0; j < column_pairs; j += 2) {
+    const float32x4_t upper = first_row(sum[j], sum[j + 1]), lower = second_row(sum[j], sum[j + 1]);
+    vst1q_f32(to + 2 * j, accumulate ? vaddq_f32(vld1q_f32(to + 2 * j), upper) : upper);
+    vst1q_f32(next + 2 * j, accumulate ? vaddq_f32(vld1q_f32(next + 2 * j), lower) : lower);
+  }
+}
+
+// Where a block reaches behind the last row or column. The sums as values: they must not have an address.
+void write_part(const Product<float, BFloat16>& product, int64_t row, int64_t column, float32x4_t sum0,
+                float32x4_t sum1, float32x4_t sum2, float32x4_t sum3) {
+  float values[2][panel];
+  write_pair<false>(values[0], values[1], {sum0, sum1, sum2, sum3});
+  for (int64_t i = 0; i < 2 && row + i < product.rows; ++i) {
+    float* const to = product.c + product.c_rows[row + i] + column;
+    for (int64_t j = 0; j < panel && column + j < product.columns; ++j) {
+      to[j] = product.accumulate ? to[j] + values[i][j] : values[i][j];
     }
   }
 }
 
-template <class Rows>
-void multiply_block(const Product<float, BFloat16>& product, const Rows& rows, int64_t first, int64_t column,
-                    const BFloat16* b) {
-  float32x4_t sum[pairs][pairs] = {};
-  for (int64_t s = 0; s < product.segment_count; ++s) {
-    const BFloat16* a = rows.segment(s);
-    for (int64_t k = 0; k < product.depth; k += depth_step, a += Rows::step, b += depth_step * panel) {
-      bfloat16x8_t right[pairs], upper[pairs];
-#pragma GCC unroll 4
-      for (int j = 0; j < pairs; ++j) right[j] = load(b + j * 2 * group);
-#pragma GCC unroll 4
-      for (int i = 0; i < pairs; ++i) {
-        bfloat16x8_t lower;
-        rows.load_pair(a, i, lower, upper[i]);
-        add(sum[i], lower, right);
-      }
-#pragma GCC unroll 4
-      for (int j = 0; j < pairs; ++j) right[j] = load(b + group * panel + j * 2 * group);
-#pragma GCC unroll 4
-      for (int i = 0; i < pairs; ++i) add(sum[i], upper[i], right);
-    }
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < pairs; ++i) {
-    if (first + 2 * i < product.rows) {
-      write_row(product, first + 2 * i, column, first_row(sum[i][0], sum[i][1]), first_row(sum[i][2], sum[i][3]));
-    }
-    if (first + 2 * i + 1 < product.rows) {
-      write_row(product, first + 2 * i + 1, column, second_row(sum[i][0], sum[i][1]), second_row(sum[i][2], sum[i][3]));
-    }
+template <int row_pairs>
+inline __attribute__((always_inline)) void write_block(const Product<float, BFloat16>& product, int64_t first,
+                                                       int64_t column,
+                                                       const float32x4_t (&sum)[row_pairs][column_pairs]) {
+  const int64_t* const rows = product.c_rows + first;
+  float* const c = product.c + column;
+  const bool is_whole = column + panel <= product.columns && first + 2 * row_pairs <= product.rows;
+  if (is_whole && !product.accumulate) {
+#pragma GCC unroll 6
+    for (int i = 0; i < row_pairs; ++i) write_pair<false>(c + rows[2 * i], c + rows[2 * i + 1], sum[i]);
+  } else if (is_whole) {
+#pragma GCC unroll 6
+    for (int i = 0; i < row_pairs; ++i) write_pair<true>(c + rows[2 * i], c + rows[2 * i + 1], sum[i]);
+  } else {
+#pragma GCC unroll 6
+    for (int i = 0; i < row_pairs; ++i)
+      write_part(product, first + 2 * i, column, sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
   }
 }
 
-template <class Rows>
-void multiply_panels(const Product<float, BFloat16>& product, const Rows& rows, int64_t first) {
-  const BFloat16* b = product.b;
-  for (int64_t column = 0; column < product.columns; column += panel, b += product.b_panel) {
-    multiply_block(product, rows, first, column, b);
+// Rows in order times one panel.
+template <int row_pairs>
+void multiply_block(const Product<float, BFloat16>& product, const BFloat16* a, const BFloat16* b, int64_t depth,
+                    int64_t first, int64_t column) {
+  float32x4_t sum[row_pairs][column_pairs] = {};
+  if (product.accumulate) {
+    const int64_t last = first + 2 * row_pairs < product.rows ? first + 2 * row_pairs : product.rows;
+    for (int64_t row = first; row < last; ++row) __builtin_prefetch(product.c + product.c_rows[row] + column, 1);
   }
+  for (int64_t k = 0; k < depth; k += group, a += 2 * group * row_pairs, b += 2 * group * column_pairs) {
+    bfloat16x8_t right[column_pairs];
+#pragma GCC unroll 4
+    for (int j = 0; j < column_pairs; ++j) right[j] = load(b + j * 2 * group);
+#pragma GCC unroll 6
+    for (int i = 0; i < row_pairs; ++i) add(sum[i], load(a + i * 2 * group), right);
+  }
+  write_block<row_pairs>(product, first, column, sum);
 }
 
-// The deepest block that is put in order, 16 KiB, and the fewest panels that must meet it.
-constexpr int64_t most_ordered_depth = 1024, fewest_panels = 3;
+using MultiplyBlock = void (*)(const Product<float, BFloat16>&, const BFloat16*, const BFloat16*, int64_t, int64_t,
+                               int64_t);
+constexpr MultiplyBlock multiply_block_of[] = {nullptr,           multiply_block<1>, multiply_block<2>,
+                                               multiply_block<3>, multiply_block<4>, multiply_block<5>,
+                                               multiply_block<6>};
+
+// The deepest block that is put in order, 24 KiB.
+constexpr int64_t most_depth = 1024;
+
+void multiply_stretch(const Product<float, BFloat16>& product, Stretch depth) {
+  // Of a type that is not cleared.
+  alignas(64) bfloat16_t memory[most_depth * block_rows];
+  auto* const in_order = reinterpret_cast<BFloat16*>(memory);
+  // Blocks of nearly equal height.
+  const int64_t pairs = (product.rows + 1) / 2, blocks = (pairs + most_row_pairs - 1) / most_row_pairs;
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t first = pairs * block / blocks;
+    const auto row_pairs = static_cast<int>(pairs * (block + 1) / blocks - first);
+    put_in_order(product, depth, 2 * first, row_pairs, in_order);
+    const BFloat16* b = product.b + depth.begin * panel;
+    for (int64_t column = 0; column < product.columns; column += panel, b += product.b_panel) {
+      multiply_block_of[row_pairs](product, in_order, b, depth.end - depth.begin, 2 * first, column);
+    }
+  }
+}
 
 void multiply(const Product<float, BFloat16>& product) {
   const int64_t depth = product.segment_count * product.depth;
-  const bool orders = depth <= most_ordered_depth && product.columns > (fewest_panels - 1) * panel;
-  // Of a type that is not cleared.
-  alignas(64) bfloat16_t memory[most_ordered_depth * block_rows];
-  auto* const in_order = reinterpret_cast<BFloat16*>(memory);
-  for (int64_t row = 0; row < product.rows; row += block_rows) {
-    if (orders) {
-      put_in_order(product, row, in_order);
-      multiply_panels(product, PairsInOrder{in_order, product.depth}, row);
-    } else {
-      multiply_panels(product, PairsInPlace(product, row), row);
-    }
+  Product<float, BFloat16> part = product;
+  for (int64_t k = 0; k == 0 || k < depth; k += most_depth) {
+    multiply_stretch(part, {k, depth - k < most_depth ? depth : k + most_depth});
+    part.accumulate = true;
   }
 }
 
 inline bfloat16x4_t rounded(float32x4_t value) { return vcvt_bf16_f32(value); }
 
-// Four rows of `from`, and four columns: as a group of the panel has them, column by column.
-inline void store_group(const float32x4_t (&rows)[group], BFloat16* to) {
+inline void store(BFloat16* to, bfloat16x4_t value) { vst1_bf16(reinterpret_cast<bfloat16_t*>(to), value); }
+
+// Four rows of four columns, rounded: column j goes to to[j * step].
+inline __attribute__((always_inline)) void store_transposed(const float32x4_t (&rows)[group], BFloat16* to,
+                                                            int64_t step) {
   const float32x4_t a = vzip1q_f32(rows[0], rows[2]), b = vzip1q_f32(rows[1], rows[3]);
   const float32x4_t c = vzip2q_f32(rows[0], rows[2]), d = vzip2q_f32(rows[1], rows[3]);
-  auto* const out = reinterpret_cast<bfloat16_t*>(to);
-  vst1_bf16(out, rounded(vzip1q_f32(a, b)));
-  vst1_bf16(out + 4, rounded(vzip2q_f32(a, b)));
-  vst1_bf16(out + 8, rounded(vzip1q_f32(c, d)));
-  vst1_bf16(out + 12, rounded(vzip2q_f32(c, d)));
+  store(to, rounded(vzip1q_f32(a, b)));
+  store(to + step, rounded(vzip2q_f32(a, b)));
+  store(to + 2 * step, rounded(vzip1q_f32(c, d)));
+  store(to + 3 * step, rounded(vzip2q_f32(c, d)));
 }
 
 inline float32x4_t load_some(const float* from, int64_t count) {
@@ -184,22 +196,32 @@ inline float32x4_t load_some(const float* from, int64_t count) {
   return vld1q_f32(values);
 }
 
-int64_t padded(int64_t depth) { return (depth + depth_step - 1) / depth_step * depth_step; }
+int64_t padded(int64_t depth) { return (depth + group - 1) / group * group; }
+
+// `depth` rows and `columns` columns of a square, zeros for the others.
+inline void pack_part(const float* from, int64_t step, int64_t depth, int64_t columns, BFloat16* to) {
+  float32x4_t rows[group];
+  for (int i = 0; i < group; ++i) rows[i] = i < depth ? load_some(from + i * step, columns) : vdupq_n_f32(0);
+  store_transposed(rows, to, group);
+}
+
+inline void pack_square(const float* from, int64_t step, BFloat16* to) {
+  float32x4_t rows[group];
+#pragma GCC unroll 4
+  for (int i = 0; i < group; ++i) rows[i] = vld1q_f32(from + i * step);
+  store_transposed(rows, to, group);
+}
 
 void pack(const Packing<float, BFloat16>& packing) {
-  for (int64_t k = 0; k < padded(packing.depth); k += group) {
+  for (int64_t k = 0; k < packing.depth; k += group) {
+    const float* const from = packing.from + k * packing.step;
+    const int64_t depth = packing.depth - k;
     BFloat16* to = packing.to + k * panel;
     for (int64_t column = 0; column < packing.columns; column += panel, to += packing.panel_step) {
       for (int64_t half = 0; half < panel; half += group) {
-        float32x4_t rows[group];
-#pragma GCC unroll 4
-        for (int i = 0; i < group; ++i) {
-          rows[i] =
-              k + i < packing.depth && column + half < packing.columns
-                  ? load_some(packing.from + (k + i) * packing.step + column + half, packing.columns - column - half)
-                  : vdupq_n_f32(0);
-        }
-        store_group(rows, to + half * group);
+        const int64_t columns = packing.columns - column - half;
+        if (depth >= group && columns >= group) pack_square(from + column + half, packing.step, to + half * group);
+        else pack_part(from + column + half, packing.step, depth, columns, to + half * group);
       }
     }
   }
@@ -213,7 +235,7 @@ void pack_transposed(const Packing<float, BFloat16>& packing) {
       for (int64_t k = 0; k < padded(packing.depth); k += group) {
         const float32x4_t values =
             column + j < packing.columns && k < packing.depth ? load_some(from + k, packing.depth - k) : vdupq_n_f32(0);
-        vst1_bf16(reinterpret_cast<bfloat16_t*>(panel_to + k * panel + j * group), rounded(values));
+        store(panel_to + k * panel + j * group, rounded(values));
       }
     }
   }
@@ -234,25 +256,22 @@ void round(const float* from, int64_t count, BFloat16* to) {
 
 void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_t columns, BFloat16* to,
                       int64_t to_step) {
-  int64_t j = 0;
-  for (; j + group <= rows; j += group) {
-    int64_t k = 0;
-    for (; k + group <= columns; k += group) {
+  if (rows < group || columns < group) {
+    for (int64_t j = 0; j < rows; ++j) {
+      for (int64_t k = 0; k < columns; ++k) round(from + k * from_step + j, 1, to + j * to_step + k);
+    }
+    return;
+  }
+  // Squares; the last ones may overlap those before.
+  for (int64_t row = 0; row < rows; row += group) {
+    const int64_t j = row + group <= rows ? row : rows - group;
+    for (int64_t column = 0; column < columns; column += group) {
+      const int64_t k = column + group <= columns ? column : columns - group;
       float32x4_t lines[group];
 #pragma GCC unroll 4
       for (int i = 0; i < group; ++i) lines[i] = vld1q_f32(from + (k + i) * from_step + j);
-      BFloat16 square[group * group];
-      store_group(lines, square);
-#pragma GCC unroll 4
-      for (int i = 0; i < group; ++i)
-        __builtin_memcpy(to + (j + i) * to_step + k, square + i * group, sizeof(square) / group);
+      store_transposed(lines, to + j * to_step + k, to_step);
     }
-    for (; k < columns; ++k) {
-      for (int i = 0; i < group; ++i) round(from + k * from_step + j + i, 1, to + (j + i) * to_step + k);
-    }
-  }
-  for (; j < rows; ++j) {
-    for (int64_t k = 0; k < columns; ++k) round(from + k * from_step + j, 1, to + j * to_step + k);
   }
 }
 
@@ -261,7 +280,7 @@ void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_
 extern const MixedMatrixRoutines routines = {.block_rows = block_rows,
                                              .panel_vectors = 1,
                                              .lanes = panel,
-                                             .depth_step = depth_step,
+                                             .depth_step = group,
                                              .multiply = multiply,
                                              .pack = pack,
                                              .pack_transposed = pack_transposed,

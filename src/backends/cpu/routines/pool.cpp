@@ -43,14 +43,11 @@ struct Largest {
   V value;
   I position;
 
-  template <class T>
-  void take(const T* from, int64_t place) {
-    using Index = typename IndexOf<T>::type;
-    const V candidate = load_as<V>(from);
+  void take(V candidate, I place) {
     // Not "greater": a NaN is neither, and must win.
     const auto stays = (candidate <= value) | (value != value);
     value = stays ? value : candidate;
-    position = stays ? position : I{} + static_cast<Index>(place);
+    position = stays ? position : place;
   }
 };
 
@@ -63,24 +60,25 @@ inline Largest<V, I> largest_of(const PoolRow& row, const T* x, Columns columns)
   for (int64_t i = row.first_row; i < row.last_row; ++i, x += row.width * row.channels) {
     const T* from = x;
     for (int64_t j = columns.first; j < columns.last; ++j, from += row.channels) {
-      largest.take(from, i * row.kernel + j);
+      largest.take(load_as<V>(from), I{} + static_cast<Index>(i * row.kernel + j));
     }
   }
   return largest;
 }
 
-// The same for a whole window of two by two, the most usual one.
+// The same for a whole window of two by two, the most usual one: the larger of each row, then of both.
 template <class V, class I, class T>
 inline Largest<V, I> largest_of_four(const PoolRow& row, const T* x) {
+  using Index = typename IndexOf<T>::type;
   const T* const below = x + row.width * row.channels;
-  Largest<V, I> largest = {load_as<V>(x), I{}};
-  largest.take(x + row.channels, 1);
-  largest.take(below, 2);
-  largest.take(below + row.channels, 3);
-  return largest;
+  Largest<V, I> upper = {load_as<V>(x), I{}}, lower = {load_as<V>(below), I{} + Index{2}};
+  upper.take(load_as<V>(x + row.channels), I{} + Index{1});
+  lower.take(load_as<V>(below + row.channels), I{} + Index{3});
+  upper.take(lower.value, lower.position);
+  return upper;
 }
 
-// The largest of one window in `count` channels, a whole number of vectors and at most most_channels.
+// The largest of one window in `count` channels, a whole number of vectors.
 template <class T>
 inline void max_pool_window(const PoolRow& row, const T* x, Columns columns, bool is_four, int64_t count, T* values,
                             typename IndexOf<T>::type* positions) {
@@ -93,31 +91,50 @@ inline void max_pool_window(const PoolRow& row, const T* x, Columns columns, boo
   }
 }
 
+// Channels [first, first + count) of all windows: a whole number of vectors, at most most_channels.
+constexpr int64_t most_channels = 64;
+
+template <class T, class P>
+void max_pool_channels(const PoolRow& given, const T* x, int64_t first, int64_t count, T* values, P* positions) {
+  // A copy, which no store can change.
+  const PoolRow row = given;
+  // Positions are found as wide as the elements they belong to, and narrowed many at a time: reading them back at once
+  // would wait for the stores.
+  constexpr int64_t windows_at_once = 16;
+  typename IndexOf<T>::type found[windows_at_once * most_channels];
+  const bool two_rows = row.kernel == 2 && row.first_row == 0 && row.last_row == 2;
+  for (int64_t begin = 0; begin < row.windows; begin += windows_at_once) {
+    const int64_t end = begin + windows_at_once < row.windows ? begin + windows_at_once : row.windows;
+    for (int64_t window = begin; window < end; ++window) {
+      const Columns columns = columns_inside(row, window);
+      const bool is_four = two_rows && columns.first == 0 && columns.last == 2;
+      const T* const from = x + (window * row.stride - row.before + columns.first) * row.channels + first;
+      max_pool_window(row, from, columns, is_four, count, values + window * row.channels + first,
+                      found + (window - begin) * count);
+    }
+    if (positions == nullptr) continue;
+    for (int64_t window = begin; window < end; ++window) {
+      P* const to = positions + window * row.channels + first;
+      const auto* const from = found + (window - begin) * count;
+      PANDO_VECTORISE
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<P>(from[i]);
+    }
+  }
+}
+
 template <class T, class P>
 void max_pool(const PoolRow& row, const T* x, T* values, P* positions) {
-  using Index = typename IndexOf<T>::type;
-  constexpr int lanes = VectorOf<T>::lanes;
-  // Positions are found as wide as the elements they belong to, and narrowed many at a time.
-  constexpr int64_t most_channels = 64;
-  Index found[most_channels];
-  const int64_t whole = row.channels / lanes * lanes;
-  const bool two_rows = row.kernel == 2 && row.first_row == 0 && row.last_row == 2;
-  for (int64_t window = 0; window < row.windows; ++window) {
+  const int64_t whole = row.channels / VectorOf<T>::lanes * VectorOf<T>::lanes;
+  for (int64_t c = 0; c < whole; c += most_channels) {
+    max_pool_channels(row, x, c, whole - c < most_channels ? whole - c : most_channels, values, positions);
+  }
+  for (int64_t window = 0; whole < row.channels && window < row.windows; ++window) {
     const Columns columns = columns_inside(row, window);
-    const bool is_four = two_rows && columns.first == 0 && columns.last == 2;
     const T* const from = x + (window * row.stride - row.before + columns.first) * row.channels;
-    const int64_t to = window * row.channels;
-    for (int64_t c = 0; c < whole; c += most_channels) {
-      const int64_t count = whole - c < most_channels ? whole - c : most_channels;
-      max_pool_window(row, from + c, columns, is_four, count, values + to + c, found);
-      if (positions == nullptr) continue;
-      PANDO_VECTORISE
-      for (int64_t i = 0; i < count; ++i) positions[to + c + i] = static_cast<P>(found[i]);
-    }
     for (int64_t c = whole; c < row.channels; ++c) {
-      const auto largest = largest_of<T, Index>(row, from + c, columns);
-      values[to + c] = largest.value;
-      if (positions != nullptr) positions[to + c] = static_cast<P>(largest.position);
+      const auto largest = largest_of<T, typename IndexOf<T>::type>(row, from + c, columns);
+      values[window * row.channels + c] = largest.value;
+      if (positions != nullptr) positions[window * row.channels + c] = static_cast<P>(largest.position);
     }
   }
 }
