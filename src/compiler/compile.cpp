@@ -25,6 +25,7 @@ constexpr NamedPass graph_passes[] = {
     {"choose_layouts", choose_layouts},
     {"pool_early", pool_early},
     {"fuse_convolution_pooling", fuse_convolution_pooling},
+    {"fuse_updates", fuse_updates},
     {"merge_updates", merge_updates},
     {"remove_dead_nodes", remove_dead_nodes},
     {"fuse_elementwise", fuse_elementwise},

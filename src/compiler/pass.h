@@ -31,6 +31,8 @@ Graph pool_early(const Graph& graph, const PassContext& context);
 Graph fuse_convolution_pooling(const Graph& graph, const PassContext& context);
 // Chains of elementwise nodes as one node, or as the epilogue of the matmul or convolution that feeds them.
 Graph fuse_elementwise(const Graph& graph, const PassContext& context);
+// Plain gradient descent along a matmul, and the matmul, as one node: the gradient is never stored.
+Graph fuse_updates(const Graph& graph, const PassContext& context);
 // The updates of all parameters by one optimizer as one node.
 Graph merge_updates(const Graph& graph, const PassContext& context);
 

@@ -10,7 +10,7 @@ namespace pando {
 
 namespace {
 
-std::vector<Type> infer_matmul(const OpCall& call) {
+Type product_type(const OpCall& call) {
   for (std::size_t i : {0, 1}) {
     require_floating(call, i);
     require_rank_at_least(call, i, 2, "the last two a matrix");
@@ -33,7 +33,19 @@ std::vector<Type> infer_matmul(const OpCall& call) {
   }
   shape.append(rows);
   shape.append(columns);
-  return epilogue_types(call, {call.dtype(0), shape}, 2);
+  return {call.dtype(0), shape};
+}
+
+std::vector<Type> infer_matmul(const OpCall& call) { return epilogue_types(call, product_type(call), 2); }
+
+std::vector<Type> infer_matmul_update(const OpCall& call) {
+  const Type product = product_type(call);
+  if (call.inputs[2] != product)
+    call.fail(fmt::format("the parameter is {} but the product {}; give it the same type", to_string(call.inputs[2]),
+                          to_string(product)));
+  require_equal_dtypes(call, 0, 3);
+  require_shape(call, 3, {}, "a scalar rate");
+  return {product};
 }
 
 // [..., m, n] as one tall matrix.
@@ -89,6 +101,16 @@ const OpDefinition matmul = {.id = Op::matmul,
                              .infer = infer_matmul,
                              .gradient = matmul_gradient,
                              .flops = matmul_flops};
+const OpDefinition matmul_update = {
+    .id = Op::matmul_update,
+    .name = "matmul_update",
+    .doc = "parameter - rate * matmul(a, b) of a, b, parameter and rate, made by the compiler",
+    .attributes = {{"transpose_a", false}, {"transpose_b", false}},
+    .min_inputs = 4,
+    .max_inputs = 4,
+    .infer = infer_matmul_update,
+    .in_place = [](const Node&, int) { return 2; },
+    .flops = matmul_flops};
 
 }  // namespace definitions
 

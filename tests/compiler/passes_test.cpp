@@ -182,6 +182,33 @@ TEST(FuseElementwise, AValueThatOthersUseIsNotHidden) {
   EXPECT_EQ(ops_of(fuse_elementwise(graph, {})), "exp fused reduce_sum");
 }
 
+// A parameter that descends along a product of its own, by sgd_update with these attributes.
+Graph dense_step(const std::string& attributes, const std::string& more = "") {
+  return parse_graph(
+      "%0 = input() {name = \"x\", shape = [8, 3]}\n"
+      "%1 = input() {name = \"g\", shape = [8, 4]}\n"
+      "%2 = variable() {name = \"w\", shape = [3, 4]}\n"
+      "%3 = variable() {name = \"rate\", shape = []}\n"
+      "%4 = matmul(%0, %1) {transpose_a = true}\n"
+      "%5 = sgd_update(%3, %2, %4)" +
+      attributes + "\n" + more + "assign %2 = %5\n");
+}
+
+TEST(FuseUpdates, TheGradientIsNeverStored) {
+  const Graph result = remove_dead_nodes(fuse_updates(dense_step(""), {}), {});
+  EXPECT_EQ(ops_of(result), "matmul_update");
+  EXPECT_TRUE(result.nodes().back().attributes.flag("transpose_a"));
+  // The parameter is written where it is.
+  const Plan plan = compile(dense_step(""));
+  ASSERT_EQ(plan.supersteps.size(), 1u);
+  EXPECT_EQ(plan.supersteps[0][0].outputs[0].buffer, plan.supersteps[0][0].inputs[2].buffer);
+}
+
+TEST(FuseUpdates, AGradientThatOthersUseAndOtherDescentsStay) {
+  EXPECT_EQ(ops_of(fuse_updates(dense_step("", "output slope = %4\n"), {})), "matmul sgd_update");
+  EXPECT_EQ(ops_of(fuse_updates(dense_step(" {weight_decay = 0.1}"), {})), "matmul sgd_update");
+}
+
 TEST(MergeUpdates, OneSweepForAllParameters) {
   const Graph result = merge_updates(convolution_step(), {});
   EXPECT_EQ(

@@ -167,6 +167,10 @@ class RandomGraph {
     const std::vector<Value> slopes = gradients(loss, variables_);
     const Value rate = ops::scalar(loss, 0.05);
     for (std::size_t i = 0; i < variables_.size(); ++i) {
+      if (choose(2) == 0) {
+        graph_.assign(variables_[i], ops::sgd_update(rate, variables_[i], slopes[i], {})[0]);
+        continue;
+      }
       const Value velocity = ops::variable(graph_, "m" + std::to_string(i), DType::float32, variables_[i].shape());
       const auto updated = ops::sgd_update(rate, variables_[i], slopes[i], {velocity}, {.momentum = 0.9});
       graph_.assign(variables_[i], updated[0]);

@@ -30,6 +30,20 @@ Case with_epilogue(Case base, const Epilogue& epilogue) {
   return base;
 }
 
+// The parameter has the shape of the product, and the rate is negative too: nothing may take it for granted.
+Case update(Case base, const Shape& parameter, double rate) {
+  base.inputs.push_back({parameter});
+  base.inputs.push_back({{}, {}, listed({rate})});
+  base.reference = [product = base.reference](const Tensors& in) -> Tensors {
+    Tensor result = product({in[0], in[1]}).front();
+    for (std::size_t i = 0; i < result.values.size(); ++i)
+      result.values[i] = in[2].values[i] - in[3].values[0] * result.values[i];
+    return {result};
+  };
+  base.has_gradient = false;
+  return base;
+}
+
 }  // namespace
 
 std::vector<Entry> matmul_entries() {
@@ -49,7 +63,14 @@ std::vector<Entry> matmul_entries() {
                                          {{2, 3, 4}, {4, 5}}})
     for (const Epilogue& epilogue : epilogues(shape_b[1]))
       entry.cases.push_back(with_epilogue(product(shape_a, shape_b), epilogue));
-  return {entry};
+  const Entry updates = {
+      .op = "matmul_update",
+      .cases = {update(product({3, 4}, {4, 5}), {3, 5}, 0.5), update(product({1, 1}, {1, 1}), {1, 1}, 0.5),
+                update(product({32, 100}, {32, 70}, true), {100, 70}, 0.1),
+                update(product({33, 900}, {900, 40}), {33, 40}, -2.0),
+                update(product({70, 33}, {49, 70}, true, true), {33, 49}, 0.25),
+                update(product({3, 0}, {0, 5}), {3, 5}, 0.5), update(product({0, 4}, {4, 5}), {0, 5}, 0.5)}};
+  return {entry, updates};
 }
 
 }  // namespace pando::test

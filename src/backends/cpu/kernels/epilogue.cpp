@@ -4,6 +4,7 @@ namespace pando::cpu {
 
 Epilogue::Epilogue(const KernelCall& call, std::size_t own_inputs, const Type& raw, const Routines& routines)
     : output_(call.outputs.front()), raw_in_output_(output_.buffer >= 0 && output_.type.dtype == raw.dtype) {
+  if (call.attributes.find("epilogue") == nullptr) return;
   const auto& program = call.attributes.program("epilogue");
   if (program == nullptr) return;
   std::vector<Operand> operands = {{.type = raw}};

@@ -1,4 +1,5 @@
 // matmul: blocks of rows times panels of columns, in runs of the inner dimension that stay in the first-level cache.
+// matmul_update adds the product, times -rate, to a parameter.
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/product.h"
 
@@ -69,6 +70,10 @@ class Matmul final : public Kernel {
         matrix_(product_routines<T, S>(routines)),
         a_(call.inputs[0]),
         b_(call.inputs[1]),
+        updates_(call.op->id == Op::matmul_update),
+        parameter_(updates_ ? call.inputs[2] : Operand{}),
+        rate_(updates_ ? call.inputs[3] : Operand{}),
+        result_(call.outputs[0]),
         epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
         panel_(panel_width(matrix_, sizes_.columns)),
         panels_at_once_(divide_up(packed_row_bytes, panel_ * static_cast<std::int64_t>(sizeof(T)))),
@@ -88,6 +93,7 @@ class Matmul final : public Kernel {
                         std::min(part.blocks.end * matrix_.block_rows, sizes_.rows)};
     const Range columns = {part.panels.begin * panel_, std::min(part.panels.end * panel_, sizes_.columns)};
     if (columns.begin >= columns.end) return;
+    if (updates_ && parameter_.buffer != result_.buffer) copy_parameter(tile, part.batches, rows, columns);
     epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
     for (std::int64_t batch = part.batches.begin; batch < part.batches.end; ++batch) {
       for (std::int64_t row = rows.begin; row < rows.end; row += group_rows_) {
@@ -107,8 +113,19 @@ class Matmul final : public Kernel {
             .blocks = divide_up(sizes_.rows, matrix_.block_rows),
             .panels = divide_up(sizes_.columns, panel_),
             .block_cost = height * width * depth / 4,
-            .load_rows = height * depth,
+            // A parameter is updated by those who read its columns in the next step.
+            .load_rows = updates_ ? 0 : height * depth,
             .load_panel = width * depth};
+  }
+
+  void copy_parameter(const Tile& tile, Range batches, Range rows, Range columns) const {
+    for (std::int64_t batch = batches.begin; batch < batches.end; ++batch) {
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        const std::int64_t first = (batch * sizes_.rows + row) * sizes_.columns + columns.begin;
+        std::copy_n(pointer<const T>(tile, parameter_) + first, columns.end - columns.begin,
+                    pointer<T>(tile, result_) + first);
+      }
+    }
   }
 
   std::int64_t choose_depth() const {
@@ -172,7 +189,8 @@ class Matmul final : public Kernel {
                              .panel = panel_,
                              .c_rows = c_rows_.data(),
                              .rows = rows.end - rows.begin,
-                             .accumulate = inner.begin > 0};
+                             .accumulate = updates_ || inner.begin > 0,
+                             .scale = updates_ ? -*pointer<const T>(tile, rate_) : T(1)};
     place_a(tile, batch, rows, inner, product);
     // Columns that do not fill a vector are packed in any case: the next row or nothing follows them.
     const std::int64_t direct =
@@ -270,6 +288,10 @@ class Matmul final : public Kernel {
   MatmulSizes sizes_;
   const ProductRoutines<T, S>& matrix_;
   Operand a_, b_;
+  bool updates_;
+  // Of an update.
+  Operand parameter_, rate_;
+  Operand result_;
   Epilogue epilogue_;
   std::int64_t panel_, panels_at_once_, depth_, group_rows_;
   TileGrid grid_;
@@ -289,6 +311,10 @@ std::unique_ptr<Kernel> factories::matmul(const KernelCall& call, const Routines
   if (call.inputs[0].type.dtype == DType::float64) return std::make_unique<Matmul<double>>(call, routines);
   if (suits_mixed(MatmulSizes(call), routines)) return std::make_unique<Matmul<float, BFloat16>>(call, routines);
   return std::make_unique<Matmul<float>>(call, routines);
+}
+
+std::unique_ptr<Kernel> factories::matmul_update(const KernelCall& call, const Routines& routines) {
+  return matmul(call, routines);
 }
 
 }  // namespace pando::cpu

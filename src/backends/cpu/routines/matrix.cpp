@@ -69,14 +69,14 @@ inline void multiply_add_lane(Vector<double>& sum, Vector<double> a, Vector<doub
 #endif
 
 template <class T, int rows, int vectors, bool accumulate>
-inline void write_whole(T* c, const int64_t* c_rows, const Vector<T> (&sum)[rows][vectors]) {
+inline void write_whole(T* c, const int64_t* c_rows, T scale, const Vector<T> (&sum)[rows][vectors]) {
   constexpr int lanes = VectorOf<T>::lanes;
   PANDO_UNROLL
   for (int r = 0; r < rows; ++r) {
     T* const to = c + c_rows[r];
     PANDO_UNROLL
     for (int v = 0; v < vectors; ++v) {
-      store(to + v * lanes, accumulate ? load(to + v * lanes) + sum[r][v] : sum[r][v]);
+      store(to + v * lanes, accumulate ? load(to + v * lanes) + splat(scale) * sum[r][v] : sum[r][v]);
     }
   }
 }
@@ -89,8 +89,8 @@ inline void write_block(const Product<T>& product, int64_t first_row, int64_t fi
   const int64_t* const c_rows = product.c_rows + first_row;
   const int64_t columns = product.columns - first_column;
   if (columns >= vectors * lanes) {
-    return product.accumulate ? write_whole<T, rows, vectors, true>(c, c_rows, sum)
-                              : write_whole<T, rows, vectors, false>(c, c_rows, sum);
+    return product.accumulate ? write_whole<T, rows, vectors, true>(c, c_rows, product.scale, sum)
+                              : write_whole<T, rows, vectors, false>(c, c_rows, product.scale, sum);
   }
   PANDO_UNROLL
   for (int r = 0; r < rows; ++r) {
@@ -98,7 +98,7 @@ inline void write_block(const Product<T>& product, int64_t first_row, int64_t fi
     PANDO_UNROLL
     for (int v = 0; v < vectors; ++v) store(row + v * lanes, sum[r][v]);
     T* const to = c + c_rows[r];
-    for (int64_t j = 0; j < columns; ++j) to[j] = product.accumulate ? to[j] + row[j] : row[j];
+    for (int64_t j = 0; j < columns; ++j) to[j] = product.accumulate ? to[j] + product.scale * row[j] : row[j];
   }
 }
 
@@ -317,7 +317,7 @@ void multiply_columns_block(const Product<T>& product, int64_t first_row, int64_
   PANDO_UNROLL
   for (int r = 0; r < rows; ++r) {
     T* const c = product.c + product.c_rows[first_row + r] + column;
-    const V result = product.accumulate ? sum[r] + load_as<V>(c) : sum[r];
+    const V result = product.accumulate ? load_as<V>(c) + product.scale * sum[r] : sum[r];
     __builtin_memcpy(c, &result, sizeof result);
   }
 }

@@ -10,9 +10,9 @@ namespace pando::cpu {
 // j < columns:
 //   c[c_rows[i] + j] = sum over s < segment_count and k < depth of
 //                      a[a_rows[i] + segments[s] + k * a_step] * b(s * depth + k, j)
-// where b(k, j) = b[j / panel * b_panel + k * b_step + j % panel]; with `accumulate` the sum is added to c instead.
-// Each element is summed in the order of s and k, whatever the other sizes, so any split of rows and columns gives the
-// same bits.
+// where b(k, j) = b[j / panel * b_panel + k * b_step + j % panel]; with `accumulate` the sum times `scale` is added to
+// c instead. Each element is summed in the order of s and k, whatever the other sizes, so any split of rows and columns
+// gives the same bits.
 template <class T, class S = T>
 struct Product {
   const S* a = nullptr;
@@ -31,6 +31,7 @@ struct Product {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   bool accumulate = false;
+  T scale = 1;
 };
 
 // A matrix to be laid out as panels: to[j / panel * panel_step + k * panel + j % panel] = from(k, j), zeros behind the

@@ -78,12 +78,13 @@ void put_in_order(const Product<float, BFloat16>& product, Stretch depth, int64_
 }
 
 template <bool accumulate>
-inline __attribute__((always_inline)) void write_pair(float* to, float* next, const float32x4_t (&sum)[column_pairs]) {
+inline __attribute__((always_inline)) void write_pair(float* to, float* next, float scale,
+                                                      const float32x4_t (&sum)[column_pairs]) {
 #pragma GCC unroll 2
   for (int j = 0; j < column_pairs; j += 2) {
     const float32x4_t upper = first_row(sum[j], sum[j + 1]), lower = second_row(sum[j], sum[j + 1]);
-    vst1q_f32(to + 2 * j, accumulate ? vaddq_f32(vld1q_f32(to + 2 * j), upper) : upper);
-    vst1q_f32(next + 2 * j, accumulate ? vaddq_f32(vld1q_f32(next + 2 * j), lower) : lower);
+    vst1q_f32(to + 2 * j, accumulate ? vfmaq_n_f32(vld1q_f32(to + 2 * j), upper, scale) : upper);
+    vst1q_f32(next + 2 * j, accumulate ? vfmaq_n_f32(vld1q_f32(next + 2 * j), lower, scale) : lower);
   }
 }
 
@@ -91,11 +92,11 @@ inline __attribute__((always_inline)) void write_pair(float* to, float* next, co
 void write_part(const Product<float, BFloat16>& product, int64_t row, int64_t column, float32x4_t sum0,
                 float32x4_t sum1, float32x4_t sum2, float32x4_t sum3) {
   float values[2][panel];
-  write_pair<false>(values[0], values[1], {sum0, sum1, sum2, sum3});
+  write_pair<false>(values[0], values[1], 1, {sum0, sum1, sum2, sum3});
   for (int64_t i = 0; i < 2 && row + i < product.rows; ++i) {
     float* const to = product.c + product.c_rows[row + i] + column;
     for (int64_t j = 0; j < panel && column + j < product.columns; ++j) {
-      to[j] = product.accumulate ? to[j] + values[i][j] : values[i][j];
+      to[j] = product.accumulate ? __builtin_fmaf(product.scale, values[i][j], to[j]) : values[i][j];
     }
   }
 }
@@ -109,10 +110,10 @@ inline __attribute__((always_inline)) void write_block(const Product<float, BFlo
   const bool is_whole = column + panel <= product.columns && first + 2 * row_pairs <= product.rows;
   if (is_whole && !product.accumulate) {
 #pragma GCC unroll 6
-    for (int i = 0; i < row_pairs; ++i) write_pair<false>(c + rows[2 * i], c + rows[2 * i + 1], sum[i]);
+    for (int i = 0; i < row_pairs; ++i) write_pair<false>(c + rows[2 * i], c + rows[2 * i + 1], 1, sum[i]);
   } else if (is_whole) {
 #pragma GCC unroll 6
-    for (int i = 0; i < row_pairs; ++i) write_pair<true>(c + rows[2 * i], c + rows[2 * i + 1], sum[i]);
+    for (int i = 0; i < row_pairs; ++i) write_pair<true>(c + rows[2 * i], c + rows[2 * i + 1], product.scale, sum[i]);
   } else {
 #pragma GCC unroll 6
     for (int i = 0; i < row_pairs; ++i)
