@@ -4,9 +4,10 @@
 #   scripts/test_x86.sh avx2|avx512 TESTS [GTEST_FILTER]
 #   scripts/test_x86.sh avx2 counts [--update] [MODEL...]
 #
-# TESTS is op, compiler or parity. avx2 runs under QEMU; avx512 boots a kernel under Bochs, about a hundred times slower
-# than this machine, so give it a filter. counts compares the instructions of training steps with those stored; it takes
-# minutes. Everything is cross-compiled statically, without optional dependencies.
+# TESTS is op, compiler, runtime or parity. avx2 runs under QEMU; avx512 boots a kernel under Bochs, about a hundred
+# times slower than this machine, so give it a filter. Bochs 3.0 has AVX512_BF16 for `runtime 'Mixed*'`; 2.7 has not.
+# counts compares the instructions of training steps with those stored; it takes minutes. Everything is cross-compiled
+# statically, without optional dependencies.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 (($# >= 2)) || { echo "usage: scripts/test_x86.sh avx2|avx512 TESTS [GTEST_FILTER]" >&2; exit 2; }

@@ -28,7 +28,13 @@ std::int64_t Shape::elements() const {
   return empty ? 0 : product;
 }
 
-std::int64_t Shape::stride(int axis) const { return part(axis + 1, rank_).elements(); }
+// Kernels ask for it again and again.
+std::int64_t Shape::stride(int axis) const {
+  std::int64_t product = 1;
+  for (const std::int64_t* size = begin() + axis + 1; size != end(); ++size)
+    if (__builtin_mul_overflow(product, *size, &product)) return part(axis + 1, rank_).elements();
+  return product;
+}
 
 Shape Shape::part(int first, int last) const {
   return Shape(std::span(begin() + first, static_cast<std::size_t>(last - first)));

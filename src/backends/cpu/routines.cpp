@@ -5,6 +5,10 @@
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace pando::cpu {
@@ -45,14 +49,54 @@ PANDO_DECLARE_FILLS(avx512)
 namespace bfloat16 {
 extern const MixedMatrixRoutines routines;
 }
+#elif defined(__x86_64__)
+namespace avx512bf16 {
+extern const MixedMatrixRoutines mixed_routines;
+}
+namespace amx {
+extern const MixedMatrixRoutines mixed_routines;
+}
+
+namespace {
+
+bool has_avx512_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
+}
+
+// The tiles of AMX are so much state that Linux keeps it only for processes that ask for it: once, for all threads.
+bool has_amx() {
+  static const bool granted = [] {
+    constexpr unsigned bf16 = 1U << 22, tile = 1U << 24;
+    constexpr long request_permission = 0x1023, tile_data = 18;
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (bf16 | tile)) == (bf16 | tile) &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return granted;
+}
+
+}  // namespace
 #endif
+
+std::vector<const MixedMatrixRoutines*> mixed_products_for([[maybe_unused]] InstructionSet set) {
+  std::vector<const MixedMatrixRoutines*> found;
+#if defined(__aarch64__)
+  if (set == InstructionSet::neon && (getauxval(AT_HWCAP2) & HWCAP2_BF16) != 0) found.push_back(&bfloat16::routines);
+#elif defined(__x86_64__)
+  // Those of AMX round by AVX512_BF16.
+  if (set == InstructionSet::avx512 && has_avx512_bf16()) {
+    found.push_back(&avx512bf16::mixed_routines);
+    if (has_amx()) found.push_back(&amx::mixed_routines);
+  }
+#endif
+  return found;
+}
 
 Routines with_mixed_products(const Routines& routines) {
   Routines mixed = routines;
-#if defined(__aarch64__)
-  if (routines.instruction_set == InstructionSet::neon && (getauxval(AT_HWCAP2) & HWCAP2_BF16) != 0)
-    mixed.matrix.mixed = &bfloat16::routines;
-#endif
+  const auto found = mixed_products_for(routines.instruction_set);
+  if (!found.empty()) mixed.matrix.mixed = found.back();
   return mixed;
 }
 

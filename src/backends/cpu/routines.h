@@ -25,6 +25,8 @@ struct Routines {
 };
 
 const Routines& routines_for(InstructionSet set);
+// The products of bfloat16 by this machine that go with an instruction set, the slowest first.
+std::vector<const MixedMatrixRoutines*> mixed_products_for(InstructionSet set);
 // With products of bfloat16 where this machine multiplies them faster.
 Routines with_mixed_products(const Routines& routines);
 

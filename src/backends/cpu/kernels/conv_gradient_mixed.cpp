@@ -6,8 +6,8 @@ namespace pando::cpu {
 
 namespace {
 
-// Channels that are copied together: few enough to stay in the first-level cache and to share out evenly.
-constexpr std::int64_t block_channels = 8;
+// The most channels that are copied together, which stay in the first-level cache and can be shared out evenly.
+constexpr std::int64_t most_block_channels = 16;
 
 class MixedWeightGradient final : public Kernel {
  public:
@@ -19,16 +19,17 @@ class MixedWeightGradient final : public Kernel {
         matrix_(*routines.matrix.mixed),
         runs_(window, x_.type.shape, dy_.type.shape),
         filters_(result_.type.shape[3]),
+        block_(divide_up(result_.type.shape[2], divide_up(result_.type.shape[2], most_block_channels))),
         panel_(panel_width(matrix_, filters_)),
         pitch_(runs_.image().padded_width),
-        joins_(joined_depth(runs_.most_rows()) <= runs_.most_rows() * whole_steps(dy_.type.shape[2])),
+        joins_(joined_depth(runs_.most_rows()) < runs_.most_rows() * whole_steps(dy_.type.shape[2])),
         image_elements_(runs_.source_rows(runs_.most_rows()) * pitch_),
         // The last step may reach behind the last pixel, where dy is 0.
         plane_(runs_.most_images() * image_elements_ + window.reach(1) + matrix_.depth_step),
         most_depth_(runs_.most_images() * image_depth(runs_.most_rows())),
-        blocks_(window, result_.type.shape, block_channels, {.row = pitch_, .pixel = 1, .channel = plane_}),
+        blocks_(window, result_.type.shape, block_, {.row = pitch_, .pixel = 1, .channel = plane_}),
         grid_(blocks_.work(1, divide_up(filters_, panel_), panel_)) {
-    x_scratch_ = layout_.add_elements<BFloat16>(block_channels * plane_);
+    x_scratch_ = layout_.add_elements<BFloat16>(block_ * plane_);
     dy_scratch_ = layout_.add_elements<BFloat16>(most_depth_ * divide_up(filters_, panel_) * panel_);
     if (joins_) rows_scratch_ = layout_.add_elements<float>(runs_.most_rows() * pitch_ * filters_);
     for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
@@ -114,7 +115,7 @@ class MixedWeightGradient final : public Kernel {
   void copy_planes(const Tile& tile, const PixelRun& run, std::int64_t first, std::int64_t width, BFloat16* to) const {
     const PaddedImage& image = runs_.image();
     const float* const x = pointer<const float>(tile, x_) + run.image * x_.type.shape.stride(0) + first;
-    std::fill_n(to, block_channels * plane_, BFloat16{});
+    std::fill_n(to, width * plane_, BFloat16{});
     const std::int64_t top = run.row - image.lead_rows;
     const Range rows = {std::max<std::int64_t>(top, 0), std::min(top + runs_.source_rows(run.rows), image.height)};
     for (std::int64_t i = 0; i < run.images; ++i) {
@@ -130,7 +131,7 @@ class MixedWeightGradient final : public Kernel {
   Window window_;
   const MixedMatrixRoutines& matrix_;
   PixelRuns runs_;
-  std::int64_t filters_, panel_;
+  std::int64_t filters_, block_, panel_;
   // Pixels between the rows of a plane.
   std::int64_t pitch_;
   bool joins_;
@@ -149,7 +150,7 @@ std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, con
   const MixedMatrixRoutines* const mixed = routines.matrix.mixed;
   const Shape& result = call.outputs[0].type.shape;
   if (mixed == nullptr || call.inputs[0].type.dtype != DType::float32 || call.attributes.integer("groups") != 1 ||
-      window.strides[0] != 1 || window.strides[1] != 1 || result[2] < block_channels || result[3] < 2 * mixed->lanes)
+      window.strides[0] != 1 || window.strides[1] != 1 || result[2] < 8 || result[3] < 16)
     return nullptr;
   return std::make_unique<MixedWeightGradient>(call, window, routines);
 }

@@ -8,7 +8,8 @@ namespace pando::cpu {
 namespace {
 
 // Rows of the filter that are used together: a panel of them stays in the first-level cache.
-constexpr std::int64_t most_depth = 512;
+template <class S>
+constexpr std::int64_t most_depth = sizeof(S) < sizeof(float) ? 1024 : 512;
 
 }  // namespace
 
@@ -138,7 +139,7 @@ void Correlation<T, S>::add_phase(std::int64_t row, std::int64_t column, std::in
   // Taps side by side read one run of the source if they are next to each other in it.
   const auto tap_count = static_cast<std::int64_t>(column_taps.size());
   const bool adjacent = tap_count > 0 && column_taps.back().offset - column_taps.front().offset == tap_count - 1;
-  const bool joins = adjacent && groups_ == 1 && !by_channel_ && tap_count * depth_ <= most_depth;
+  const bool joins = adjacent && groups_ == 1 && !by_channel_ && tap_count * depth_ <= most_depth<S>;
   phase.depth = joins ? tap_count * depth_ : depth_;
   for (const auto& row_tap : row_taps) {
     for (const auto& column_tap : column_taps) {
@@ -235,7 +236,7 @@ void Correlation<T, S>::run_phase(const Phase& phase, Range taps, Range steps, c
   const auto row_count = static_cast<std::int64_t>(sizes_.rows.taps[static_cast<std::size_t>(phase.row)].size());
   const std::int64_t row_segments = row_count == 0 ? 0 : static_cast<std::int64_t>(phase.segments.size()) / row_count;
   const std::int64_t last_segment = taps.end * row_segments;
-  const std::int64_t at_once = std::max<std::int64_t>(most_depth / std::max<std::int64_t>(phase.depth, 1), 1);
+  const std::int64_t at_once = std::max<std::int64_t>(most_depth<S> / std::max<std::int64_t>(phase.depth, 1), 1);
   T* const c = result + (phase.row * sizes_.columns.result + phase.column) * sizes_.result_channels;
   for (std::int64_t group = 0; group < groups_; ++group) {
     const S* const b = at<S>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * panel_;
@@ -274,9 +275,9 @@ template class Correlation<double>;
 
 bool suits_mixed(const CorrelationSizes& sizes, DType dtype, const Routines& routines) {
   const MixedMatrixRoutines* const mixed = routines.matrix.mixed;
-  // Few channels would be padded with zeros, and few filters would not pay for rounding the image.
-  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 &&
-         sizes.source_channels % mixed->depth_step == 0 && sizes.result_channels >= 2 * mixed->lanes;
+  // Few channels would be copied in tiny pieces, and few filters would not pay for rounding the image.
+  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 && sizes.source_channels >= 8 &&
+         sizes.source_channels % mixed->depth_step == 0 && sizes.result_channels >= 16;
 }
 
 }  // namespace pando::cpu

@@ -1,12 +1,6 @@
 #include "backends/cpu/routines/matrix.h"
 
-#include "backends/cpu/routines/vector.h"
-
-#if defined(__clang__)
-#define PANDO_UNROLL _Pragma("unroll")
-#else
-#define PANDO_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "backends/cpu/routines/transpose.h"
 
 // Inlined before anything else: what a function adds to must be registers, never memory.
 #define PANDO_INLINE inline __attribute__((always_inline))
@@ -217,26 +211,33 @@ __attribute__((noinline)) void multiply_block(const Product<T>& product, int64_t
   write_block<T, rows, vectors>(product, first_row, first_column, sums.sum);
 }
 
-// `count` blocks below each other, times one panel.
+// `count` blocks below each other from the row `first` on; then, `step` rows further, as many again: `runs` of them.
+struct BlockRuns {
+  int64_t first, count, runs, step;
+};
+
 template <class T, int rows, int vectors>
-void multiply_blocks(const Product<T>& product, int64_t first_row, int64_t count, int64_t first_column, const T* b) {
-  for (int64_t row = first_row; row < first_row + count * rows; row += rows) {
-    if (product.accumulate) {
-      for (int r = 0; r < rows; ++r) __builtin_prefetch(product.c + product.c_rows[row + r] + first_column, 1);
-    }
+void multiply_blocks(const Product<T>& product, const BlockRuns& blocks, int64_t first_column, const T* b) {
+  for (int64_t run = 0; run < blocks.runs; ++run) {
+    const int64_t first = blocks.first + run * blocks.step;
+    for (int64_t row = first; row < first + blocks.count * rows; row += rows) {
+      if (product.accumulate) {
+        for (int r = 0; r < rows; ++r) __builtin_prefetch(product.c + product.c_rows[row + r] + first_column, 1);
+      }
 #if defined(__aarch64__)
-    if (rows >= VectorOf<T>::lanes && are_side_by_side<rows>(product.a_rows + row)) {
-      multiply_side_by_side<T, rows, vectors>(product, row, first_column, b);
-      continue;
-    }
+      if (rows >= VectorOf<T>::lanes && are_side_by_side<rows>(product.a_rows + row)) {
+        multiply_side_by_side<T, rows, vectors>(product, row, first_column, b);
+        continue;
+      }
 #endif
-    multiply_block<T, rows, vectors>(product, row, first_column, b);
+      multiply_block<T, rows, vectors>(product, row, first_column, b);
+    }
   }
 }
 
 template <class T>
 struct Blocks {
-  void (*of[most_rows + 1][panel_vectors + 1])(const Product<T>&, int64_t, int64_t, int64_t, const T*) = {};
+  void (*of[most_rows + 1][panel_vectors + 1])(const Product<T>&, const BlockRuns&, int64_t, const T*) = {};
 
   constexpr Blocks() { enter<most_rows, panel_vectors>(); }
 
@@ -254,14 +255,17 @@ struct Blocks {
 template <class T>
 constexpr Blocks<T> blocks;
 
-// Rows [first, first + rows) times one panel, in blocks of nearly equal height: a last block of a row or two would wait
-// for its own additions.
+// `runs` times so many rows, from the row `first` on, times one panel; each run in blocks of nearly equal height: a
+// last block of a row or two would wait for its own additions.
 template <class T>
-inline void multiply_rows(const Product<T>& product, int64_t first, int64_t rows, int64_t most, int64_t vectors,
-                          int64_t column, const T* b) {
+inline void multiply_runs(const Product<T>& product, int64_t first, int64_t rows, int64_t runs, int64_t most,
+                          int64_t vectors, int64_t column, const T* b) {
+  if (rows == 0 || runs == 0) return;
   const int64_t count = (rows + most - 1) / most, height = rows / count, higher = rows - height * count;
-  if (higher > 0) blocks<T>.of[height + 1][vectors](product, first, higher, column, b);
-  blocks<T>.of[height][vectors](product, first + higher * (height + 1), count - higher, column, b);
+  const BlockRuns upper = {first, higher, runs, rows};
+  const BlockRuns lower = {first + higher * (height + 1), count - higher, runs, rows};
+  if (higher > 0) blocks<T>.of[height + 1][vectors](product, upper, column, b);
+  blocks<T>.of[height][vectors](product, lower, column, b);
 }
 
 // How many rows from the first on lie side by side, as the pixels of an image with one channel do.
@@ -278,17 +282,15 @@ void multiply(const Product<T>& product) {
   if (product.rows <= 0) return;
   // Where long runs of rows lie side by side, no block holds the end of one and the beginning of the next.
   const int64_t run = most_rows > block_rows ? rows_side_by_side(product) : 1;
-  const int64_t piece = run > block_rows ? run : product.rows;
+  const int64_t rows = run > block_rows ? run : product.rows, runs = product.rows / rows, whole = rows * runs;
   const int64_t most = run > block_rows || product.rows <= most_rows ? most_rows : block_rows;
   const T* b = product.b;
   for (int64_t column = 0; column < product.columns; column += product.panel, b += product.b_panel) {
     const int64_t left = product.columns - column;
     const int64_t width = left < product.panel ? left : product.panel;
     const int64_t vectors = (width + lanes - 1) / lanes;
-    for (int64_t row = 0; row < product.rows; row += piece) {
-      const int64_t rows = product.rows - row < piece ? product.rows - row : piece;
-      multiply_rows(product, row, rows, most, vectors, column, b);
-    }
+    multiply_runs(product, 0, rows, runs, most, vectors, column, b);
+    multiply_runs(product, whole, product.rows - whole, 1, most, vectors, column, b);
   }
 }
 
@@ -360,39 +362,6 @@ void pack(const Packing<T>& packing) {
       const int64_t width = left < packing.panel ? left : packing.panel;
       copy_row(from + column, width, to, packing.panel);
     }
-  }
-}
-
-template <int n, int... i>
-struct Indices : Indices<n - 1, n - 1, i...> {};
-template <int... i>
-struct Indices<0, i...> {};
-
-// a0 b0 a1 b1 ... of the lower or the upper halves.
-template <class V, int... i>
-inline V interleave_lower(V a, V b, Indices<0, i...>) {
-  return __builtin_shufflevector(a, b, (i / 2 + i % 2 * int{sizeof...(i)})...);
-}
-
-template <class V, int... i>
-inline V interleave_upper(V a, V b, Indices<0, i...>) {
-  return __builtin_shufflevector(a, b, (int{sizeof...(i)} / 2 + i / 2 + i % 2 * int{sizeof...(i)})...);
-}
-
-// Each round interleaves row i with the row half the square below it; as many rounds as a row number has bits.
-template <class T, int rounds>
-inline void transpose_square(Vector<T> (&rows)[VectorOf<T>::lanes]) {
-  constexpr int lanes = VectorOf<T>::lanes;
-  if constexpr (rounds > 1) {
-    Vector<T> next[lanes];
-    PANDO_UNROLL
-    for (int i = 0; i < lanes / 2; ++i) {
-      next[2 * i] = interleave_lower(rows[i], rows[i + lanes / 2], Indices<lanes>{});
-      next[2 * i + 1] = interleave_upper(rows[i], rows[i + lanes / 2], Indices<lanes>{});
-    }
-    PANDO_UNROLL
-    for (int i = 0; i < lanes; ++i) rows[i] = next[i];
-    transpose_square<T, rounds / 2>(rows);
   }
 }
 

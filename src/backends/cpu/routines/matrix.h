@@ -62,7 +62,7 @@ struct MatrixRoutinesOf {
 };
 
 // Products of float32 matrices whose factors are rounded to bfloat16. In a Product a_step is 1 and `depth` a multiple
-// of `depth_step`; `panel` is `lanes` and b_step too.
+// of `depth_step`; `panel` is one or more times `lanes`, up to `panel_vectors` times, and b_step the same.
 struct MixedMatrixRoutines {
   std::int64_t block_rows;
   std::int64_t panel_vectors;

@@ -48,6 +48,13 @@ inline Vector<T> splat(T value) {
 PANDO_KERNEL_END
 }  // namespace pando::cpu
 
+// Of loops over the vectors of an array: they stay in registers only if no index is left.
+#if defined(__clang__)
+#define PANDO_UNROLL _Pragma("unroll")
+#else
+#define PANDO_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 // Lets the compiler vectorise a loop whose output may be one of its inputs, element for element.
 #if defined(__clang__)
 // A loop that cannot be vectorised (a call of sin) is no mistake.

@@ -169,6 +169,7 @@ void multiply_stretch(const Product<float, BFloat16>& product, Stretch depth) {
 void multiply(const Product<float, BFloat16>& product) {
   const int64_t depth = product.segment_count * product.depth;
   Product<float, BFloat16> part = product;
+  if (!product.accumulate) part.scale = 1;
   for (int64_t k = 0; k == 0 || k < depth; k += most_depth) {
     multiply_stretch(part, {k, depth - k < most_depth ? depth : k + most_depth});
     part.accumulate = true;
@@ -199,18 +200,40 @@ inline float32x4_t load_some(const float* from, int64_t count) {
 
 int64_t padded(int64_t depth) { return (depth + group - 1) / group * group; }
 
-// `depth` rows and `columns` columns of a square, zeros for the others.
-inline void pack_part(const float* from, int64_t step, int64_t depth, int64_t columns, BFloat16* to) {
-  float32x4_t rows[group];
-  for (int i = 0; i < group; ++i) rows[i] = i < depth ? load_some(from + i * step, columns) : vdupq_n_f32(0);
-  store_transposed(rows, to, group);
+inline bfloat16x8_t rounded(float32x4_t lower, float32x4_t upper) {
+  return vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(lower), upper);
 }
 
-inline void pack_square(const float* from, int64_t step, BFloat16* to) {
-  float32x4_t rows[group];
+// Four rows of a panel, column by column.
+inline __attribute__((always_inline)) void store_panel(const bfloat16x8_t (&rows)[group], BFloat16* to) {
+  uint16x8_t row[group];
 #pragma GCC unroll 4
-  for (int i = 0; i < group; ++i) rows[i] = vld1q_f32(from + i * step);
-  store_transposed(rows, to, group);
+  for (int i = 0; i < group; ++i) row[i] = vreinterpretq_u16_bf16(rows[i]);
+  const uint16x8_t even_lower = vzip1q_u16(row[0], row[2]), odd_lower = vzip1q_u16(row[1], row[3]);
+  const uint16x8_t even_upper = vzip2q_u16(row[0], row[2]), odd_upper = vzip2q_u16(row[1], row[3]);
+  auto* const out = reinterpret_cast<std::uint16_t*>(to);
+  vst1q_u16(out, vzip1q_u16(even_lower, odd_lower));
+  vst1q_u16(out + 2 * group, vzip2q_u16(even_lower, odd_lower));
+  vst1q_u16(out + 4 * group, vzip1q_u16(even_upper, odd_upper));
+  vst1q_u16(out + 6 * group, vzip2q_u16(even_upper, odd_upper));
+}
+
+// `depth` rows and `columns` columns of the panel are there, zeros are the others.
+inline void pack_part(const float* from, int64_t step, int64_t depth, int64_t columns, BFloat16* to) {
+  bfloat16x8_t rows[group];
+  for (int i = 0; i < group; ++i) {
+    const float* const row = from + i * step;
+    rows[i] = i < depth ? rounded(load_some(row, columns), load_some(row + 4, columns - 4))
+                        : rounded(vdupq_n_f32(0), vdupq_n_f32(0));
+  }
+  store_panel(rows, to);
+}
+
+inline void pack_whole(const float* from, int64_t step, BFloat16* to) {
+  bfloat16x8_t rows[group];
+#pragma GCC unroll 4
+  for (int i = 0; i < group; ++i) rows[i] = rounded(vld1q_f32(from + i * step), vld1q_f32(from + i * step + 4));
+  store_panel(rows, to);
 }
 
 void pack(const Packing<float, BFloat16>& packing) {
@@ -219,11 +242,9 @@ void pack(const Packing<float, BFloat16>& packing) {
     const int64_t depth = packing.depth - k;
     BFloat16* to = packing.to + k * panel;
     for (int64_t column = 0; column < packing.columns; column += panel, to += packing.panel_step) {
-      for (int64_t half = 0; half < panel; half += group) {
-        const int64_t columns = packing.columns - column - half;
-        if (depth >= group && columns >= group) pack_square(from + column + half, packing.step, to + half * group);
-        else pack_part(from + column + half, packing.step, depth, columns, to + half * group);
-      }
+      const int64_t columns = packing.columns - column;
+      if (depth >= group && columns >= panel) pack_whole(from + column, packing.step, to);
+      else pack_part(from + column, packing.step, depth, columns, to);
     }
   }
 }
@@ -246,7 +267,7 @@ void round(const float* from, int64_t count, BFloat16* to) {
   auto* const out = reinterpret_cast<bfloat16_t*>(to);
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    vst1q_bf16(out + i, vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(from + i)), vld1q_f32(from + i + 4)));
+    vst1q_bf16(out + i, rounded(vld1q_f32(from + i), vld1q_f32(from + i + 4)));
   }
   // Clang 14 cannot store a single one.
   for (; i < count; i += 4) {

@@ -1,0 +1,210 @@
+// The products of bfloat16 that this machine has, and those by tiles on any machine, against sums in double precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "backends/cpu/kernels/product.h"
+#include "backends/cpu/routines.h"
+#include "tests/runtime/modelled_tiles.h"
+
+namespace pando::cpu {
+namespace {
+
+struct Sizes {
+  std::int64_t rows, columns, segments, depth;
+  bool accumulate = false, transposed = false;
+};
+
+std::string text_of(const Sizes& sizes) {
+  return std::to_string(sizes.rows) + " x " + std::to_string(sizes.segments) + " * " + std::to_string(sizes.depth) +
+         " x " + std::to_string(sizes.columns) + (sizes.accumulate ? ", added" : "") +
+         (sizes.transposed ? ", transposed" : "");
+}
+
+std::vector<float> random_numbers(std::int64_t count) {
+  static std::mt19937 generator(1);
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  for (float& number : numbers) number = static_cast<float>(generator()) / 2147483648.0F - 1.0F;
+  return numbers;
+}
+
+// A product of random factors. Whatever is none of them, nor of the zeros that a panel ends with, is no number.
+class Check {
+ public:
+  Check(const MixedMatrixRoutines& matrix, const Sizes& sizes)
+      : matrix_(matrix),
+        sizes_(sizes),
+        a_(random_numbers(sizes.rows * sizes.segments * sizes.depth)),
+        b_(random_numbers(sizes.segments * sizes.depth * sizes.columns)),
+        c_(random_numbers(sizes.rows * c_step())) {}
+
+  void run() {
+    lay_out_a();
+    lay_out_b();
+    std::vector<float> c = c_;
+    const std::int64_t panel = panel_width(matrix_, sizes_.columns);
+    matrix_.multiply({.a = rounded_a_.data(),
+                      .a_rows = a_rows_.data(),
+                      .segments = segments_.data(),
+                      .segment_count = sizes_.segments,
+                      .depth = sizes_.depth,
+                      .b = rounded_b_.data(),
+                      .b_step = panel,
+                      .b_panel = inner() * panel,
+                      .panel = panel,
+                      .c = c.data(),
+                      .c_rows = c_rows_.data(),
+                      .rows = sizes_.rows,
+                      .columns = sizes_.columns,
+                      .accumulate = sizes_.accumulate,
+                      .scale = scale});
+    for (std::int64_t row = 0; row < sizes_.rows; ++row) compare(row, c);
+  }
+
+ private:
+  std::int64_t inner() const { return sizes_.segments * sizes_.depth; }
+  std::int64_t c_step() const { return sizes_.columns + 3; }
+
+  // Every row and segment by itself, with odd gaps; the first row comes last.
+  void lay_out_a() {
+    const std::int64_t piece = sizes_.depth + 1, pieces = sizes_.rows * sizes_.segments;
+    rounded_a_.assign(static_cast<std::size_t>(pieces * piece), no_number);
+    for (std::int64_t row = 0; row < sizes_.rows; ++row) {
+      a_rows_.push_back((sizes_.rows - 1 - row) * piece);
+      c_rows_.push_back(row * c_step());
+    }
+    for (std::int64_t s = 0; s < sizes_.segments; ++s) {
+      segments_.push_back(s * sizes_.rows * piece);
+      for (std::int64_t row = 0; row < sizes_.rows; ++row) {
+        matrix_.round(a_.data() + row * inner() + s * sizes_.depth, sizes_.depth,
+                      rounded_a_.data() + a_rows_[static_cast<std::size_t>(row)] + segments_.back());
+      }
+    }
+  }
+
+  void lay_out_b() {
+    const std::int64_t panel = panel_width(matrix_, sizes_.columns);
+    rounded_b_.assign(static_cast<std::size_t>((divide_up(sizes_.columns, panel) * inner() + 64) * panel), no_number);
+    std::vector<float> from = b_;
+    if (sizes_.transposed) {
+      for (std::int64_t i = 0; i < inner() * sizes_.columns; ++i)
+        from[static_cast<std::size_t>(i % sizes_.columns * inner() + i / sizes_.columns)] =
+            b_[static_cast<std::size_t>(i)];
+    }
+    (sizes_.transposed ? matrix_.pack_transposed : matrix_.pack)({.from = from.data(),
+                                                                  .step = sizes_.transposed ? inner() : sizes_.columns,
+                                                                  .depth = inner(),
+                                                                  .columns = sizes_.columns,
+                                                                  .panel = panel,
+                                                                  .to = rounded_b_.data(),
+                                                                  .panel_step = inner() * panel});
+  }
+
+  void compare(std::int64_t row, const std::vector<float>& c) const {
+    for (std::int64_t column = 0; column < c_step(); ++column) {
+      const auto at = static_cast<std::size_t>(row * c_step() + column);
+      if (column >= sizes_.columns) {
+        ASSERT_EQ(c[at], c_[at]) << "behind the last column of row " << row;
+        continue;
+      }
+      double sum = 0, size = 1;
+      for (std::int64_t k = 0; k < inner(); ++k) {
+        const double product = double{widened(narrowed(a_[static_cast<std::size_t>(row * inner() + k)]))} *
+                               double{widened(narrowed(b_[static_cast<std::size_t>(k * sizes_.columns + column)]))};
+        sum += product;
+        size += std::abs(product);
+      }
+      if (sizes_.accumulate) sum = double{c_[at]} + double{scale} * sum;
+      ASSERT_NEAR(c[at], sum, 1e-6 * size) << "row " << row << ", column " << column;
+    }
+  }
+
+  static constexpr BFloat16 no_number = {0x7fc0};
+  // Of what is added.
+  static constexpr float scale = -0.75F;
+  const MixedMatrixRoutines& matrix_;
+  Sizes sizes_;
+  std::vector<float> a_, b_, c_;
+  std::vector<BFloat16> rounded_a_, rounded_b_;
+  std::vector<std::int64_t> a_rows_, c_rows_, segments_;
+};
+
+void for_each_table(const auto& check) {
+  check("tiles of the model", modelled_products);
+  for (const MixedMatrixRoutines* matrix : mixed_products_for(choose_instruction_set(""))) {
+    check("blocks of " + std::to_string(matrix->block_rows) + " rows", *matrix);
+  }
+}
+
+void expect_right(const auto& sizes_for) {
+  for_each_table([&](const std::string& name, const MixedMatrixRoutines& matrix) {
+    for (const Sizes& sizes : sizes_for(matrix.depth_step)) {
+      SCOPED_TRACE(name + ": " + text_of(sizes));
+      Check(matrix, sizes).run();
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  });
+}
+
+TEST(MixedProducts, AnyNumberOfRows) {
+  expect_right([](std::int64_t step) {
+    std::vector<Sizes> sizes;
+    for (std::int64_t rows = 1; rows <= 70; ++rows)
+      sizes.push_back({rows, rows % 2 == 0 ? 33 : 5, 2, (rows % 5 + 1) * step, rows % 3 == 0});
+    return sizes;
+  });
+}
+
+TEST(MixedProducts, AnyNumberOfColumns) {
+  expect_right([](std::int64_t step) {
+    std::vector<Sizes> sizes;
+    for (std::int64_t columns = 1; columns <= 70; ++columns)
+      sizes.push_back(
+          {columns % 2 == 0 ? 5 : 19, columns, 1, (columns % 7 + 1) * step, columns % 3 == 0, columns % 4 < 2});
+    return sizes;
+  });
+}
+
+TEST(MixedProducts, SumsOfAnyLengthAndInPieces) {
+  expect_right([](std::int64_t step) {
+    std::vector<Sizes> sizes;
+    for (std::int64_t steps = 1; steps <= 40; ++steps) sizes.push_back({3, 18, 1, steps * step, false, steps % 2 == 0});
+    for (std::int64_t segments : {0, 1, 3, 9, 40})
+      for (std::int64_t steps : {1, 2, 6, 16}) sizes.push_back({7, 20, segments, steps * step, segments == 3});
+    return sizes;
+  });
+}
+
+// Longer than what is put in order, or kept in registers, at once.
+TEST(MixedProducts, LongSums) {
+  expect_right([](std::int64_t step) {
+    return std::vector<Sizes>{{35, 34, 1, 1040}, {9, 17, 1, 512 + step, true}, {9, 17, 3, 520, true}, {9, 40, 30, 40}};
+  });
+}
+
+TEST(MixedProducts, MatricesAreRoundedToNearest) {
+  for_each_table([](const std::string& name, const MixedMatrixRoutines& matrix) {
+    SCOPED_TRACE(name);
+    for (std::int64_t rows : {1, 4, 15, 16, 37}) {
+      for (std::int64_t columns : {1, 2, 31, 32, 33, 70}) {
+        // Halfway between two numbers, too.
+        std::vector<float> from = random_numbers(rows * columns);
+        for (std::size_t i = 0; i < from.size(); i += 3) from[i] = std::ldexp(std::round(from[i] * 512.0F), -9);
+        std::vector<BFloat16> to(from.size() + 2), transposed(from.size() + 2);
+        matrix.round(from.data(), rows * columns, to.data());
+        matrix.round_transposed(from.data(), rows, rows, columns, transposed.data(), columns);
+        for (std::int64_t i = 0; i < rows * columns; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          ASSERT_EQ(to[at].bits, narrowed(from[at]).bits) << i;
+          ASSERT_EQ(transposed[static_cast<std::size_t>(i % rows * columns + i / rows)].bits, to[at].bits) << i;
+        }
+        ASSERT_EQ(to.back().bits + transposed.back().bits, 0);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace pando::cpu
