@@ -1,12 +1,12 @@
 #include <pando/array.h>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <cstring>
 #include <new>
 
 #include "base/element_types.h"
+#include "base/large_pages.h"
 #include "base/text.h"
 
 namespace pando {
@@ -14,16 +14,6 @@ namespace pando {
 namespace {
 
 constexpr std::align_val_t alignment{64};
-
-// Touching a big array for the first time costs more than computing it, unless its pages are large.
-void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t large_page = std::uintptr_t{1} << 21;
-  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (start + large_page - 1) & ~(large_page - 1), last = (start + bytes) & ~(large_page - 1);
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
-}
 
 std::shared_ptr<std::byte[]> allocate(std::size_t bytes, const Shape& shape, DType dtype) {
   void* memory = ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow);

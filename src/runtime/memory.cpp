@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/large_pages.h"
 #include "base/text.h"
 #include "plan/plan.h"
 
@@ -15,23 +16,31 @@ namespace pando {
 
 namespace {
 
-constexpr std::align_val_t alignment{buffer_alignment};
-
 // Linux hands out more than there is and ends the process later; asking for more than all of it is refused here.
 std::size_t physical_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
 }
 
+template <std::size_t alignment>
+HostMemory allocate(std::size_t bytes) {
+  constexpr std::align_val_t aligned{alignment};
+  return {static_cast<std::byte*>(::operator new(bytes, aligned, std::nothrow)),
+          [](std::byte* data) { ::operator delete(data, aligned); }};
+}
+
 }  // namespace
 
 HostMemory allocate_host_memory(std::size_t bytes, const std::string& what) {
-  void* memory = bytes <= physical_memory() ? ::operator new(bytes == 0 ? 1 : bytes, alignment, std::nothrow) : nullptr;
+  HostMemory memory(nullptr, nullptr);
+  if (bytes >= large_page && bytes <= physical_memory()) memory = allocate<large_page>(bytes);
+  if (bytes < large_page) memory = allocate<buffer_alignment>(bytes == 0 ? 1 : bytes);
   if (memory == nullptr)
     throw Error(
         fmt::format("cannot allocate {} for {}; use a smaller batch or a smaller model", bytes_text(bytes), what));
-  std::memset(memory, 0, bytes);
-  return {static_cast<std::byte*>(memory), [](std::byte* data) { ::operator delete(data, alignment); }};
+  use_large_pages(memory.get(), bytes);
+  std::memset(memory.get(), 0, bytes);
+  return memory;
 }
 
 }  // namespace pando

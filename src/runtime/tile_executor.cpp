@@ -29,19 +29,18 @@ TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique
     : plan_(plan),
       kernels_(std::move(kernels)),
       tiles_(std::move(tiles)),
-      arena_(allocate_host_memory(plan.arena_bytes, "the arena of a device")),
-      scratch_(nullptr, nullptr),
+      memory_(nullptr, nullptr),
       buffers_(plan.buffers.size(), nullptr) {
   for (const auto& superstep : kernels_)
     for (const auto& kernel : superstep) scratch_bytes_ = std::max(scratch_bytes_, align(kernel->scratch_bytes()));
-  scratch_ =
-      allocate_host_memory(scratch_bytes_ * static_cast<std::size_t>(tiles_->count()), "the scratch of the tiles");
+  memory_ = allocate_host_memory(working_bytes(), "the arena of a device");
+  arena_ = memory_.get() + (working_bytes() - plan.arena_bytes);
 
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     const auto index = static_cast<std::size_t>(buffer.index);
     switch (buffer.kind) {
-      case Buffer::Kind::arena: buffers_[i] = arena_.get() + buffer.offset; break;
+      case Buffer::Kind::arena: buffers_[i] = arena_ + buffer.offset; break;
       case Buffer::Kind::variable:
         buffers_[i] = variables.bind(plan.variables[index].name, plan.variables[index].type);
         break;
@@ -71,7 +70,7 @@ void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::
   tiles_->run([this](int tile) { run_tile(tile); }, true);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto buffer = static_cast<std::size_t>(plan_.outputs[i].buffer);
-    if (movable_[i]) buffers_[buffer] = arena_.get() + plan_.buffers[buffer].offset;
+    if (movable_[i]) buffers_[buffer] = arena_ + plan_.buffers[buffer].offset;
     else if (outputs[i] != nullptr) read_output(i, outputs[i]);
   }
   if (!failure_.empty()) throw Error(failure_);
@@ -99,7 +98,7 @@ void TileExecutor::timed(int tile, RecordedEvent::Kind kind, std::int64_t number
 }
 
 void TileExecutor::run_tile(int index) {
-  const Tile tile{index, tiles_->count(), scratch_.get() + scratch_bytes_ * static_cast<std::size_t>(index),
+  const Tile tile{index, tiles_->count(), memory_.get() + scratch_bytes_ * static_cast<std::size_t>(index),
                   buffers_.data()};
   SpinBarrier& barrier = tiles_->barrier();
   using Kind = RecordedEvent::Kind;

@@ -49,9 +49,10 @@ class TileExecutor final : public Executable {
   Plan plan_;
   std::vector<std::vector<std::unique_ptr<Kernel>>> kernels_;
   std::shared_ptr<TileGroup> tiles_;
-  HostMemory arena_;
-  HostMemory scratch_;
   std::size_t scratch_bytes_ = 0;
+  // The scratch of all tiles, then the arena: together they are more often large enough for large pages.
+  HostMemory memory_;
+  std::byte* arena_ = nullptr;
   std::vector<std::byte*> buffers_;
   std::vector<std::pair<std::int32_t, std::size_t>> feed_offsets_;
   std::vector<EveryStep> every_step_;
