@@ -33,7 +33,8 @@ class Builder {
   Builder& dense(const std::string& name, std::int64_t units) {
     const Graph::Scope scope(step_.graph, name);
     const std::int64_t inputs = x_.shape()[1];
-    x_ = ops::matmul(x_, parameter(name + "_w", {inputs, units})) + parameter(name + "_b", {units});
+    const Value weights = parameter(name + "_w", {inputs, units});
+    x_ = ops::matmul(x_, weights) + parameter(name + "_b", {units});
     count(static_cast<double>(x_.shape().elements() * inputs));
     return *this;
   }
