@@ -15,15 +15,6 @@ namespace {
 constexpr int steps = 20;
 constexpr double tolerance = 1e-4;
 
-// Of weights. Where products are not fused with their sums, a few maxima of keras_cnn fall to another pixel from the
-// seventh step on, and its biases end 4e-4 away; up to there they agree to 1e-7.
-double weight_tolerance([[maybe_unused]] const std::string& instruction_set) {
-#if defined(__x86_64__)
-  if (instruction_set == "portable") return 1e-3;
-#endif
-  return tolerance;
-}
-
 Array load(const std::string& name) { return data::read_npy(std::string(PANDO_PARITY_DATA "/") + name + ".npy"); }
 
 // The initial values of tests/parity/README.md.
@@ -102,7 +93,7 @@ TEST_P(Parity, TwentyStepsGivePyTorchsLossesAndWeights) {
   for (const auto& parameter : step.parameters)
     EXPECT_LT(
         relative_difference(variables.get(parameter.name), load(std::string(example.model) + "_" + parameter.name)),
-        weight_tolerance(instruction_set))
+        tolerance)
         << parameter.name;
 }
 
