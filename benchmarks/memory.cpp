@@ -19,8 +19,9 @@ namespace {
 std::atomic<std::size_t> aligned_bytes = 0, most_aligned_bytes = 0;
 
 void* allocate_counted(std::size_t bytes, std::align_val_t alignment) noexcept {
-  void* memory = nullptr;
-  if (posix_memalign(&memory, static_cast<std::size_t>(alignment), bytes) != 0) return nullptr;
+  const auto to = static_cast<std::size_t>(alignment);
+  void* memory = std::aligned_alloc(to, (bytes + to - 1) / to * to);
+  if (memory == nullptr) return nullptr;
   const std::size_t now = aligned_bytes += malloc_usable_size(memory);
   if (now > most_aligned_bytes) most_aligned_bytes = now;
   return memory;

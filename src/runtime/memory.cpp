@@ -22,6 +22,12 @@ std::size_t physical_memory() {
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
 }
 
+// Whether rounding up to whole large pages, as their alignment does, adds an eighth at most.
+bool suits_large_pages(std::size_t bytes) {
+  const std::size_t rest = bytes % large_page;
+  return bytes >= large_page && (rest == 0 || (large_page - rest) * 8 <= bytes);
+}
+
 template <std::size_t alignment>
 HostMemory allocate(std::size_t bytes) {
   constexpr std::align_val_t aligned{alignment};
@@ -33,8 +39,9 @@ HostMemory allocate(std::size_t bytes) {
 
 HostMemory allocate_host_memory(std::size_t bytes, const std::string& what) {
   HostMemory memory(nullptr, nullptr);
-  if (bytes >= large_page && bytes <= physical_memory()) memory = allocate<large_page>(bytes);
-  if (bytes < large_page) memory = allocate<buffer_alignment>(bytes == 0 ? 1 : bytes);
+  if (bytes <= physical_memory())
+    memory =
+        suits_large_pages(bytes) ? allocate<large_page>(bytes) : allocate<buffer_alignment>(bytes == 0 ? 1 : bytes);
   if (memory == nullptr)
     throw Error(
         fmt::format("cannot allocate {} for {}; use a smaller batch or a smaller model", bytes_text(bytes), what));

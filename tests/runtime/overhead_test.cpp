@@ -47,6 +47,7 @@ void* realloc(void* memory, std::size_t bytes) {
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   ++allocations;
+  aligned_bytes += bytes;
   return __libc_memalign(alignment, bytes);
 }
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
@@ -54,12 +55,6 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   ++locks;
   return real(mutex);
 }
-}
-// What is asked for: the library rounds it up to a multiple of the alignment.
-void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  ++allocations;
-  aligned_bytes += bytes;
-  return __libc_memalign(static_cast<std::size_t>(alignment), bytes);
 }
 #pragma GCC visibility pop
 
