@@ -38,7 +38,7 @@ PUBLIC = {
 }
 PUBLIC_FOLDERS = {"data": "data", "torchvision": "data", "poptorch": "frontends/torch"}
 # fmt everywhere; other libraries only where they are wrapped.
-THIRD_PARTY = re.compile(r"^(oneapi|dnnl|zlib|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
+THIRD_PARTY = re.compile(r"^(zlib|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
 MAY_WRAP = ("backends/", "comm/", "report/", "data/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 

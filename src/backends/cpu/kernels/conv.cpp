@@ -2,7 +2,6 @@
 #include "backends/cpu/kernels/correlation.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/row_blocks.h"
-#include "backends/cpu/onednn.h"
 
 namespace pando::cpu {
 
@@ -114,13 +113,11 @@ std::unique_ptr<Kernel> make(const KernelCall& call, const CorrelationSizes& siz
 }  // namespace
 
 std::unique_ptr<Kernel> factories::conv2d(const KernelCall& call, const Routines& routines) {
-  if (auto kernel = onednn_conv2d(call, routines)) return kernel;
   const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
   return make<Conv2d>(call, convolution_sizes(call, window), window, routines);
 }
 
 std::unique_ptr<Kernel> factories::conv2d_input_gradient(const KernelCall& call, const Routines& routines) {
-  if (auto kernel = onednn_conv2d_input_gradient(call)) return kernel;
   const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
   return make<Conv2dInputGradient>(call, input_gradient_sizes(call, window), window, routines);
 }

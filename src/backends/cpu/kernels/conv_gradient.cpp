@@ -1,6 +1,5 @@
 // conv2d_weight_gradient of convolutions with few channels, and of those of each channel by itself.
 #include "backends/cpu/kernels/weight_gradient.h"
-#include "backends/cpu/onednn.h"
 
 namespace pando::cpu {
 
@@ -161,7 +160,6 @@ class Conv2dWeightGradient final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> factories::conv2d_weight_gradient(const KernelCall& call, const Routines& routines) {
-  if (auto kernel = onednn_conv2d_weight_gradient(call)) return kernel;
   const Window window = conv_window(call.attributes, call.outputs[0].type.shape);
   if (auto kernel = mixed_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (auto kernel = wide_conv2d_weight_gradient(call, window, routines)) return kernel;
