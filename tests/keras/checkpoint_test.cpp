@@ -1,7 +1,9 @@
 // Checkpoints: a run that is broken off anywhere, and goes on in a model made anew, ends bit for bit as if nothing had
 // happened.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pando/pando.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -367,6 +369,23 @@ TEST(Checkpoints, ThatCannotBeWrittenDoNotEndTheRun) {
   EXPECT_NE(told.find("Warning: the end of the run is in no checkpoint, and "), std::string::npos) << told;
   // Once when it is met, and once at the end.
   EXPECT_EQ(told.find(cause, told.find(cause, told.find(cause) + 1) + 1), std::string::npos) << told;
+}
+
+// Log and checkpoints on one full disk, or a terminal that has gone: neither ends the run.
+TEST(Checkpoints, ThatCannotBeWrittenDoNotEndTheRunWhereStandardErrorCannotEither) {
+  const Short run;
+  FitOptions options = run.options(4);
+  options.callbacks = {callbacks::LambdaCallback({.on_epoch_begin = [&](std::int64_t epoch) {
+    if (epoch == 1) std::filesystem::remove_all(run.directory);
+  }})};
+  const int full = open("/dev/full", O_WRONLY), before = dup(2);
+  dup2(full, 2);
+  std::size_t epochs = 0;
+  EXPECT_NO_THROW(epochs = run.fit(run.model(), options)["loss"].size());
+  dup2(before, 2);
+  close(full);
+  close(before);
+  EXPECT_EQ(epochs, 4u);
 }
 
 // Counts its epochs, as text with bytes that are no UTF-8.

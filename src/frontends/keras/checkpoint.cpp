@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
+
+#include "base/notice.h"
 
 namespace pando::keras {
 
@@ -32,7 +33,7 @@ RunCheckpoints::RunCheckpoints(const std::string& who, const CheckpointOptions& 
 
 std::optional<RunCheckpoints::Resumed> RunCheckpoints::resumed() {
   const std::optional<data::Checkpoint> newest = folder_.read_newest(
-      [](const std::string& problem) { fmt::print(stderr, "Warning: {}; it is left out.\n", problem); });
+      [](const std::string& problem) { tell(fmt::format("Warning: {}; it is left out.\n", problem)); });
   if (!newest) return std::nullopt;
   outcome_.path = newest->path;
   return Resumed{newest->path, run_state_of(newest->contents, newest->path)};
@@ -52,17 +53,24 @@ void RunCheckpoints::write(RunState state) {
   writer_.submit([this, shared = std::make_shared<const RunState>(std::move(state))] { write_now(*shared); });
 }
 
-void RunCheckpoints::write_now(const RunState& state) {
-  std::string path, failure;
+// On the thread of the writer, where an exception would end the process.
+void RunCheckpoints::write_now(const RunState& state) noexcept {
   try {
-    path = folder_.write(to_safetensors(state));
-  } catch (const std::exception& error) {
-    failure = error.what();
+    std::string path, failure;
+    try {
+      path = folder_.write(to_safetensors(state));
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    const std::lock_guard lock(mutex_);
+    outcome_.failure = failure;
+    if (failure.empty()) outcome_.path = path;
+    else warn_once(failure);
+  } catch (...) {
+    // No memory is left to say what it was; this text is short enough to need none.
+    const std::lock_guard lock(mutex_);
+    outcome_.failure = "out of memory";
   }
-  const std::lock_guard lock(mutex_);
-  outcome_.failure = failure;
-  if (failure.empty()) outcome_.path = path;
-  else warn_once(failure);
 }
 
 // The same cause has another file name the next time.
@@ -70,7 +78,7 @@ void RunCheckpoints::warn_once(const std::string& problem) {
   const std::size_t name_end = problem.find(".safetensors");
   const std::string cause = name_end == std::string::npos ? problem : problem.substr(name_end);
   if (!told_.insert(cause).second) return;
-  fmt::print(stderr, "\nWarning: {}. Training goes on; the next checkpoint is tried when it is due.\n", problem);
+  tell(fmt::format("\nWarning: {}. Training goes on; the next checkpoint is tried when it is due.\n", problem));
 }
 
 RunCheckpoints::Outcome RunCheckpoints::wait() {

@@ -41,7 +41,7 @@ class RunCheckpoints {
   Outcome wait();
 
  private:
-  void write_now(const RunState& state);
+  void write_now(const RunState& state) noexcept;
   void warn_once(const std::string& problem);
 
   std::string who_;

@@ -6,20 +6,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
+#include "base/notice.h"
 #include "frontends/keras/layer.h"
 #include "frontends/keras/optimizer_state.h"
 
 namespace pando::keras {
 
 namespace {
-
-// Where the reader has gone, a line is lost without an error, as the bar is.
-void tell(std::FILE* stream, const std::string& text) {
-  std::fputs(text.c_str(), stream);
-  std::fflush(stream);
-}
 
 std::vector<std::uint64_t> layer_keys(const Model& model) {
   std::vector<std::uint64_t> keys;
@@ -185,7 +179,6 @@ bool FitRun::train(ProgressBar& bar) {
   const bool ran_out = !stopped_inside_ && done < left;
   if (ran_out)
     tell(
-        stderr,
         fmt::format("\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
                     "steps_per_epoch * epochs batches, or use repeat().\n",
                     position_.batches, samples_.steps));
@@ -292,18 +285,17 @@ void FitRun::tell_of_the_end() {
   const std::string last = outcome.path.empty() ? "there is none" : "the last is " + outcome.path;
   if (!interrupt_->requested()) {
     if (!outcome.failure.empty())
-      tell(stderr,
-           fmt::format("Warning: the end of the run is in no checkpoint, and {}: {}.\n", last, outcome.failure));
+      tell(fmt::format("Warning: the end of the run is in no checkpoint, and {}: {}.\n", last, outcome.failure));
     return;
   }
   if (!outcome.failure.empty())
-    tell(stderr, fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.\n",
-                             update, last, outcome.failure));
+    tell(fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.\n", update,
+                     last, outcome.failure));
   else if (options_.verbose != 0)
-    tell(stderr, fmt::format("Interrupted: training ended after update {}{}.\n", update,
-                             outcome.path.empty()
-                                 ? ""
-                                 : fmt::format("; {} holds everything, run again with resume to go on", outcome.path)));
+    tell(fmt::format("Interrupted: training ended after update {}{}.\n", update,
+                     outcome.path.empty()
+                         ? ""
+                         : fmt::format("; {} holds everything, run again with resume to go on", outcome.path)));
 }
 
 }  // namespace pando::keras

@@ -1,0 +1,13 @@
+// What Pando says besides its results: notices and warnings. Saying something never ends a run.
+#pragma once
+#include <cstdio>
+#include <string_view>
+
+namespace pando {
+
+// Writes the text, as it is, to standard error or to `stream`, and flushes it. What cannot be written is lost: neither
+// a reader that has gone, nor a full disk, nor a closed descriptor throws, raises a signal or changes errno.
+void tell(std::string_view text) noexcept;
+void tell(std::FILE* stream, std::string_view text) noexcept;
+
+}  // namespace pando

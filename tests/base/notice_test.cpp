@@ -1,0 +1,94 @@
+// Notices reach standard error, and where they cannot, the run goes on.
+#include "base/notice.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+using namespace pando;
+
+namespace {
+
+// Standard error is this descriptor while it lives; -1: closed.
+class StandardError {
+ public:
+  explicit StandardError(int descriptor) : saved_(dup(2)) {
+    if (descriptor < 0) close(2);
+    else dup2(descriptor, 2);
+  }
+  ~StandardError() {
+    dup2(saved_, 2);
+    close(saved_);
+  }
+
+ private:
+  int saved_;
+};
+
+void with_standard_error(int descriptor) {
+  const StandardError redirected(descriptor);
+  tell("Warning: the disk is full.\n");
+}
+
+TEST(Notice, ReachesStandardErrorAsItIs) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  with_standard_error(ends[1]);
+  std::string text(100, ' ');
+  text.resize(static_cast<std::size_t>(read(ends[0], text.data(), text.size())));
+  EXPECT_EQ(text, "Warning: the disk is full.\n");
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Notice, IsLostWithoutAWordWhereStandardErrorIsFullOrClosed) {
+  const int full = open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  errno = 0;
+  EXPECT_NO_THROW(with_standard_error(full));
+  EXPECT_NO_THROW(with_standard_error(-1));
+  EXPECT_EQ(errno, 0);
+  close(full);
+}
+
+// With the signals as a program has them that says nothing about them: both would end it.
+TEST(Notice, RaisesNoSignalWhereTheReaderHasGoneOrTheFileIsTooLarge) {
+  const auto in_a_child = [] {
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    int ends[2];
+    if (pipe(ends) != 0) std::_Exit(1);
+    close(ends[0]);
+    with_standard_error(ends[1]);
+    const rlimit none = {0, 0};
+    setrlimit(RLIMIT_FSIZE, &none);
+    char name[] = "/tmp/pando_notice_XXXXXX";
+    const int file = mkstemp(name);
+    unlink(name);
+    with_standard_error(file);
+    std::_Exit(42);
+  };
+  EXPECT_EXIT(in_a_child(), testing::ExitedWithCode(42), "");
+}
+
+TEST(Notice, LeavesTheSignalsOfTheProgramToIt) {
+  static volatile std::sig_atomic_t seen = 0;
+  const auto old = signal(SIGPIPE, [](int) { seen = seen + 1; });
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  with_standard_error(ends[1]);
+  EXPECT_EQ(seen, 0);
+  EXPECT_EQ(write(ends[1], "x", 1), -1);
+  EXPECT_EQ(seen, 1);
+  signal(SIGPIPE, old);
+  close(ends[1]);
+}
+
+}  // namespace
