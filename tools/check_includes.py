@@ -10,6 +10,7 @@ import sys
 # What each folder of src/ may include, besides itself. engine.cpp wires everything and may include all.
 ALLOWED = {
     "base": set(),
+    "io": {"base"},
     "graph": {"base"},
     "ops": {"base", "graph"},
     "autodiff": {"base", "graph", "ops"},
@@ -18,16 +19,16 @@ ALLOWED = {
     "comm": {"base"},
     "runtime": {"base", "graph", "plan", "comm"},
     "backends/cpu": {"base", "graph", "ops", "plan", "runtime"},
-    "data": {"base", "report"},
-    "report": {"base", "graph", "plan"},
+    "data": {"base", "io", "report"},
+    "report": {"base", "io", "graph", "plan"},
 }
 # What every front end may include: a style is a thin layer over training, and never reaches into the engine's parts.
-FRONT_END = {"base", "graph", "ops", "autodiff", "data", "report", "engine", "training", "frontends/ipu"}
+FRONT_END = {"base", "io", "graph", "ops", "autodiff", "data", "report", "engine", "training", "frontends/ipu"}
 ALLOWED["training"] = FRONT_END - {"training", "frontends/ipu"}
 for style in ("ipu", "keras", "torch", "tf1"):
     ALLOWED[f"frontends/{style}"] = FRONT_END
 # The program `pando` sees the public headers, these folders, and the measurement of the machine's peak.
-CLI = {"base", "report", "cli", "benchmarks"}
+CLI = {"base", "io", "report", "cli", "benchmarks"}
 # The folder that each public header belongs to; those in a folder to the front end of that name, or:
 PUBLIC = {
     "export": "base", "error": "base", "dtype": "base", "shape": "base", "array": "base", "array_functions": "base",
@@ -39,7 +40,7 @@ PUBLIC = {
 PUBLIC_FOLDERS = {"data": "data", "torchvision": "data", "poptorch": "frontends/torch"}
 # fmt everywhere; other libraries only where they are wrapped.
 THIRD_PARTY = re.compile(r"^(zlib|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
-MAY_WRAP = ("backends/", "comm/", "report/", "data/")
+MAY_WRAP = ("backends/", "comm/", "report/", "io/", "data/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "data/byte_store.h"
-#include "data/file_writer.h"
-#include "data/sha256.h"
+#include "io/byte_store.h"
+#include "io/file_writer.h"
+#include "io/sha256.h"
 
 namespace pando::data {
 

@@ -9,11 +9,11 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "data/byte_file.h"
-#include "data/compression.h"
+#include "io/byte_file.h"
+#include "io/compression.h"
 #include "data/download.h"
-#include "data/file_writer.h"
-#include "data/sha256.h"
+#include "io/file_writer.h"
+#include "io/sha256.h"
 
 namespace pando {
 

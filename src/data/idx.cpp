@@ -6,8 +6,8 @@
 #include <limits>
 #include <iterator>
 
-#include "data/byte_order.h"
-#include "data/file_writer.h"
+#include "io/byte_order.h"
+#include "io/file_writer.h"
 
 namespace pando::data {
 

@@ -11,7 +11,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 
 namespace pando {
 

@@ -8,7 +8,7 @@
 #include "data/dataset_download.h"
 #include "data/dataset_files.h"
 #include "data/idx.h"
-#include "data/sha256.h"
+#include "io/sha256.h"
 
 namespace pando {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/paths.h"
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 #include "data/dataset_files.h"
 #include "data/image_folder.h"
 

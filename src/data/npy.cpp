@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "data/byte_order.h"
-#include "data/file_writer.h"
+#include "io/byte_order.h"
+#include "io/file_writer.h"
 
 namespace pando::data {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <pando/data/files.h>
 
-#include "data/byte_file.h"
+#include "io/byte_file.h"
 
 namespace pando::data {
 

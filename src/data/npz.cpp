@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "data/npy.h"
-#include "data/zip.h"
+#include "io/zip.h"
 
 namespace pando::data {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <pando/data/files.h>
 
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 
 namespace pando::data {
 

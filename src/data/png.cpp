@@ -7,9 +7,9 @@
 #include <optional>
 #include <string_view>
 
-#include "data/byte_order.h"
-#include "data/compression.h"
-#include "data/crc32.h"
+#include "io/byte_order.h"
+#include "io/compression.h"
+#include "io/crc32.h"
 #include "data/png_pixels.h"
 
 namespace pando::data {

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "data/byte_order.h"
-#include "data/byte_store.h"
-#include "data/file_writer.h"
+#include "io/byte_order.h"
+#include "io/byte_store.h"
+#include "io/file_writer.h"
 
 namespace pando::data {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/dataset_files.h"
-#include "data/file_writer.h"
+#include "io/file_writer.h"
 #include "data/load_dataset.h"
 #include "tests/data/http_server.h"
 #include "tests/data/tiny_dataset.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/crc32.h"
+#include "io/crc32.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/data/zip_bytes.h"
 #include "tests/message.h"

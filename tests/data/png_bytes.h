@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/crc32.h"
+#include "io/crc32.h"
 
 namespace pando {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/dataset_list.h"
-#include "data/sha256.h"
+#include "io/sha256.h"
 #include "tests/data/idx_bytes.h"
 #include "tests/data/temporary_folder.h"
 

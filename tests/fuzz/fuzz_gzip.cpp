@@ -1,7 +1,7 @@
 // Gzipped files, read as both formats that may be gzipped.
 #include <vector>
 
-#include "data/compression.h"
+#include "io/compression.h"
 #include "data/idx.h"
 #include "data/npy.h"
 #include "tests/fuzz/fuzz.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "data/byte_order.h"
+#include "io/byte_order.h"
 #include "data/png.h"
 #include "tests/data/png_bytes.h"
 #include "tests/fuzz/fuzz.h"

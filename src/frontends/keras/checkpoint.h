@@ -6,7 +6,7 @@
 #include <mutex>
 #include <set>
 
-#include "data/background_writer.h"
+#include "io/background_writer.h"
 #include "data/checkpoint_files.h"
 #include "frontends/keras/run_state.h"
 

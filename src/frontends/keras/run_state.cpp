@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 
 namespace pando::keras {
 

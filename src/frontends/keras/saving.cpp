@@ -6,9 +6,9 @@
 
 #include <map>
 
-#include "data/byte_store.h"
-#include "data/file_writer.h"
-#include "data/folder_writer.h"
+#include "io/byte_store.h"
+#include "io/file_writer.h"
+#include "io/folder_writer.h"
 #include "data/safetensors.h"
 #include "frontends/keras/memory_limit.h"
 #include "frontends/keras/model_json.h"

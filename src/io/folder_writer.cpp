@@ -1,4 +1,4 @@
-#include "data/folder_writer.h"
+#include "io/folder_writer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 
 namespace pando {
 

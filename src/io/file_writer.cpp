@@ -1,4 +1,4 @@
-#include "data/file_writer.h"
+#include "io/file_writer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 
 namespace pando {
 

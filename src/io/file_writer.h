@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "data/compression.h"
+#include "io/compression.h"
 
 namespace pando {
 

@@ -1,5 +1,5 @@
 // Work for the disk goes on beside everything else, and only the latest of it matters.
-#include "data/background_writer.h"
+#include "io/background_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "data/byte_order.h"
-#include "data/crc32.h"
-#include "data/zip.h"
+#include "io/byte_order.h"
+#include "io/crc32.h"
+#include "io/zip.h"
 
 namespace pando {
 

@@ -1,11 +1,11 @@
 // SHA-256 and CRC-32 agree with what is published about them.
-#include "data/sha256.h"
+#include "io/sha256.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "data/crc32.h"
+#include "io/crc32.h"
 
 namespace pando {
 namespace {

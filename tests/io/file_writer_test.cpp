@@ -1,5 +1,5 @@
 // A file is written whole or not at all: whatever goes wrong, the old one stays and nothing else is left behind.
-#include "data/file_writer.h"
+#include "io/file_writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "data/crc32.h"
+#include "io/crc32.h"
 
 #include <array>
 

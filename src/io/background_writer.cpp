@@ -1,4 +1,4 @@
-#include "data/background_writer.h"
+#include "io/background_writer.h"
 
 #include <utility>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 
 namespace pando {
 

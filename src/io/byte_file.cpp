@@ -1,4 +1,4 @@
-#include "data/byte_file.h"
+#include "io/byte_file.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <array>
 #include <optional>
 
-#include "data/compression.h"
-#include "data/crc32.h"
+#include "io/compression.h"
+#include "io/crc32.h"
 
 namespace pando {
 

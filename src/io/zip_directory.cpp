@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "data/byte_order.h"
-#include "data/zip.h"
+#include "io/byte_order.h"
+#include "io/zip.h"
 
 namespace pando {
 

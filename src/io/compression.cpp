@@ -1,4 +1,4 @@
-#include "data/compression.h"
+#include "io/compression.h"
 
 #include <pando/error.h>
 

@@ -1,4 +1,4 @@
-#include "data/byte_store.h"
+#include "io/byte_store.h"
 
 #include <pando/error.h>
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "data/byte_file.h"
-#include "data/byte_store.h"
-#include "data/file_writer.h"
+#include "io/byte_file.h"
+#include "io/byte_store.h"
+#include "io/file_writer.h"
 
 namespace pando {
 

@@ -1,5 +1,5 @@
 // A folder is replaced whole or not at all.
-#include "data/folder_writer.h"
+#include "io/folder_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "data/sha256.h"
+#include "io/sha256.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "data/byte_order.h"
+#include "io/byte_order.h"
 
 namespace pando {
 
