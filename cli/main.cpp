@@ -62,8 +62,10 @@ int run(const Words& words) {
 }  // namespace
 
 int main(int count, char** words) {
-  // Where the reader of a pipe has gone, what is written is lost, and the command goes on.
+  // Where the reader of a pipe has gone, or a file would be larger than the limit (ulimit -f), what is written is lost,
+  // and the command goes on.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   if (count > 0) set_program(words[0]);
   try {
     const int status = run({words + 1, words + count});

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/paths.h"
+#include "io/file_writer.h"
 
 namespace pando::cli {
 
@@ -47,14 +48,7 @@ void save_trained(const std::string& directory, const OpenedModel& opened, const
   std::filesystem::create_directories(directory, error);
   if (error) throw Error(fmt::format("{}: cannot be made: {}; save to another folder", directory, error.message()));
   opened.model.save(directory + "/model");
-  // Under another name first, so that nobody reads half of it.
-  const std::string path = training_path(directory), unfinished = path + ".part";
-  std::ofstream file(unfinished);
-  file << json_of(images).text(2) << "\n";
-  file.close();
-  if (file) std::filesystem::rename(unfinished, path, error);
-  if (!file || error)
-    throw Error(fmt::format("{}: cannot be written; check the folder's permissions and free space", path));
+  write_file(training_path(directory), json_of(images).text(2) + "\n");
 }
 
 TrainedModel load_trained(const std::string& directory) {

@@ -5,54 +5,68 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <utility>
 
+#include "base/quiet_writes.h"
 #include "io/byte_store.h"
+#include "io/leftovers.h"
 
 namespace pando {
 
-FileWriter::FileWriter(const std::string& path, Packing packing) : path_(path), target_(path) {
-  // A link stays a link: what it points to is replaced.
+namespace {
+
+// A link stays a link: what it points to is replaced.
+std::filesystem::path followed(const std::string& path) {
   std::error_code absent;
-  const std::filesystem::path followed = std::filesystem::canonical(path, absent);
-  if (!absent) target_ = followed.string();
-  create();
+  const std::filesystem::path real = std::filesystem::canonical(path, absent);
+  return absent ? std::filesystem::path(path) : real;
+}
+
+}  // namespace
+
+FileWriter::FileWriter(const std::string& path, Packing packing) : FileWriter(path, followed(path), packing) {}
+
+FileWriter::FileWriter(const std::string& path, const std::filesystem::path& target, Packing packing)
+    : path_(path), name_(target.filename()), own_folder_(target.parent_path()), folder_(own_folder_) {
   if (packing == Packing::gzip)
     gzipper_ = std::make_unique<Gzipper>([this](std::span<const std::byte> bytes) { put(bytes); });
+  create();
+}
+
+FileWriter::FileWriter(const Folder& folder, const std::string& name, const std::string& path)
+    : path_(path), name_(name), folder_(folder) {
+  create();
 }
 
 FileWriter::~FileWriter() {
+  if (!temporary_.empty()) unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
   if (descriptor_ >= 0) close(descriptor_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void FileWriter::create() {
-  static std::atomic<unsigned> number = 0;
+  if (!folder_.is_open()) throw_unwritable(path_, errno);
   struct stat old = {};
-  const bool replaces = stat(target_.c_str(), &old) == 0;
-  if (replaces && S_ISDIR(old.st_mode)) fail(EISDIR);
+  const bool replaces = fstatat(folder_.descriptor(), name_.c_str(), &old, 0) == 0;
+  if (name_.empty() || (replaces && S_ISDIR(old.st_mode))) throw_unwritable(path_, EISDIR);
   // A device must not be replaced by a file.
   if (replaces && !S_ISREG(old.st_mode)) throw_file_error(path_, "is no regular file", "give another name");
-  do {
-    temporary_ = fmt::format("{}.{}.{}.part", target_, getpid(), number++);
-    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (descriptor_ < 0 && errno == EEXIST);
+  sweep_files(folder_, [&](std::string_view name) { return name == name_; });
+  descriptor_ = create_temporary_file(folder_, name_, temporary_);
   if (descriptor_ < 0) {
     temporary_.clear();
-    fail(errno);
+    throw_unwritable(path_, errno);
   }
   if (replaces) fchmod(descriptor_, old.st_mode & 07777);
 }
 
 void FileWriter::put(std::span<const std::byte> bytes) {
+  const QuietWrites quiet;
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(errno);
+    if (written < 0) throw_unwritable(path_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
@@ -64,25 +78,15 @@ void FileWriter::write(std::span<const std::byte> bytes) {
 
 void FileWriter::commit() {
   if (gzipper_) gzipper_->finish();
-  if (fsync(descriptor_) != 0) fail(errno);
-  const int closed = close(descriptor_);
-  descriptor_ = -1;
-  if (closed != 0) fail(errno);
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  while (fsync(descriptor_) != 0)
+    if (errno != EINTR) throw_unwritable(path_, errno);
+  // While it is locked: nobody takes it for a leftover. It is synced, so closing it cannot lose anything.
+  if (renameat(folder_.descriptor(), temporary_.c_str(), folder_.descriptor(), name_.c_str()) != 0)
+    throw_unwritable(path_, errno);
   temporary_.clear();
-  sync_folder();
-}
-
-// Until its folder is on the disk too, a file may be gone after a power cut.
-void FileWriter::sync_folder() const {
-  const std::string folder = std::filesystem::path(target_).parent_path().string();
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // A folder that may be written but not read cannot be synced.
-  if (descriptor < 0) return;
-  const int error = fsync(descriptor) == 0 ? 0 : errno;
-  close(descriptor);
-  // Some file systems know no syncing of folders.
-  if (error != 0 && error != EINVAL && error != ENOTSUP) fail(error);
+  close(std::exchange(descriptor_, -1));
+  // Until its folder is on the disk too, a file may be gone after a power cut.
+  if (const int error = folder_.sync(); error != 0) throw_unwritable(path_, error);
 }
 
 FileWriter::Packing FileWriter::packing_for(const std::string& path) {
@@ -93,10 +97,17 @@ FileWriter::Packing FileWriter::packing_for(const std::string& path) {
   return Packing::gzip;
 }
 
-void FileWriter::fail(int error) const {
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw_file_error(path_, fmt::format("cannot be written: {}", std::strerror(error)),
-                   full ? "make room for it" : "check its folder and permissions");
+void throw_unwritable(const std::string& path, int error) {
+  throw_file_error(path, fmt::format("cannot be written: {}", std::strerror(error)),
+                   error == ENOSPC || error == EDQUOT ? "make room for it"
+                   : error == EFBIG                   ? "raise the limit on the size of files (ulimit -f)"
+                                                      : "check its folder and permissions");
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  FileWriter file(path);
+  file.write(std::as_bytes(std::span(bytes)));
+  file.commit();
 }
 
 }  // namespace pando

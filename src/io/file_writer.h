@@ -1,22 +1,29 @@
-// Files that are there whole or not at all.
+// Files that are there whole or not at all. Everything that Pando writes goes through FileWriter, but for logs, which
+// grow line by line.
 #pragma once
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "io/compression.h"
+#include "io/folder.h"
 
 namespace pando {
 
 // Writes beside the file, under another name, and takes its place only when everything is on the disk: whatever goes
-// wrong before, the file is what it was. When commit() returns, the file is there even after a power cut. All errors
-// are Error, and name the file and the remedy.
+// wrong before, the file is what it was. When commit() returns, the file is there even after a power cut. What a killed
+// process left of the same file is removed. All errors are Error, and name the file and the remedy; a limit on the size
+// of files is one of them, not a signal.
 class FileWriter {
  public:
   enum class Packing { none, gzip };
 
   explicit FileWriter(const std::string& path, Packing packing = Packing::none);
+  // The file of this name in a folder, which outlives it, wherever the folder is moved; messages name `path`.
+  FileWriter(const Folder& folder, const std::string& name, const std::string& path);
   // Removes what was written if commit() was not reached.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
@@ -30,14 +37,22 @@ class FileWriter {
   static Packing packing_for(const std::string& path);
 
  private:
+  FileWriter(const std::string& path, const std::filesystem::path& target, Packing packing);
   void create();
   void put(std::span<const std::byte> bytes);
-  void sync_folder() const;
-  [[noreturn]] void fail(int error) const;
 
-  std::string path_, target_, temporary_;
+  std::string path_, name_, temporary_;
+  // The folder of a path.
+  Folder own_folder_;
+  const Folder& folder_;
   int descriptor_ = -1;
   std::unique_ptr<Gzipper> gzipper_;
 };
+
+// Throws Error: "PATH: cannot be written: ...", with the remedy for this value of errno.
+[[noreturn]] void throw_unwritable(const std::string& path, int error);
+
+// The whole file at once.
+void write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace pando

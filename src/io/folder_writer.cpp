@@ -6,34 +6,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "io/byte_store.h"
+#include "io/file_writer.h"
+#include "io/leftovers.h"
 
 namespace pando {
 
-namespace {
-
-// So that what the folder lists is on the disk, too; where that cannot be asked for, it comes in time.
-void sync_folder(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
-std::string parent_of(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  return parent.empty() ? "." : parent.string();
-}
-
-}  // namespace
-
-FolderWriter::FolderWriter(const std::string& path, const std::vector<std::string>& files) : path_(path) {
+FolderWriter::FolderWriter(const std::string& path, const std::vector<std::string>& files)
+    : path_(path), files_(files) {
   if (path.empty()) throw_file_error("''", "is no name of a folder", "give one");
   // A link stays a link: what it points to is replaced.
   std::error_code absent;
@@ -41,74 +25,67 @@ FolderWriter::FolderWriter(const std::string& path, const std::vector<std::strin
   if (absent) followed = std::filesystem::path(path).lexically_normal();
   // "model/" is "model".
   if (!followed.has_filename()) followed = followed.parent_path();
-  target_ = followed.string();
-  check_replaceable(files);
+  name_ = followed.filename();
+  parent_path_ = followed.has_parent_path() ? followed.parent_path().string() : ".";
   create();
 }
 
 FolderWriter::~FolderWriter() {
-  std::error_code ignored;
-  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+  if (!temporary_.empty()) remove_folder(parent_, temporary_, files_);
 }
 
-void FolderWriter::check_replaceable(const std::vector<std::string>& files) const {
+void FolderWriter::check_replaceable() const {
   struct stat old = {};
-  if (stat(target_.c_str(), &old) != 0) return;
+  if (fstatat(parent_.descriptor(), name_.c_str(), &old, 0) != 0) return;
   if (!S_ISDIR(old.st_mode)) throw_file_error(path_, "is no folder", "give another name");
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(target_, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (std::find(files.begin(), files.end(), name) == files.end())
-      throw_file_error(path_, fmt::format("holds '{}', which would be lost", name), "give the name of another folder");
-  }
-  if (error) fail(error.value());
+  const Folder folder(parent_, name_);
+  if (!folder.is_open() || faccessat(folder.descriptor(), ".", R_OK, 0) != 0) throw_unwritable(path_, errno);
+  for (const std::string& found : folder.names())
+    if (std::find(files_.begin(), files_.end(), found) == files_.end())
+      throw_file_error(path_, fmt::format("holds '{}', which would be lost", found), "give the name of another folder");
 }
 
 void FolderWriter::create() {
-  static std::atomic<unsigned> number = 0;
   std::error_code error;
-  std::filesystem::create_directories(parent_of(target_), error);
-  if (error) fail(error.value());
-  std::string name;
-  int made = 0;
-  do {
-    name = fmt::format("{}.{}.{}.part", target_, getpid(), number++);
-    made = mkdir(name.c_str(), 0777);
-  } while (made != 0 && errno == EEXIST);
-  if (made != 0) fail(errno);
-  temporary_ = name;
+  std::filesystem::create_directories(parent_path_, error);
+  if (error) throw_unwritable(path_, error.value());
+  parent_ = Folder(parent_path_);
+  if (!parent_.is_open()) throw_unwritable(path_, errno);
+  check_replaceable();
+  sweep_folders(parent_, name_, files_);
+  std::string temporary;
+  folder_ = create_temporary_folder(parent_, name_, temporary);
+  if (!folder_.is_open()) throw_unwritable(path_, errno);
+  temporary_ = temporary;
   struct stat old = {};
-  if (stat(target_.c_str(), &old) == 0) chmod(temporary_.c_str(), old.st_mode & 07777);
+  if (fstatat(parent_.descriptor(), name_.c_str(), &old, 0) == 0) fchmod(folder_.descriptor(), old.st_mode & 07777);
 }
 
 void FolderWriter::commit() {
-  sync_folder(temporary_);
+  if (const int error = folder_.sync(); error != 0) throw_unwritable(path_, error);
   // This succeeds if there is no folder, or an empty one.
-  if (std::rename(temporary_.c_str(), target_.c_str()) == 0) temporary_.clear();
+  const int parent = parent_.descriptor();
+  if (renameat(parent, temporary_.c_str(), parent, name_.c_str()) == 0) temporary_.clear();
   else if (errno == ENOTEMPTY || errno == EEXIST) exchange();
-  else fail(errno);
-  sync_folder(parent_of(target_));
+  else throw_unwritable(path_, errno);
+  if (const int error = parent_.sync(); error != 0) throw_unwritable(path_, error);
 }
 
 // Afterwards the temporary folder is the old one, to be removed.
 void FolderWriter::exchange() {
-  if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) return;
-  if (errno != EINVAL && errno != ENOSYS) fail(errno);
-  // Some file systems cannot do it at once.
+  const int parent = parent_.descriptor();
+  if (renameat2(parent, temporary_.c_str(), parent, name_.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS) throw_unwritable(path_, errno);
+  // Some file systems cannot do it at once. What is left if the process is killed in between is not a temporary name,
+  // so that it is not swept.
   const std::string old = temporary_ + ".old";
-  if (std::rename(target_.c_str(), old.c_str()) != 0) fail(errno);
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+  if (renameat(parent, name_.c_str(), parent, old.c_str()) != 0) throw_unwritable(path_, errno);
+  if (renameat(parent, temporary_.c_str(), parent, name_.c_str()) != 0) {
     const int error = errno;
-    std::rename(old.c_str(), target_.c_str());
-    fail(error);
+    renameat(parent, old.c_str(), parent, name_.c_str());
+    throw_unwritable(path_, error);
   }
   temporary_ = old;
-}
-
-void FolderWriter::fail(int error) const {
-  const bool full = error == ENOSPC || error == EDQUOT;
-  throw_file_error(path_, fmt::format("cannot be written: {}", std::strerror(error)),
-                   full ? "make room for it" : "check its folder and permissions");
 }
 
 }  // namespace pando

@@ -3,13 +3,17 @@
 #include <string>
 #include <vector>
 
+#include "io/folder.h"
+
 namespace pando {
 
 // The files are written into a folder beside it, which takes its place only when everything is on the disk: whatever
-// goes wrong before, the folder is what it was. All errors are Error, and name the folder and the remedy.
+// goes wrong before, the folder is what it was. What a killed process left of the same folder is removed. All errors
+// are Error, and name the folder and the remedy.
 class FolderWriter {
  public:
-  // A folder that is there may hold only these files, so that nothing else is lost with it.
+  // These are the files that will be written. A folder that is there may hold only them, so that nothing else is lost
+  // with it.
   FolderWriter(const std::string& path, const std::vector<std::string>& files);
   // Removes what was written if commit() was not reached.
   ~FolderWriter();
@@ -17,17 +21,20 @@ class FolderWriter {
   FolderWriter& operator=(const FolderWriter&) = delete;
 
   // Where to write the file of this name.
-  std::string file(const std::string& name) const { return temporary_ + "/" + name; }
+  std::string file(const std::string& name) const { return parent_path_ + "/" + temporary_ + "/" + name; }
   // To be called once, at the end.
   void commit();
 
  private:
-  void check_replaceable(const std::vector<std::string>& files) const;
+  void check_replaceable() const;
   void create();
   void exchange();
-  [[noreturn]] void fail(int error) const;
 
-  std::string path_, target_, temporary_;
+  std::string path_, parent_path_, name_, temporary_;
+  std::vector<std::string> files_;
+  Folder parent_;
+  // Locked as long as it is written.
+  Folder folder_;
 };
 
 }  // namespace pando

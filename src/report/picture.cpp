@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "report/cairo_png.h"
-#include "report/replace_file.h"
+#include "io/file_writer.h"
 #include "report/svg.h"
 
 namespace pando::plot {
@@ -18,8 +18,8 @@ void Picture::save(const std::string& path) const {
   std::string ending = std::filesystem::path(path).extension().string();
   for (char& c : ending)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (ending == ".svg") return replace_file("Picture::save", path, svg());
-  if (ending == ".png") return replace_file("Picture::save", path, png_of(*drawing_));
+  if (ending == ".svg") return write_file(path, svg());
+  if (ending == ".png") return write_file(path, png_of(*drawing_));
   throw Error(
       fmt::format("Picture::save: '{}' is neither a PNG nor an SVG file; let its name end in .png or .svg", path));
 }

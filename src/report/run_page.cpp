@@ -6,7 +6,7 @@
 
 #include "report/page.h"
 #include "report/profile.h"
-#include "report/replace_file.h"
+#include "io/file_writer.h"
 #include "report/svg.h"
 #include "report/thousands.h"
 #include "report/timeline_view.h"
@@ -134,7 +134,7 @@ std::string page(const Run& run) {
 void save(const Run& run, const std::string& path) {
   if (!path.ends_with(".html"))
     throw Error(fmt::format("report::save: '{}' is no page; let its name end in .html", path));
-  replace_file("report::save", path, page(run));
+  write_file(path, page(run));
 }
 
 void Timeline::save(const std::string& path) const {
@@ -143,7 +143,7 @@ void Timeline::save(const std::string& path) const {
     throw Error(fmt::format("profile: '{}' ends neither in .html, for a page, nor in .json, for a Chrome trace", path));
   const Profile nothing;
   const Profile& shown = empty() ? nothing : *profile_;
-  replace_file("profile", path, is_page ? profile_page(shown) : chrome_trace(shown));
+  write_file(path, is_page ? profile_page(shown) : chrome_trace(shown));
 }
 
 }  // namespace pando::report

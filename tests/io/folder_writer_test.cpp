@@ -2,10 +2,14 @@
 #include "io/folder_writer.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <vector>
 
+#include "io/file_writer.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 
@@ -66,6 +70,51 @@ TEST_F(FolderWriterTest, LeavesNothingBehind) {
     writer.commit();
   }
   EXPECT_EQ(names(), std::vector<std::string>{"model"});
+}
+
+TEST_F(FolderWriterTest, RemovesWhatKilledProcessesLeft) {
+  folder.write("model/a", "old");
+  const auto write_and_die = [&](const std::string& of) {
+    const pid_t child = fork();
+    if (child == 0) {
+      FolderWriter writer(of, {"a"});
+      put(writer.file("a"), "new");
+      const FileWriter half(writer.file("a"));
+      kill(getpid(), SIGKILL);
+    }
+    waitpid(child, nullptr, 0);
+  };
+  write_and_die(path);
+  write_and_die(folder.path() + "/model2");
+  folder.write("model.01234567.part/notes.txt", "mine");
+  folder.write("model.part/a", "mine");
+  EXPECT_EQ(names().size(), 5u);
+  FolderWriter other(path, {"a"});
+  put(other.file("a"), "of another");
+  {
+    FolderWriter writer(path, {"a"});
+    put(writer.file("a"), "new");
+    writer.commit();
+  }
+  EXPECT_EQ(get(path + "/a"), "new");
+  EXPECT_EQ(get(folder.path() + "/model.01234567.part/notes.txt"), "mine");
+  // Those two, what another file's process left, and the one that is being written.
+  EXPECT_EQ(names().size(), 5u);
+  other.commit();
+  EXPECT_EQ(get(path + "/a"), "of another");
+}
+
+TEST_F(FolderWriterTest, LosesNothingThatIsPutIntoTheOldOneMeanwhile) {
+  folder.write("model/a", "old");
+  {
+    FolderWriter writer(path, {"a"});
+    put(writer.file("a"), "new");
+    folder.write("model/notes.txt", "mine");
+    writer.commit();
+  }
+  EXPECT_EQ(get(path + "/a"), "new");
+  ASSERT_EQ(names().size(), 2u);
+  EXPECT_EQ(get(folder.path() + "/" + names()[1] + "/notes.txt"), "mine");
 }
 
 TEST_F(FolderWriterTest, KeepsALinkAndThePermissions) {

@@ -80,7 +80,7 @@ TEST(Picture, ReplacesAFileAsAWhole) {
 
   const std::string missing = folder.path() + "/missing/a.svg";
   EXPECT_EQ(message([&] { small_picture().save(missing); }),
-            "Picture::save: cannot write '" + missing + "': No such file or directory; save it in another folder");
+            missing + ": cannot be written: No such file or directory; check its folder and permissions");
 }
 
 TEST(Picture, RefusesWhatIsTooLargeForAPng) {

@@ -217,7 +217,7 @@ TEST(RunPage, IsSavedAsAWholeOrNotAtAll) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), page({.title = "Saved"}));
   EXPECT_EQ(message([] { save({}, "run.txt"); }), "report::save: 'run.txt' is no page; let its name end in .html");
   EXPECT_EQ(message([] { save({}, "/nowhere/run.html"); }),
-            "report::save: cannot write '/nowhere/run.html': No such file or directory; save it in another folder");
+            "/nowhere/run.html: cannot be written: No such file or directory; check its folder and permissions");
 }
 
 TEST(Timelines, AreSavedByTheirEnding) {

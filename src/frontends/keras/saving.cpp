@@ -88,9 +88,7 @@ void Model::save(const std::string& directory) const {
   const std::string text = model_json(*this).text(2) + "\n";
   FolderWriter folder(directory, {model_file, weights_file});
   save_weights(folder.file(weights_file));
-  FileWriter file(folder.file(model_file));
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  write_file(folder.file(model_file), text);
   folder.commit();
 }
 

@@ -1,0 +1,32 @@
+// Temporary names, and what killed processes left under them.
+//
+// What is written under a temporary name is locked until it is finished. The system drops the lock with the process
+// that holds it, however the process ends, so what can be locked was left by one that is gone. Process numbers would
+// say less: they are used again, and mean something else in another container that shares the disk.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "io/folder.h"
+
+namespace pando {
+
+// "NAME.1f2e3d4c.part", never the same twice.
+std::string temporary_name(std::string_view name);
+// The name that temporary_name() made it of; empty if it is not a temporary name.
+std::string_view name_of_temporary(std::string_view temporary);
+
+// Makes an empty file under a temporary name, locked; the descriptor, or -1 and errno.
+int create_temporary_file(const Folder& folder, const std::string& name, std::string& temporary);
+// The same for a folder; one that is not open, and errno, if it cannot be made.
+Folder create_temporary_folder(const Folder& parent, const std::string& name, std::string& temporary);
+
+// Removes the temporary files of the names that are `wanted`, unless a process is writing them.
+void sweep_files(const Folder& folder, const std::function<bool(std::string_view name)>& wanted);
+// Removes the temporary folders of `name`, unless a process is writing them, as remove_folder() does.
+void sweep_folders(const Folder& parent, std::string_view name, const std::vector<std::string>& files);
+// Removes a folder and these files in it, with their temporary ones. It stays if it holds anything else.
+void remove_folder(const Folder& parent, const std::string& name, const std::vector<std::string>& files);
+
+}  // namespace pando
