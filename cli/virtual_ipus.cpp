@@ -60,12 +60,14 @@ Counts counts_of(const Arguments& arguments) {
 
 Division division_of(const Arguments& arguments) {
   const Counts counts = counts_of(arguments);
-  Division division{.ipus = static_cast<int>(counts.ipus),
-                    .stages = static_cast<int>(counts.stages),
-                    .replicas = static_cast<int>(counts.replicas),
-                    .gradient_accumulation = counts.stages > 1 ? accumulation_of_pipelines : 1,
-                    .schedule = schedule_named(arguments.text("schedule")),
-                    .tiles = static_cast<int>(std::min(arguments.whole("tiles"), most_ipus))};
+  Division division{
+      .ipus = static_cast<int>(counts.ipus),
+      .stages = static_cast<int>(counts.stages),
+      .replicas = static_cast<int>(counts.replicas),
+      .gradient_accumulation = counts.stages > 1 ? accumulation_of_pipelines : 1,
+      .schedule = schedule_named(arguments.text("schedule")),
+      .reduction = arguments.text("reduction") == "mean" ? ipu::GradientReduction::Mean : ipu::GradientReduction::Sum,
+      .tiles = static_cast<int>(std::min(arguments.whole("tiles"), most_ipus))};
   if (arguments.given("gradient-accumulation-count"))
     division.gradient_accumulation = arguments.whole("gradient-accumulation-count");
   if (arguments.given("schedule") && division.stages == 1)
@@ -94,7 +96,8 @@ void prepare_training(OpenedModel& opened, const Division& division, const Train
                         .loss = keras::losses::SparseCategoricalCrossentropy({.from_logits = opened.gives_logits}),
                         .metrics = {"accuracy"},
                         .steps_per_execution = recipe.steps_per_execution,
-                        .precision = recipe.precision});
+                        .precision = recipe.precision,
+                        .reduction = division.reduction});
   if (division.stages > 1) {
     opened.model.set_pipelining_options({.gradient_accumulation_steps_per_replica = division.gradient_accumulation,
                                          .pipeline_schedule = division.schedule});

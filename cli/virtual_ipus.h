@@ -13,6 +13,7 @@ struct Division {
   int ipus = 1, stages = 1, replicas = 1;
   std::int64_t gradient_accumulation = 1;
   ipu::pipelining_ops::PipelineSchedule schedule = ipu::pipelining_ops::PipelineSchedule::Grouped;
+  ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
   // 0: the cores are shared out.
   int tiles = 0;
 };

@@ -35,9 +35,7 @@ void train(const tutorial::Arguments& arguments) {
   const auto [train, test] = tutorial::load_images("mnist", arguments.samples);
 
   keras::Model model = make_model();
-  model.compile({.optimizer = keras::optimizers::SGD({.learning_rate = 0.05}),
-                 .loss = "categorical_crossentropy",
-                 .metrics = {"accuracy"}});
+  model.compile({.optimizer = "sgd", .loss = "categorical_crossentropy", .metrics = {"accuracy"}});
   model.summary();
 
   std::cout << "\nTraining\n";

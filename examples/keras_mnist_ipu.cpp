@@ -43,7 +43,7 @@ void train(const tutorial::Arguments& arguments) {
   keras::Model model = make_model();
   // The device runs so many batches before the host looks again. The last one may be smaller; nothing is lost.
   const std::int64_t steps_per_epoch = (train.x.shape()[0] + batch_size - 1) / batch_size;
-  model.compile({.optimizer = keras::optimizers::SGD({.learning_rate = 0.05}),
+  model.compile({.optimizer = "sgd",
                  .loss = "categorical_crossentropy",
                  .metrics = {"accuracy"},
                  .steps_per_execution = steps_per_epoch});

@@ -52,15 +52,14 @@ void train(const tutorial::Arguments& arguments) {
   auto scope = strategy.scope();
 
   keras::Model model = make_model();
-  // The gradients of so many batches make one update: the pipeline fills and empties once for all of them.
+  // The gradients of this many batches are added for an update: the pipeline fills and empties once for all of them.
   model.set_pipelining_options({.gradient_accumulation_steps_per_replica = accumulated_batches,
                                 .pipeline_schedule = ipu::pipelining_ops::PipelineSchedule::Interleaved});
   model.print_pipeline_stage_assignment_summary();
   // An execution runs whole updates: so many for an epoch, the last of them with fewer batches.
   const std::int64_t samples_per_update = accumulated_batches * batch_size;
   const std::int64_t updates = (train.x.shape()[0] + samples_per_update - 1) / samples_per_update;
-  // A larger update may take a larger step, up to a point.
-  model.compile({.optimizer = keras::optimizers::SGD({.learning_rate = 0.2}),
+  model.compile({.optimizer = "sgd",
                  .loss = "categorical_crossentropy",
                  .metrics = {"accuracy"},
                  .steps_per_execution = updates * accumulated_batches});

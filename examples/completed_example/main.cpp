@@ -18,7 +18,7 @@ void train(const Arguments& arguments, const Setting& setting) {
     model.set_pipelining_options({.gradient_accumulation_steps_per_replica = setting.gradient_accumulation});
   else if (setting.gradient_accumulation > 1)
     model.set_gradient_accumulation_options({.gradient_accumulation_steps_per_replica = setting.gradient_accumulation});
-  model.compile({.optimizer = keras::optimizers::Adam({.learning_rate = 0.003}),
+  model.compile({.optimizer = "sgd",
                  .loss = "sparse_categorical_crossentropy",
                  .metrics = {"accuracy"},
                  .steps_per_execution = (samples + arguments.batch_size - 1) / arguments.batch_size});

@@ -170,6 +170,8 @@ ExplainedCounts counts_of(const Explanation& explanation) {
   ExplainedCounts counts;
   counts.batches_per_update = accumulation * replicas;
   counts.effective_batch = batch_size * counts.batches_per_update;
+  if (explanation.reduction == "sum" && explanation.steps_grow_with_gradients)
+    counts.learning_rate_factor = counts.batches_per_update;
   counts.updates_per_execution = std::max<std::int64_t>(1, explanation.steps_per_execution / counts.batches_per_update);
   counts.batches = divided_up(explanation.samples, batch_size);
   counts.updates = divided_up(counts.batches, counts.batches_per_update);
@@ -210,6 +212,9 @@ std::vector<std::string> hints(const Explanation& explanation) {
 std::string to_json(const Explanation& explanation) {
   const ExplainedCounts counts = counts_of(explanation);
   const auto number = [](auto value) { return fmt::format("{}", value); };
+  const auto rate = [&](std::int64_t factor) {
+    return explanation.learning_rate ? json_number(*explanation.learning_rate * static_cast<double>(factor)) : "null";
+  };
   const Fields fields = {{"model", json_string(explanation.model)},
                          {"training", explanation.training ? "true" : "false"},
                          {"samples", number(explanation.samples)},
@@ -220,6 +225,10 @@ std::string to_json(const Explanation& explanation) {
                          {"cores", number(explanation.cores)},
                          {"tiles_per_ipu", number(explanation.tiles_per_ipu)},
                          {"gradient_accumulation", number(explanation.gradient_accumulation)},
+                         {"reduction", json_string(explanation.reduction)},
+                         {"optimizer", json_string(explanation.optimizer)},
+                         {"learning_rate", rate(1)},
+                         {"effective_learning_rate", rate(counts.learning_rate_factor)},
                          {"steps_per_execution", number(explanation.steps_per_execution)},
                          {"effective_batch", number(counts.effective_batch)},
                          {"batches_per_update", number(counts.batches_per_update)},

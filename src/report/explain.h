@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,13 @@ struct Explanation {
   std::vector<ExplainedStage> stages = {};
   // Micro-batches of each replica in an update.
   std::int64_t gradient_accumulation = 1;
+  // How the gradients of the batches of an update become one: "sum" or "mean"; empty: not known.
+  std::string reduction = {};
+  std::string optimizer = {};
+  // Nothing where a schedule gives it.
+  std::optional<double> learning_rate = {};
+  // Whether the optimizer takes steps that are k times as large for gradients that are.
+  bool steps_grow_with_gradients = false;
   // Batches over all replicas.
   std::int64_t steps_per_execution = 1;
   // 0: not known.
@@ -50,6 +58,8 @@ struct Explanation {
 struct ExplainedCounts {
   std::int64_t effective_batch = 0;
   std::int64_t batches_per_update = 0;
+  // What the learning rate acts as, in multiples of itself, compared with one device with the effective batch.
+  std::int64_t learning_rate_factor = 1;
   // Executions run whole updates.
   std::int64_t updates_per_execution = 0;
   // Of an epoch.

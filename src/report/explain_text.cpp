@@ -64,13 +64,29 @@ std::string devices_text(const Explanation& explanation, const ExplainedCounts& 
   return labelled("Devices", text);
 }
 
+// Only where there is something to reduce.
+std::string reduction_text(const Explanation& explanation, const ExplainedCounts& counts) {
+  if (explanation.reduction.empty() || counts.batches_per_update == 1) return "";
+  const std::int64_t factor = counts.learning_rate_factor;
+  const auto rate = explanation.learning_rate;
+  const std::string name = rate ? fmt::format("the learning rate {:.6g}", *rate) : "the schedule's learning rate";
+  std::string text =
+      fmt::format("{} of {} gradients: ", explanation.reduction, grouped_by_thousands(counts.batches_per_update));
+  if (factor > 1 && rate) text += fmt::format("{} acts as {:.6g}", name, *rate * static_cast<double>(factor));
+  else if (factor > 1) text += fmt::format("{} acts as {} times itself", name, grouped_by_thousands(factor));
+  else if (explanation.reduction == "sum")
+    text += fmt::format("{} divides by their size, so {} stays as it is", explanation.optimizer, name);
+  else text += name + " stays as it is";
+  return labelled("Reduction", text);
+}
+
 std::string update_text(const Explanation& explanation, const ExplainedCounts& counts) {
   std::string text = labelled("Micro-batch", counted(explanation.batch_size, "sample"));
   if (!explanation.training) return text;
-  return text +
-         labelled("Update", fmt::format("{} = {} x {} accumulated x {} (effective batch)",
-                                        counted(counts.effective_batch, "sample"), explanation.batch_size,
-                                        explanation.gradient_accumulation, counted(explanation.replicas, "replica")));
+  text += labelled("Update", fmt::format("{} = {} x {} accumulated x {} (effective batch)",
+                                         counted(counts.effective_batch, "sample"), explanation.batch_size,
+                                         explanation.gradient_accumulation, counted(explanation.replicas, "replica")));
+  return text + reduction_text(explanation, counts);
 }
 
 std::string execution_text(const Explanation& explanation, const ExplainedCounts& counts) {

@@ -24,10 +24,11 @@ Array filled(const Type& type, double number) {
 }  // namespace
 
 UpdateRule sgd_rule(const ops::SgdOptions& options) {
-  UpdateRule rule{.name = "sgd",
-                  .update = [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
-                    return ops::sgd_update(rate, parameter, gradient, states, options);
-                  }};
+  UpdateRule rule{
+      .name = "sgd",
+      .update = [options](Value rate, Value, Value parameter, Value gradient,
+                          const auto& states) { return ops::sgd_update(rate, parameter, gradient, states, options); },
+      .grows_with_gradients = true};
   if (options.momentum != 0) rule.states = {{"momentum"}};
   return rule;
 }
@@ -43,9 +44,11 @@ UpdateRule adam_rule(const std::string& name, const ops::AdamOptions& options) {
 UpdateRule rmsprop_rule(const ops::RmspropOptions& options) {
   UpdateRule rule{.name = "rmsprop",
                   .states = {{"rms"}},
-                  .update = [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
-                    return ops::rmsprop_update(rate, parameter, gradient, states, options);
-                  }};
+                  .update =
+                      [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
+                        return ops::rmsprop_update(rate, parameter, gradient, states, options);
+                      },
+                  .grows_with_gradients = true};
   if (options.momentum != 0) rule.states.push_back({"momentum"});
   if (options.centered) rule.states.push_back({"mg"});
   return rule;

@@ -21,6 +21,8 @@ struct UpdateRule {
   std::function<std::vector<Value>(Value rate, Value step, Value parameter, Value gradient,
                                    const std::vector<Value>& states)>
       update;
+  // Whether gradients that are k times as large make an update that is: adaptive rules divide by their size.
+  bool grows_with_gradients = false;
 };
 
 // The update ops as rules; the states are those that the options of the op name.

@@ -20,8 +20,8 @@ WRONG_TRAIN = [
     (["mlp", "--epoch", "3"], "unknown option '--epoch'; did you mean '--epochs'?"),
     (["mlp", "-e", "3"], "unknown option '-e'; known are: --dataset, --samples, --batch-size, --epochs, --optimizer, "
                          "--learning-rate, --precision, --seed, --ipus, --stages, --replicas, --schedule, "
-                         "--gradient-accumulation-count, --steps-per-execution, --tiles, --save, --checkpoint, "
-                         "--resume, --report, --profile, --log-csv, --json, --quiet"),
+                         "--gradient-accumulation-count, --reduction, --steps-per-execution, --tiles, --save, "
+                         "--checkpoint, --resume, --report, --profile, --log-csv, --json, --quiet"),
     (["mlp", "--epochs"], "--epochs needs a value: --epochs E"),
     (["mlp", "--epochs", "0"], "--epochs is '0' but must be a whole number of at least 1"),
     (["mlp", "--epochs=3x"], "--epochs is '3x' but must be a whole number of at least 1"),
@@ -191,6 +191,11 @@ class Information(ProgramTest):
         run = json.loads(self.run_pando(*words, "--json").stdout)
         self.assertEqual((run["ipus"], run["replicas"], run["gradient_accumulation"]), (4, 2, 8))
         self.assertEqual(run["schedule"]["name"].lower(), "interleaved")
+        sgd = ["--optimizer", "sgd", "--json"]
+        for reduction, factor in [([], 16), (["--reduction", "sum"], 16), (["--reduction", "mean"], 1)]:
+            run = json.loads(self.run_pando(*words, *sgd, *reduction).stdout)
+            self.assertEqual(run["reduction"], reduction[1] if reduction else "sum")
+            self.assertAlmostEqual(run["effective_learning_rate"], factor * run["learning_rate"])
 
     def test_is_a_picture_of_images(self):
         self.run_pando("datasets", "show", "synthetic_digits", "--output", "digits.svg", "--count", "4")

@@ -1,4 +1,5 @@
-// Replicas, accumulation and pipelines: however an update is divided over IPUs, it is the update of one device.
+// Replicas, accumulation and pipelines: however an update is divided over IPUs, the mean of its gradients gives the
+// update of one device, and their sum that update with a larger learning rate.
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
@@ -9,6 +10,7 @@
 
 using namespace pando;
 using namespace pando::keras;
+using ipu::GradientReduction;
 using ipu::pipelining_ops::PipelineSchedule;
 
 namespace {
@@ -39,6 +41,9 @@ struct Setup {
   PipelineSchedule schedule = PipelineSchedule::Grouped;
   bool recomputation = false;
   int tiles = 1;
+  GradientReduction reduction = GradientReduction::Mean;
+
+  std::int64_t micro_batches() const { return ipus / stages * accumulation; }
 };
 
 void PrintTo(const Setup& setup, std::ostream* out) { *out << setup.name; }
@@ -102,7 +107,8 @@ Outcome train(const std::string& kind, const Setup& setup, const Data& data, std
   model.compile({.optimizer = optimizer,
                  .loss = "sparse_categorical_crossentropy",
                  .metrics = {"accuracy"},
-                 .steps_per_execution = 40});
+                 .steps_per_execution = 40,
+                 .reduction = setup.reduction});
   const History history =
       model.fit(data.x, data.y, {.batch_size = setup.batch_size, .epochs = epochs, .shuffle = false, .verbose = 0});
   return {model.get_weights(), history, model.evaluate(data.x, data.y, {.batch_size = setup.batch_size, .verbose = 0}),
@@ -173,6 +179,20 @@ TEST_P(Divided, GivesTheWeightsOfOneDevice) {
   }
 }
 
+TEST_P(Divided, SumsAsOneDeviceWithALargerLearningRate) {
+  const Data data = images(160);
+  auto setup = GetParam();
+  setup.reduction = GradientReduction::Sum;
+  const double rate = 0.1, share = rate / static_cast<double>(setup.micro_batches());
+  for (const std::string kind : {"mlp", "cnn"}) {
+    const auto sgd = [](double learning_rate) {
+      return optimizers::SGD({.learning_rate = learning_rate, .momentum = 0.9});
+    };
+    const Outcome one = train(kind, {.name = "one"}, data, 4, sgd(rate), 0.01);
+    EXPECT_LT(relative_distance(one.weights, train(kind, setup, data, 4, sgd(share), 0.01).weights), 1e-5) << kind;
+  }
+}
+
 TEST_P(Divided, WorksWithAdam) {
   const Data data = images(64);
   const Outcome one = train("mlp", {.name = "one"}, data, 3, "adam");
@@ -214,22 +234,77 @@ TEST(Parallel, CountsBatchesOverAllReplicas) {
   EXPECT_EQ(model.optimizer().iterations(), 4);
 }
 
-TEST(Parallel, SumsMeansIfAsked) {
-  const Data data = images(32);
-  const auto weights = [&](ipu::keras::GradientReduction reduction, double rate) {
-    configure(1, 1);
+// A model of one weight that is penalised, y = weight * x, on 22 samples in batches of 4, the last of them with 2.
+struct OneWeight {
+  static constexpr std::int64_t samples = 22, batch_size = 4;
+  static constexpr double rate = 0.02, penalty = 0.3;
+
+  static double x(std::int64_t sample) { return 0.1 * static_cast<double>(sample % 7) - 0.2; }
+  static double y(std::int64_t sample) { return 0.5 * static_cast<double>(sample % 3); }
+  static Array column(double (*value)(std::int64_t)) {
+    Array array(DType::float32, {samples, 1});
+    for (std::int64_t i = 0; i < samples; ++i) array.mutable_data<float>()[i] = static_cast<float>(value(i));
+    return array;
+  }
+
+  // After an epoch, as the definitions of the reductions have it.
+  static double by_hand(std::int64_t micro_batches, GradientReduction reduction) {
+    const std::int64_t update = micro_batches * batch_size;
+    double weight = 1.0;
+    for (std::int64_t begin = 0; begin < samples; begin += update) {
+      double gradient = 0;
+      const std::int64_t end = std::min(samples, begin + update);
+      for (std::int64_t first = begin; first < end; first += batch_size) {
+        const std::int64_t last = std::min(end, first + batch_size);
+        const double count = static_cast<double>(reduction == GradientReduction::Sum ? last - first : end - begin);
+        for (std::int64_t i = first; i < last; ++i) gradient += 2 * (weight * x(i) - y(i)) * x(i) / count;
+        if (reduction == GradientReduction::Sum || first == begin) gradient += 2 * penalty * weight;
+      }
+      weight -= rate * gradient;
+    }
+    return weight;
+  }
+
+  static double trained(int ipus, int stages, std::int64_t accumulation, std::optional<GradientReduction> reduction) {
+    configure(ipus, 1);
     const ipu::IPUStrategy strategy;
     const auto scope = strategy.scope();
-    Model model = make_model("mlp", 1);
-    model.set_gradient_accumulation_options(
-        {.gradient_accumulation_steps_per_replica = 4, .gradient_accumulation_reduction_method = reduction});
-    model.compile({.optimizer = optimizers::SGD({.learning_rate = rate}), .loss = "sparse_categorical_crossentropy"});
-    model.fit(data.x, data.y, {.batch_size = 8, .epochs = 3, .shuffle = false, .verbose = 0});
-    return model.get_weights();
+    Sequential model(
+        {layers::Dense(
+             1, {.use_bias = false, .kernel_initializer = "ones", .kernel_regularizer = regularizers::L2(penalty)}),
+         layers::Activation("linear")});
+    if (stages > 1) {
+      model.set_pipeline_stage_assignment({0, 1});
+      model.set_pipelining_options({.gradient_accumulation_steps_per_replica = accumulation});
+    } else if (accumulation > 1) {
+      model.set_gradient_accumulation_options({.gradient_accumulation_steps_per_replica = accumulation});
+    }
+    CompileOptions options{.optimizer = optimizers::SGD({.learning_rate = rate}), .loss = "mse"};
+    if (reduction) options.reduction = *reduction;
+    model.compile(options);
+    model.fit(column(x), column(y), {.batch_size = batch_size, .shuffle = false, .verbose = 0});
+    return model.get_weights()[0].item<float>();
+  }
+};
+
+TEST(Parallel, ReducesGradientsByTheBookWhenNothingDivides) {
+  struct Case {
+    int ipus, stages;
+    std::int64_t accumulation;
   };
-  EXPECT_LT(relative_distance(weights(ipu::keras::GradientReduction::Sum, 0.05),
-                              weights(ipu::keras::GradientReduction::Mean, 0.2)),
-            1e-5);
+  for (const auto& [ipus, stages, accumulation] :
+       {Case{1, 1, 1}, Case{2, 1, 1}, Case{4, 1, 1}, Case{1, 1, 4}, Case{3, 1, 3}, Case{2, 2, 4}, Case{4, 2, 2}}) {
+    const std::int64_t micro_batches = ipus / stages * accumulation;
+    for (const GradientReduction reduction : {GradientReduction::Sum, GradientReduction::Mean})
+      EXPECT_NEAR(OneWeight::trained(ipus, stages, accumulation, reduction),
+                  OneWeight::by_hand(micro_batches, reduction), 1e-6)
+          << ipus << " " << stages << " " << accumulation;
+    const double sum = OneWeight::by_hand(micro_batches, GradientReduction::Sum);
+    EXPECT_NEAR(OneWeight::trained(ipus, stages, accumulation, {}), sum, 1e-6) << "gradients are added unless told";
+    if (micro_batches > 1) {
+      EXPECT_GT(std::abs(OneWeight::by_hand(micro_batches, GradientReduction::Mean) - sum), 1e-3);
+    }
+  }
 }
 
 TEST(Parallel, KeepsBatchStatisticsOfRealSamples) {
@@ -276,7 +351,8 @@ TEST(Parallel, SharesLayersAndSkipsStages) {
     model.compile({.optimizer = "sgd",
                    .loss = "sparse_categorical_crossentropy",
                    .metrics = {"accuracy"},
-                   .steps_per_execution = 6});
+                   .steps_per_execution = 6,
+                   .reduction = GradientReduction::Mean});
     model.fit(data.x, data.y, {.batch_size = pipelined ? 4 : 12, .epochs = 3, .shuffle = false, .verbose = 0});
     return model.get_weights();
   };
@@ -394,6 +470,28 @@ TEST(Parallel, ExplainsWhatWillHappen) {
   EXPECT_NE(text.find("4 IPUs = 2 replicas x 2 stages"), std::string::npos) << text;
   EXPECT_NE(text.find("64 samples = 8 x 4 accumulated x 2 replicas"), std::string::npos) << text;
   EXPECT_NE(model.explain_json({.samples = 1'000, .batch_size = 8}).find("\"replicas\": 2"), std::string::npos);
+}
+
+TEST(Parallel, ExplainsTheReductionAndTheEffectiveLearningRate) {
+  configure(4, 1);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  Model model = make_model("mlp", 2);
+  model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 4});
+  const auto line = [&](const CompileOptions& options) {
+    model.compile(options);
+    const std::string text = model.explain({.samples = 1'000, .batch_size = 8});
+    const std::size_t begin = text.find("Reduction");
+    return begin == std::string::npos ? text : text.substr(begin, text.find("Epoch") - begin);
+  };
+  const Losses loss = "sparse_categorical_crossentropy";
+  EXPECT_EQ(line({.optimizer = "sgd", .loss = loss}),
+            "Reduction    sum of 8 gradients: the learning rate 0.01 acts as 0.08\n");
+  EXPECT_EQ(line({.optimizer = "sgd", .loss = loss, .reduction = GradientReduction::Mean}),
+            "Reduction    mean of 8 gradients: the learning rate 0.01 stays as it is\n");
+  EXPECT_EQ(line({.optimizer = "adam", .loss = loss}),
+            "Reduction    sum of 8 gradients: adam divides by their size, so the learning\n"
+            "             rate 0.001 stays as it is\n");
 }
 
 TEST(Parallel, PrintsTheStages) {

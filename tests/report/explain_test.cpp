@@ -29,6 +29,10 @@ Explanation two_stages() {
           .stages = {{"conv2d .. conv2d_1", 905.3, {75'264, 0, 75'264, 3'366'912, 401'408, 401'408}},
                      {"max_pooling2d_1 .. dense", 6.1, {64'040, 0, 64'040, 824'320, 0, 2'560}}},
           .gradient_accumulation = 8,
+          .reduction = "sum",
+          .optimizer = "sgd",
+          .learning_rate = 0.01,
+          .steps_grow_with_gradients = true,
           .steps_per_execution = 936,
           .cores = 2,
           .schedule = grouped_schedule(2, true)};
@@ -57,6 +61,7 @@ TEST(Explain, ShowsAPipelineOfTwoStages) {
 Devices      2 IPUs = 1 replica x 2 stages, 1 tile each, 2 cores
 Micro-batch  64 samples
 Update       512 samples = 64 x 8 accumulated x 1 replica (effective batch)
+Reduction    sum of 8 gradients: the learning rate 0.01 acts as 0.08
 Epoch        60,000 samples = 938 batches = 118 updates = 2 executions
 Execution    117 updates = 936 batches; the last one 1 update = 2 batches
 Last batch   32 samples, padded to 64 with samples of weight 0
@@ -84,6 +89,31 @@ Hints
   - stage 0 (conv2d .. conv2d_1) does 99 % of the work, 2.0 times the mean, and
     the other stages wait for it; move layers from it to them
 )");
+}
+
+TEST(Explain, SaysWhatTheReductionDoesToTheLearningRate) {
+  Explanation explanation = two_stages();
+  const auto line = [&] {
+    const std::string text = to_text(explanation);
+    const std::size_t begin = text.find("Reduction");
+    return begin == std::string::npos ? "" : text.substr(begin, text.find("\nEpoch") - begin);
+  };
+  explanation.learning_rate.reset();
+  EXPECT_EQ(line(),
+            "Reduction    sum of 8 gradients: the schedule's learning rate acts as 8 times\n"
+            "             itself");
+  explanation.reduction = "mean";
+  EXPECT_EQ(line(), "Reduction    mean of 8 gradients: the schedule's learning rate stays as it is");
+  explanation.learning_rate = 0.5;
+  EXPECT_EQ(line(), "Reduction    mean of 8 gradients: the learning rate 0.5 stays as it is");
+  explanation.reduction = "sum";
+  explanation.optimizer = "adam";
+  explanation.steps_grow_with_gradients = false;
+  EXPECT_EQ(line(),
+            "Reduction    sum of 8 gradients: adam divides by their size, so the learning\n"
+            "             rate 0.5 stays as it is");
+  explanation.gradient_accumulation = 1;
+  EXPECT_EQ(line(), "");
 }
 
 TEST(Explain, ShowsReplicasOfALongPipeline) {

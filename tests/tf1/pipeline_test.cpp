@@ -1,11 +1,12 @@
-// Pipelines of sessions: however a step is divided, it is the step of one device with a larger batch.
+// Pipelines of sessions: however a step is divided, the mean of its gradients gives the step of one device with a
+// larger batch, and their sum, which is the default, that step with a larger learning rate.
 #include "tests/tf1/programs.h"
 
 namespace pando {
 
 namespace {
 
-using ipu::keras::GradientReduction;
+using ipu::GradientReduction;
 using ipu::pipelining_ops::OptimizerFunctionOutput;
 using ipu::pipelining_ops::pipeline;
 using ipu::pipelining_ops::PipelineOptions;
@@ -139,6 +140,7 @@ std::vector<Setup> setups() {
   options = {.gradient_accumulation_count = 2, .repeat_count = 3};
   list.push_back({"replicas_of_two", 4, 2, options});
   list.push_back({"replicas_of_one", 2, 1, options});
+  for (Setup& setup : list) setup.options.reduction_method = GradientReduction::Mean;
   return list;
 }
 
@@ -158,18 +160,21 @@ TEST_P(Pipelines, train_as_one_device_with_a_larger_batch) {
   expect_near({mean(divided.outputs[0].reshape({3, 4}), 1)}, {plain.outputs[0]});
 }
 
-TEST_F(Tf1, a_pipeline_can_sum_the_gradients) {
+TEST_F(Tf1, a_pipeline_adds_the_gradients_unless_told) {
   const auto descent = [](double rate) {
     return [rate](const tf::Outputs& outputs) -> OptimizerFunctionOutput {
       return {tf::train::GradientDescentOptimizer({.learning_rate = rate}), outputs.tensor(0)};
     };
   };
-  const PipelineOptions summed{.gradient_accumulation_count = 4,
-                               .repeat_count = 2,
-                               .optimizer_function = descent(0.05),
-                               .reduction_method = GradientReduction::Sum};
-  const PipelineOptions mean{.gradient_accumulation_count = 4, .repeat_count = 2, .optimizer_function = descent(0.2)};
-  expect_near(train_pipeline(2, 2, summed).weights, train_pipeline(2, 2, mean).weights);
+  // 4 micro-batches, or 2 of each of 2 replicas.
+  for (const int replicas : {1, 2}) {
+    const PipelineOptions summed{
+        .gradient_accumulation_count = 4 / replicas, .repeat_count = 2, .optimizer_function = descent(0.05)};
+    PipelineOptions mean = summed;
+    mean.optimizer_function = descent(0.2);
+    mean.reduction_method = GradientReduction::Mean;
+    expect_near(train_pipeline(2 * replicas, 2, summed).weights, train_pipeline(2 * replicas, 2, mean).weights);
+  }
 }
 
 TEST_F(Tf1, a_pipeline_without_an_optimizer_computes_only) {
@@ -214,14 +219,14 @@ TEST_F(Tf1, stages_without_variables_and_values_from_outside) {
               .infeed_queue = infeed,
               .outfeed_queue = outfeed,
               .optimizer_function = [](const tf::Outputs& outputs) -> OptimizerFunctionOutput {
-                return {tf::train::GradientDescentOptimizer({.learning_rate = 0.5}), outputs.tensor(0)};
+                return {tf::train::GradientDescentOptimizer({.learning_rate = 0.25}), outputs.tensor(0)};
               }});
     return {Tensor(w) * 10.0};
   });
   tf::Session session;
   session.run(tf::global_variables_initializer());
   session.run(infeed.initializer());
-  // The gradient of w is the mean of 2 x.
+  // The gradient of w is the sum of 2 x.
   EXPECT_EQ(session.run(computation, {{fed, Array::scalar(3.0F)}})[0].item<float>(), 10 * (1 - 0.5F));
   EXPECT_EQ(numbers(session.run(outfeed.dequeue())[0]), (std::vector<double>{7, 9}));
   EXPECT_EQ(session.run(computation, {{fed, Array::scalar(5.0F)}})[0].item<float>(), 10 * (0.5F - 2.5F));

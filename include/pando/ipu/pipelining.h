@@ -1,4 +1,4 @@
-// Pipelines: which stage a layer belongs to, and how the stages take turns.
+// Pipelines: which stage a layer belongs to, how the stages take turns, and how the gradients of an update become one.
 #pragma once
 #include <pando/export.h>
 
@@ -6,6 +6,13 @@
 #include <vector>
 
 namespace pando::ipu {
+
+// How the gradients of the micro-batches of an update, over all replicas, become one. Each is a mean over the samples
+// of its micro-batch. Sum adds them, as TensorFlow does on IPUs: n micro-batches act as one device with the n times
+// larger batch and, under gradient descent, n times the learning rate. Penalties on weights count once for each
+// micro-batch. Mean takes the mean over all samples of the update: it is the update of one device with the larger
+// batch.
+enum class GradientReduction { Sum, Mean };
 
 namespace pipelining_ops {
 
@@ -26,10 +33,6 @@ class PANDO_API PipelineStage {
   PipelineStage& operator=(const PipelineStage&) = delete;
 };
 
-// How the gradients of the micro-batches of an update are put together: their mean over all samples, or the sum of the
-// means of the micro-batches.
-enum class GradientReduction { Mean, Sum };
-
 struct PipeliningOptions {
   // Micro-batches of an update; at least 1, and it must be given.
   std::int64_t gradient_accumulation_steps_per_replica = 0;
@@ -38,12 +41,10 @@ struct PipeliningOptions {
   std::vector<int> device_mapping = {};
   // Compute the forward pass of a stage again in its backward pass rather than keep what it needs.
   bool recomputation = false;
-  GradientReduction gradient_accumulation_reduction_method = GradientReduction::Mean;
 };
 
 struct GradientAccumulationOptions {
   std::int64_t gradient_accumulation_steps_per_replica = 0;
-  GradientReduction gradient_accumulation_reduction_method = GradientReduction::Mean;
 };
 
 }  // namespace keras

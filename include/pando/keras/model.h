@@ -38,6 +38,8 @@ struct CompileOptions {
   std::int64_t steps_per_execution = 1;
   // "float32", or "mixed_bfloat16": products round their factors to bfloat16 where the processor is faster with them.
   std::string precision = "float32";
+  // Of the gradients of replicas and of accumulated micro-batches.
+  ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
 };
 
 // Samples to validate with: arrays, or a Dataset of (x, y) or (x, y, sample_weight) batches.

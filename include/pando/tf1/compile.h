@@ -106,7 +106,7 @@ struct PipelineOptions {
   // The IPU of the device that each stage runs on; empty: in their order.
   std::vector<int> device_mapping = {};
   bool recomputation = false;
-  keras::GradientReduction reduction_method = keras::GradientReduction::Mean;
+  GradientReduction reduction_method = GradientReduction::Sum;
 };
 
 // Each stage is given what the one before it returns, the first the columns of the infeed queue. As many replicas run

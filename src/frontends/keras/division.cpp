@@ -8,7 +8,7 @@ namespace pando::keras {
 
 Division make_division(const std::string& who, const Parallelism& parallelism, const Target& target,
                        const Network& network) {
-  Division division{.stages = assign_stages(network, parallelism.stages)};
+  Division division{.stages = assign_stages(network, parallelism.stages), .reduction = parallelism.reduction};
   const int stages = division.stages.stages;
   ipu::check_placement(who, target, stages, parallelism.device_mapping());
   division.replicas = static_cast<int>(target.ipus.size()) / stages;
@@ -16,10 +16,8 @@ Division make_division(const std::string& who, const Parallelism& parallelism, c
     division.accumulation = options->gradient_accumulation_steps_per_replica;
     division.order = ipu::order_of(options->pipeline_schedule);
     division.recomputation = options->recomputation;
-    division.sum_of_means = options->gradient_accumulation_reduction_method == ipu::keras::GradientReduction::Sum;
   } else if (const auto& accumulation = parallelism.accumulation) {
     division.accumulation = accumulation->gradient_accumulation_steps_per_replica;
-    division.sum_of_means = accumulation->gradient_accumulation_reduction_method == ipu::keras::GradientReduction::Sum;
   }
   return division;
 }

@@ -11,6 +11,7 @@ struct Parallelism {
   std::vector<int> stages = {};
   std::optional<ipu::keras::PipeliningOptions> pipelining = {};
   std::optional<ipu::keras::GradientAccumulationOptions> accumulation = {};
+  ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
 
   std::vector<int> device_mapping() const { return pipelining ? pipelining->device_mapping : std::vector<int>(); }
 };

@@ -71,12 +71,19 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
   const auto& training = trainer.training();
   const Division& division = training.division;
   const Target& target = *training.target;
+  const Optimizer::State& optimizer = training.options->optimizer.state();
   Explanation explanation{.model = model.name(),
                           .samples = samples,
                           .batch_size = batch_size,
                           .ipus = target.is_host ? 0 : static_cast<int>(target.ipus.size()),
                           .replicas = division.replicas,
                           .gradient_accumulation = division.accumulation,
+                          .reduction = division.reduction == ipu::GradientReduction::Sum ? "sum" : "mean",
+                          .optimizer = optimizer.rule.name,
+                          .learning_rate = optimizer.learning_rate.schedule()
+                                               ? std::nullopt
+                                               : std::optional(optimizer.learning_rate.rate()),
+                          .steps_grow_with_gradients = optimizer.rule.grows_with_gradients,
                           .steps_per_execution = training.options->steps_per_execution,
                           .cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
                           .tiles_per_ipu = target.ipus.front().tiles(),

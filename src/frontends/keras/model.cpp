@@ -160,6 +160,7 @@ void Model::compile(const CompileOptions& options) {
   std::vector<OutputGoals> goals;
   if (built()) goals = make_goals(*body_of(*this).network(), options);
   training_->options = options;
+  training_->parallelism.reduction = options.reduction;
   training_->goals = std::move(goals);
   training_->variables = Variables();
   training_->steps.clear();

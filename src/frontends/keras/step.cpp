@@ -59,7 +59,7 @@ class StepStage {
     return training_graphs(forward,
                            {.stage = stage_,
                             .recomputation = context_.division.recomputation,
-                            .sum = context_.division.sum_of_means,
+                            .sum = context_.division.reduction == ipu::GradientReduction::Sum,
                             .add_update = [this](Trace& trace, const auto& slopes) { add_update(trace, slopes); }},
                            context_.variables);
   }

@@ -29,7 +29,7 @@ struct Division {
   std::int64_t accumulation = 1;
   PipelineOrder order = PipelineOrder::grouped;
   bool recomputation = false;
-  bool sum_of_means = false;
+  ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
 
   bool is_whole() const { return replicas == 1 && stages.stages == 1 && accumulation == 1; }
 };

@@ -135,7 +135,7 @@ StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::i
                      .first_update = first_update,
                      .replicas = step.program ? 1 : division.replicas,
                      .rows_per_update = trains ? division.accumulation : 1,
-                     .scale_by_samples = step.program || division.sum_of_means,
+                     .scale_by_samples = step.program || division.reduction == ipu::GradientReduction::Sum,
                      .weighted = has_weights(sample_use, samples),
                      .class_weight = class_weight});
   return StepRun(step, division, std::move(feeder), first_update);

@@ -112,7 +112,7 @@ StageGraphs PipelineSegment::graphs_of(std::size_t stage, Computation& computati
   return training_graphs(forward,
                          {.stage = static_cast<int>(stage),
                           .recomputation = options_.recomputation,
-                          .sum = options_.reduction_method == ipu::keras::GradientReduction::Sum,
+                          .sum = options_.reduction_method == ipu::GradientReduction::Sum,
                           .add_update =
                               [&](Trace& update, const std::vector<Value>& gradients) {
                                 train::add_update(update, computation.variables(), loss_->optimizer, optimizer_name,
