@@ -79,6 +79,41 @@ TEST_F(IpuSystem, IsNeededByAStrategy) {
             "IPUStrategy: unknown device '/device:IPU:1'; did you mean '/device:IPU:0'?");
 }
 
+TEST_F(IpuSystem, OfTheLatestConfigurationIsWhatAStrategyUses) {
+  ipu::IPUConfig config;
+  config.auto_select_ipus = 1;
+  config.configure_ipu_system();
+  const ipu::IPUStrategy strategy;
+  const auto replicas = [&] {
+    const auto scope = strategy.scope();
+    keras::Sequential model({keras::layers::Dense(1, {.input_shape = Shape{2}})});
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    const std::string text = model.explain_json({.samples = 8});
+    return text.substr(text.find("\"replicas\""), 13);
+  };
+  EXPECT_EQ(replicas(), "\"replicas\": 1");
+  config.auto_select_ipus = 2;
+  config.configure_ipu_system();
+  EXPECT_EQ(strategy.num_ipus(), 2);
+  EXPECT_EQ(replicas(), "\"replicas\": 2");
+}
+
+TEST_F(IpuSystem, IsNeededWheneverAStrategyIsEntered) {
+  ipu::IPUConfig config;
+  config.auto_select_ipus = {1, 1};
+  config.configure_ipu_system();
+  const ipu::IPUStrategy strategy("/device:IPU:1");
+  config.auto_select_ipus = 1;
+  config.configure_ipu_system();
+  EXPECT_EQ(message([&] { (void)strategy.scope(); }),
+            "IPUStrategy::scope: unknown device '/device:IPU:1'; did you mean '/device:IPU:0'?");
+  ipu::reset_ipu_configuration();
+  EXPECT_EQ(message([&] { (void)strategy.scope(); }),
+            "IPUStrategy::scope: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+  EXPECT_EQ(message([&] { (void)strategy.num_ipus(); }),
+            "IPUStrategy::num_ipus: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+}
+
 TEST_F(IpuSystem, TellsWhenAnExecutionIsOneStepOnly) {
   ipu::IPUConfig config;
   config.auto_select_ipus = 1;

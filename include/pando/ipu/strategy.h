@@ -1,4 +1,5 @@
-// IPUStrategy: models made in its scope run on the IPUs of a device.
+// IPUStrategy: models made in its scope run on the IPUs of a device. A strategy knows its device by name and looks it
+// up whenever its scope is entered, so one strategy serves every configuration that has such a device.
 #pragma once
 #include <pando/export.h>
 
@@ -27,14 +28,16 @@ class PANDO_API IPUStrategy {
    private:
     std::shared_ptr<const Target> target_;
   };
-  [[nodiscard]] Scope scope() const { return Scope(target_); }
+  // Models made in it run on the IPUs that the device has now. Throws Error if it is not configured any more.
+  [[nodiscard]] Scope scope() const;
 
   // "/device:IPU:0".
-  const std::string& device() const;
+  const std::string& device() const { return device_; }
+  // Those that the device has now. Throws Error if it is not configured any more.
   int num_ipus() const;
 
  private:
-  std::shared_ptr<const Target> target_;
+  std::string device_;
 };
 
 }  // namespace pando::ipu

@@ -120,13 +120,15 @@ void IPUConfig::configure_ipu_system() const {
 
 void reset_ipu_configuration() { set_ipu_targets({}); }
 
-IPUStrategy::IPUStrategy(const std::string& device) : target_(find_ipu_target("IPUStrategy", device)) {}
+IPUStrategy::IPUStrategy(const std::string& device) : device_(find_ipu_target("IPUStrategy", device)->name) {}
 
 IPUStrategy::Scope::Scope(std::shared_ptr<const Target> target) : target_(std::move(target)) { enter_target(target_); }
 IPUStrategy::Scope::~Scope() { leave_target(target_); }
 
-const std::string& IPUStrategy::device() const { return target_->name; }
-int IPUStrategy::num_ipus() const { return static_cast<int>(target_->ipus.size()); }
+IPUStrategy::Scope IPUStrategy::scope() const { return Scope(find_ipu_target("IPUStrategy::scope", device_)); }
+int IPUStrategy::num_ipus() const {
+  return static_cast<int>(find_ipu_target("IPUStrategy::num_ipus", device_)->ipus.size());
+}
 
 }  // namespace ipu
 }  // namespace pando
