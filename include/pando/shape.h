@@ -33,7 +33,7 @@ class PANDO_API Shape {
   // The sizes [first, last).
   Shape part(int first, int last) const;
 
-  friend bool operator==(const Shape& a, const Shape& b);
+  friend PANDO_API bool operator==(const Shape& a, const Shape& b);
 
  private:
   std::array<std::int64_t, max_rank> sizes_ = {};
