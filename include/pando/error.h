@@ -1,4 +1,4 @@
-// The two exceptions of Pando: Error is the user's to mend, InternalError ours.
+// The exceptions of Pando: what the caller can put right is an Error, what only we can an InternalError.
 #pragma once
 #include <pando/export.h>
 
@@ -7,10 +7,16 @@
 
 namespace pando {
 
-// Something the caller can mend; the text names the place, the values and the remedy.
+// Something the caller can put right; the text names the place, the values and the remedy.
 class PANDO_API Error : public std::runtime_error {
  public:
   explicit Error(const std::string& text) : std::runtime_error(text) {}
+};
+
+// The data has ended: an iterator has no further element. Programs catch it to go on with the next epoch.
+class PANDO_API OutOfRange : public Error {
+ public:
+  using Error::Error;
 };
 
 // A promise inside Pando was broken; please report it.

@@ -84,8 +84,10 @@ TEST_F(Tf1, an_iterator_ends_and_begins_again) {
   for (int pass = 0; pass < 2; ++pass) {
     session.run(iterator.initializer());
     for (int i = 0; i < 3; ++i) EXPECT_EQ(session.run(x)[0].item<int>(), i);
-    for (int again = 0; again < 2; ++again)
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_THROW(session.run(x), tf::errors::OutOfRangeError);
       EXPECT_EQ(message([&] { session.run(x); }), "run: the iterator has ended; run its initializer() to begin again");
+    }
   }
   session.run(iterator.initializer());
   session.run(x);

@@ -5,6 +5,13 @@
 
 namespace pando::tf1 {
 
+namespace errors {
+
+// What a run throws at the end of an iterator.
+using OutOfRangeError = OutOfRange;
+
+}  // namespace errors
+
 class Computation;
 class Evaluation;
 struct IteratorState;
@@ -72,9 +79,9 @@ class PANDO_API Session {
   ~Session();
   Session(Session&&) noexcept;
 
-  // The tensors that a computation returns; the value of a tensor; nothing for an operation. Throws Error for a
-  // variable that is not initialised, an iterator that has ended, a placeholder that is not fed, and a tensor from
-  // within a computation.
+  // The tensors that a computation returns; the value of a tensor; nothing for an operation. Throws OutOfRange for an
+  // iterator that has ended, and Error for a variable that is not initialised, a placeholder that is not fed, and a
+  // tensor from within a computation.
   Arrays run(const Fetch& fetch, const Feeds& feeds = {});
   std::vector<Arrays> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
 

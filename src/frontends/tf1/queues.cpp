@@ -57,7 +57,7 @@ void InfeedState::check_complete(const std::string& what, std::int64_t done, std
   if (done == count) return;
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
-  throw Error(
+  throw OutOfRange(
       fmt::format("run: the infeed queue has ended after {} of {} {}; repeat() the data set, or run its "
                   "initializer() to begin again",
                   done, count, what));

@@ -143,7 +143,7 @@ Array Evaluation::next_of(const Tensor& tensor, IteratorState& iterator) {
   if (found == elements_.end()) {
     if (!iterator.iterator) throw Error("run: the iterator is not initialised; run its initializer() before");
     std::optional<data::Element> element = iterator.iterator->next();
-    if (!element) throw Error("run: the iterator has ended; run its initializer() to begin again");
+    if (!element) throw OutOfRange("run: the iterator has ended; run its initializer() to begin again");
     for (std::size_t i = 0; i < element->size(); ++i)
       if (type_of((*element)[i]) != iterator.types[i])
         throw Error(
