@@ -3,6 +3,8 @@
 #pragma once
 #include <pando/graph.h>
 
+#include <optional>
+
 namespace pando::ops {
 
 // sources: fed each step; kept between steps; compiled in
@@ -113,8 +115,12 @@ PANDO_API Value argmax(Value x, std::int64_t axis = -1);
 PANDO_API Value softmax(Value x);
 PANDO_API Value log_softmax(Value x);
 PANDO_API Value softmax_cross_entropy(Value logits, Value targets);
+struct SparseCrossEntropyOptions {
+  // A label of this number has the loss 0 and no gradient.
+  std::optional<std::int64_t> ignored = {};
+};
 // Labels are int32; one out of range makes its loss NaN.
-PANDO_API Value sparse_softmax_cross_entropy(Value logits, Value labels);
+PANDO_API Value sparse_softmax_cross_entropy(Value logits, Value labels, const SparseCrossEntropyOptions& options = {});
 PANDO_API Value mean_squared_error(Value prediction, Value target);
 PANDO_API Value mean_absolute_error(Value prediction, Value target);
 PANDO_API Value huber(Value prediction, Value target, double delta = 1.0);

@@ -44,6 +44,8 @@ std::vector<Type> infer_sparse_cross_entropy(const OpCall& call) {
   require_dtype(call, 1, {DType::int32});
   const Shape& logits = call.shape(0);
   require_shape(call, 1, logits.part(0, logits.rank() - 1), "a label for each row of logits");
+  if (const std::size_t count = call.attributes.integers("ignored").size(); count > 1)
+    call.fail(fmt::format("{} labels are to be ignored but at most 1 can be; leave the others out", count));
   return cross_entropy_types(call);
 }
 
@@ -102,13 +104,16 @@ const OpDefinition softmax_cross_entropy = {
     .min_inputs = 2,
     .infer = infer_cross_entropy,
     .gradient = cross_entropy_gradient};
-const OpDefinition sparse_softmax_cross_entropy = {
-    .id = Op::sparse_softmax_cross_entropy,
-    .name = "sparse_softmax_cross_entropy",
-    .doc = "-log_softmax(logits) at the label, and its derivative in the logits; NaN if the label is out of range",
-    .min_inputs = 2,
-    .infer = infer_sparse_cross_entropy,
-    .gradient = sparse_cross_entropy_gradient};
+const OpDefinition sparse_softmax_cross_entropy = {.id = Op::sparse_softmax_cross_entropy,
+                                                   .name = "sparse_softmax_cross_entropy",
+                                                   .doc =
+                                                       "-log_softmax(logits) at the label, and its derivative in the "
+                                                       "logits; 0 if the label is the ignored one, else NaN "
+                                                       "if it is out of range",
+                                                   .attributes = {{"ignored", Integers()}},
+                                                   .min_inputs = 2,
+                                                   .infer = infer_sparse_cross_entropy,
+                                                   .gradient = sparse_cross_entropy_gradient};
 
 }  // namespace definitions
 
@@ -136,8 +141,11 @@ Value softmax_cross_entropy(Value logits, Value targets) {
   return logits.graph().add(definitions::softmax_cross_entropy, {logits, targets}).front();
 }
 
-Value sparse_softmax_cross_entropy(Value logits, Value labels) {
-  return logits.graph().add(definitions::sparse_softmax_cross_entropy, {logits, labels}).front();
+Value sparse_softmax_cross_entropy(Value logits, Value labels, const SparseCrossEntropyOptions& options) {
+  const Integers ignored = options.ignored ? Integers{*options.ignored} : Integers();
+  return logits.graph()
+      .add(definitions::sparse_softmax_cross_entropy, {logits, labels}, {{"ignored", ignored}})
+      .front();
 }
 
 Value mean_squared_error(Value prediction, Value target) {

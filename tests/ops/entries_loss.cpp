@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "tests/ops/op_table.h"
@@ -33,6 +34,20 @@ Entry dense_entry() {
   return entry;
 }
 
+// Rows of the ignored label are 0.
+Tensors ignoring(const Tensors& in, double ignored) {
+  Tensors labels_in_range = in;
+  for (double& label : labels_in_range[1].values) label = label == ignored ? 0 : label;
+  Tensors result = sparse_softmax_cross_entropy(in[0], labels_in_range[1]);
+  const std::size_t classes = in[0].values.size() / in[1].values.size();
+  for (std::size_t row = 0; row < in[1].values.size(); ++row) {
+    if (in[1].values[row] != ignored) continue;
+    result[0].values[row] = 0;
+    std::fill_n(result[1].values.begin() + static_cast<std::ptrdiff_t>(row * classes), classes, 0.0);
+  }
+  return result;
+}
+
 Entry sparse_entry() {
   Entry entry = {.op = "sparse_softmax_cross_entropy"};
   const auto reference = [](const Tensors& in) { return sparse_softmax_cross_entropy(in[0], in[1]); };
@@ -44,6 +59,12 @@ Entry sparse_entry() {
   const Domain out_of_range = listed({0, -1, 3, 4, 2, 1000000});
   entry.cases.push_back(
       {.inputs = {{{6, 4}}, {{6}, DType::int32, out_of_range}}, .reference = reference, .has_gradient = false});
+  for (const std::int64_t ignored : {-100, 2}) {
+    const Domain some_ignored = listed({0, static_cast<double>(ignored), 3, static_cast<double>(ignored), 1});
+    entry.cases.push_back({.inputs = {{{5, 17}, {}, domain(-4, 4)}, {{5}, DType::int32, some_ignored}},
+                           .reference = [=](const Tensors& in) { return ignoring(in, static_cast<double>(ignored)); },
+                           .attributes = {{"ignored", Integers{ignored}}}});
+  }
   entry.cases.push_back({.inputs = {{{4, 6}, {}, large}, {{4}, DType::int32, domain(0, 5)}},
                          .reference = reference,
                          .has_gradient = false});

@@ -1,4 +1,6 @@
 // Softmax and the losses made of it, row by row.
+#include <limits>
+
 #include "backends/cpu/kernels.h"
 
 namespace pando::cpu {
@@ -36,16 +38,16 @@ std::unique_ptr<Kernel> rowwise(const KernelCall& call, decltype(NormaliseRoutin
   });
 }
 
-// Target is int32 for labels.
-template <class T, class Target, class Routine>
-std::unique_ptr<Kernel> cross_entropy(const KernelCall& call, Routine routine) {
+// Target is int32 for labels; `ignored` is the label that does not count, where there are labels.
+template <class T, class Target, class Routine, class... Ignored>
+std::unique_ptr<Kernel> cross_entropy(const KernelCall& call, Routine routine, Ignored... ignored) {
   const Operand logits = call.inputs[0], targets = call.inputs[1], loss = call.outputs[0], delta = call.outputs[1];
   const Rows rows = rows_of(logits.type.shape);
   return make_kernel([=](const Tile& tile) {
     const Range range = share(tile, rows.count);
     if (loss.buffer < 0 && delta.buffer < 0) return;
     routine(pointer_or_null<T>(tile, loss), pointer_or_null<T>(tile, delta), pointer<const T>(tile, logits),
-            pointer<const Target>(tile, targets), rows.columns, range.begin, range.end);
+            pointer<const Target>(tile, targets), ignored..., rows.columns, range.begin, range.end);
   });
 }
 
@@ -71,7 +73,10 @@ std::unique_ptr<Kernel> softmax_cross_entropy(const KernelCall& call, const Rout
 
 std::unique_ptr<Kernel> sparse_softmax_cross_entropy(const KernelCall& call, const Routines& routines) {
   return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
-    return cross_entropy<T, std::int32_t>(call, of.sparse_cross_entropy);
+    const Integers& ignored = call.attributes.integers("ignored");
+    // Labels are int32: none is as large.
+    const std::int64_t label = ignored.empty() ? std::numeric_limits<std::int64_t>::max() : ignored[0];
+    return cross_entropy<T, std::int32_t>(call, of.sparse_cross_entropy, label);
   });
 }
 

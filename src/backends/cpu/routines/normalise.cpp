@@ -89,11 +89,17 @@ void cross_entropy(T* loss, T* delta, const T* logits, const T* targets, std::in
 }
 
 template <class T>
-void sparse_cross_entropy(T* loss, T* delta, const T* logits, const std::int32_t* labels, std::int64_t columns,
-                          std::int64_t first, std::int64_t last) {
+void sparse_cross_entropy(T* loss, T* delta, const T* logits, const std::int32_t* labels, std::int64_t ignored,
+                          std::int64_t columns, std::int64_t first, std::int64_t last) {
   for (std::int64_t r = first; r < last; ++r) {
     const T* x = logits + r * columns;
     T* row = delta != nullptr ? delta + r * columns : nullptr;
+    if (labels[r] == ignored) {
+      if (loss != nullptr) loss[r] = 0;
+      if (row != nullptr)
+        for_lanes(columns, [=](std::int64_t i, std::int64_t n) { store_lanes(row + i, splat_lanes(T(0)), n); });
+      continue;
+    }
     const bool valid = labels[r] >= 0 && labels[r] < columns;
     const T largest = largest_logit(x, columns);
     const T chosen = valid ? x[labels[r]] - largest : T(__builtin_nan(""));

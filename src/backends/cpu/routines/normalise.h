@@ -46,8 +46,9 @@ struct NormaliseRoutinesOf {
   void (*log_softmax)(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last);
   void (*cross_entropy)(T* loss, T* delta, const T* logits, const T* targets, std::int64_t columns, std::int64_t first,
                         std::int64_t last);
-  void (*sparse_cross_entropy)(T* loss, T* delta, const T* logits, const std::int32_t* labels, std::int64_t columns,
-                               std::int64_t first, std::int64_t last);
+  // Rows of the label `ignored` become 0.
+  void (*sparse_cross_entropy)(T* loss, T* delta, const T* logits, const std::int32_t* labels, std::int64_t ignored,
+                               std::int64_t columns, std::int64_t first, std::int64_t last);
   void (*batch_norm)(const BatchNormArguments<T>& arguments, const ChannelBlock& block);
   void (*batch_norm_gradient)(const BatchNormGradientArguments<T>& arguments, const ChannelBlock& block);
   void (*layer_norm)(const LayerNormArguments<T>& arguments, std::int64_t columns, std::int64_t first,
