@@ -79,13 +79,12 @@ void train(const tutorial::Arguments& arguments) {
   const auto transform = transforms::Compose({transforms::ToTensor(), transforms::Normalize({0.1307}, {0.3081})});
   const torchvision::datasets::VisionDataset training_set(train, transform), test_set(test, transform);
 
-  // A call takes the batches of all device iterations and returns what all of them gave. Calls are whole: an epoch
-  // leaves out the images behind the last one, and the next epoch, in another order, leaves out others.
+  // A call takes the batches of all device iterations and returns what all of them gave. The last call of an epoch has
+  // the images that are left, as many as they are.
   const std::int64_t micro_batch = std::min(batch_size, train.x.shape()[0]);
   const std::int64_t device_iterations = std::min(most_device_iterations, train.x.shape()[0] / micro_batch);
   const auto options = poptorch::Options().deviceIterations(device_iterations).outputMode(poptorch::OutputMode::All);
-  poptorch::DataLoader training_data(options, training_set,
-                                     {.batch_size = micro_batch, .shuffle = true, .drop_last = true});
+  poptorch::DataLoader training_data(options, training_set, {.batch_size = micro_batch, .shuffle = true});
   torch::utils::data::DataLoader test_data(test_set, {.batch_size = test_batch_size});
 
   Network network;

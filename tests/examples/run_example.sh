@@ -67,6 +67,13 @@ case $name in
         esac
         [ "$name" != keras_mnist_pipelined ] || [ -s keras_mnist_pipelined.html ] || fail "there is no page"
 
+        if [ "$name" = poptorch_mnist ]; then
+            # Two calls of 400 images, and one of the 203 that are left.
+            run 0 --epochs 1 --samples 1003
+            prints '^Accuracy on the test set: [0-9.]+ %$'
+            grep -q '3/3' err || fail "$flags: standard error does not show 3 calls"
+        fi
+
         run 0 --help
         is_silent
         says out "usage: $name [--epochs N] [--samples N]"

@@ -3,6 +3,7 @@
 #include <pando/pando.h>
 
 #include <cmath>
+#include <limits>
 
 #include "compiler/compile.h"
 #include "engine.h"
@@ -156,7 +157,8 @@ struct WithLoss : nn::Module {
   }
   Tensor forward(Tensor x, Tensor y) { return loss(model(x), y); }
   nn::Sequential model;
-  nn::CrossEntropyLoss loss;
+  // The other styles ignore no target.
+  nn::CrossEntropyLoss loss{{.ignore_index = std::numeric_limits<std::int64_t>::min()}};
 };
 
 std::string train_torch(const nn::Sequential& model, const Problem& problem) {

@@ -198,10 +198,10 @@ TEST_F(Refusals, Losses) {
   PANDO_EXPECT_REFUSAL(ops::sparse_softmax_cross_entropy(f32({4, 10}), i32({4, 1})),
                        "sparse_softmax_cross_entropy: input 1 has the shape [4, 1] but must have [4], a label for each "
                        "row of logits; reshape it or give another");
-  PANDO_EXPECT_REFUSAL(graph.add(definitions::sparse_softmax_cross_entropy, {f32({4, 10}), i32({4})},
-                                 {{"ignored", Integers{1, 2}}}),
-                       "sparse_softmax_cross_entropy: 2 labels are to be ignored but at most 1 can be; leave the others "
-                       "out");
+  PANDO_EXPECT_REFUSAL(
+      graph.add(definitions::sparse_softmax_cross_entropy, {f32({4, 10}), i32({4})}, {{"ignored", Integers{1, 2}}}),
+      "sparse_softmax_cross_entropy: 2 labels are to be ignored but at most 1 can be; leave the others "
+      "out");
   PANDO_EXPECT_REFUSAL(ops::softmax_cross_entropy(f32({4, 0}), f32({4, 0})),
                        "softmax_cross_entropy: the logits [4, 0] have no classes; the last axis needs at least 1");
   PANDO_EXPECT_REFUSAL(ops::mean_squared_error(f32({4, 1}), f32({4})),

@@ -59,6 +59,76 @@ TEST(SetOptimizer, ChangesRateAndRuleAndKeepsTheRest) {
   EXPECT_GT(distance(before, network.state_dict()), 1e-3);
 }
 
+// A line through (1, 5), whose slope begins at 0.
+struct Slope : nn::Module {
+  Slope() {
+    register_modules({{"linear", linear}, {"loss", loss}});
+    load_state_dict({{"linear.weight", zeros({1, 1})}});
+  }
+  Tensor forward(Tensor x, Tensor y) { return loss(linear(x), y); }
+  double value() const { return state_dict().at("linear.weight").item<double>(); }
+  nn::Linear linear{1, 1, {.bias = false}};
+  nn::MSELoss loss;
+};
+
+// The slopes that PyTorch comes to with these optimizers, each made anew.
+TEST(SetOptimizer, ToANewOneBeginsAsItsFirstUpdate) {
+  Slope model;
+  const auto sgd = [&] { return torch::optim::SGD(model.parameters(), {.lr = 0.01, .momentum = 0.9}); };
+  const auto adam = [&] { return torch::optim::Adam(model.parameters(), {.lr = 0.1}); };
+  auto training = poptorch::trainingModel(model, {}, sgd());
+  const Array x = ones({4, 1}), y = full({4, 1}, 5.0);
+  const auto expect = [&](const std::vector<double>& slopes) {
+    for (const double slope : slopes) {
+      training(x, y);
+      EXPECT_NEAR(model.value(), slope, 1e-6);
+    }
+  };
+  expect({0.1, 0.288, 0.55144});
+  training.setOptimizer(adam());
+  expect({0.6514399, 0.7513742, 0.8511969});
+  training.setOptimizer(sgd());
+  expect({0.9341730, 1.0901680});
+  training.setOptimizer(adam());
+  expect({1.1901680, 1.2900921});
+}
+
+TEST(SetOptimizer, OfTheSameKindWithAnotherRateGoesOn) {
+  const auto slope = [](bool changes) {
+    Slope model;
+    const auto adam = [&](double rate) { return torch::optim::Adam(model.parameters(), {.lr = rate}); };
+    const torch::optim::Adam first = adam(0.1);
+    auto training = poptorch::trainingModel(model, {}, first);
+    const Array x = ones({4, 1}), y = full({4, 1}, 5.0);
+    for (int i = 0; i < 4; ++i) training(x, y);
+    if (changes) training.setOptimizer(adam(0.02));
+    else first.set_lr(0.02);
+    for (int i = 0; i < 4; ++i) training(x, y);
+    return model.value();
+  };
+  EXPECT_EQ(slope(true), slope(false));
+}
+
+TEST(SetOptimizer, IsKeptByFiles) {
+  const std::string path = testing::TempDir() + "poptorch_optimizer.npz";
+  const Array x = ones({4, 1}), y = full({4, 1}, 5.0);
+  Slope model, other;
+  auto training = poptorch::trainingModel(model, {}, torch::optim::SGD(model.parameters(), {.lr = 0.01}));
+  for (int i = 0; i < 3; ++i) training(x, y);
+  training.setOptimizer(torch::optim::Adam(model.parameters(), {.lr = 0.1}));
+  for (int i = 0; i < 2; ++i) training(x, y);
+  training.save(path);
+  for (int i = 0; i < 2; ++i) training(x, y);
+  auto resumed = poptorch::trainingModel(other, {}, torch::optim::Adam(other.parameters(), {.lr = 0.1}));
+  // Compiled before and after loading.
+  for (int i = 0; i < 2; ++i) {
+    resumed.load(path);
+    for (int j = 0; j < 2; ++j) resumed(x, y);
+    EXPECT_EQ(other.value(), model.value());
+  }
+  std::remove(path.c_str());
+}
+
 TEST(SetOptimizer, OfOtherParametersTrainsNone) {
   Network network = make_network();
   WithLoss model(network);
@@ -84,6 +154,31 @@ TEST(RandomSeed, DecidesWhatDropoutDraws) {
   };
   EXPECT_EQ(distance(weights(1), weights(1)), 0.0);
   EXPECT_GT(distance(weights(1), weights(2)), 1e-4);
+}
+
+TEST(RandomSeed, AloneDecidesItForEqualModels) {
+  struct Masks : nn::Module {
+    Masks() { register_modules({{"first", first}, {"second", second}, {"linear", linear}, {"loss", loss}}); }
+    std::tuple<Tensor, Tensor, Tensor> forward(Tensor x, Tensor y) {
+      const Tensor a = first(x), b = second(x);
+      return {a, b, loss(linear(a + b), y)};
+    }
+    nn::Dropout first{0.5}, second{0.5};
+    nn::Linear linear{16, 1};
+    nn::MSELoss loss;
+  };
+  const auto masks = [](const Options& options) {
+    Masks model;
+    auto training = poptorch::trainingModel(model, options, torch::optim::SGD(model.parameters(), {.lr = 0.0}));
+    auto [a, b, loss] = training(ones({8, 16}), ones({8, 1}));
+    return std::pair(a, b);
+  };
+  const auto [a, b] = masks(Options().randomSeed(42));
+  const auto [again_a, again_b] = masks(Options().randomSeed(42));
+  EXPECT_TRUE(array_equal(a, again_a));
+  EXPECT_TRUE(array_equal(b, again_b));
+  EXPECT_FALSE(array_equal(a, b));
+  EXPECT_FALSE(array_equal(masks(Options()).first, masks(Options()).first));
 }
 
 TEST(Precision, StopsWhereAValueBecomesInfinite) {

@@ -16,17 +16,26 @@ TEST_F(Refusals, NameTheProductThatABatchMustBeAMultipleOf) {
   options.deviceIterations(2).replicationFactor(2);
   options.Training.gradientAccumulation(3);
   auto training = poptorch::trainingModel(model, options, sgd(network));
-  EXPECT_EQ(message([&] { training(x, y); }),
-            "trainingModel: tensor 0 has shape [6, 1, 6, 6] but its first size must be a multiple of 12: "
-            "deviceIterations 2 x gradientAccumulation 3 x replicationFactor 2");
+  EXPECT_EQ(
+      message([&] { training(x, y); }),
+      "trainingModel: tensor 0 has shape [6, 1, 6, 6] but the first size of the first call must be a multiple of 12: "
+      "deviceIterations 2 x gradientAccumulation 3 x replicationFactor 2; later calls may have fewer samples");
 }
 
 TEST_F(Refusals, ShapesAndTypesThatChangedSinceCompiling) {
   auto training = poptorch::trainingModel(model, {}, sgd(network));
   training(x, y);
-  EXPECT_EQ(message([&] { training(x.slice(0, 3), y.slice(0, 3)); }),
-            "trainingModel: tensor 0 is float32[3, 1, 6, 6] but the model was compiled for float32[6, 1, 6, 6]; make "
+  const Array more = concatenate({x, x}), none = zeros({0, 1, 6, 6});
+  EXPECT_EQ(message([&] {
+              training(more, concatenate({y, y}));
+            }),
+            "trainingModel: tensor 0 is float32[12, 1, 6, 6] but the model was compiled for float32[6, 1, 6, 6]; make "
             "another model for it");
+  EXPECT_EQ(message([&] { training(none, y.slice(0, 0)); }),
+            "trainingModel: tensor 0 is float32[0, 1, 6, 6] but the model was compiled for float32[6, 1, 6, 6]; make "
+            "another model for it");
+  EXPECT_EQ(message([&] { training(x.slice(0, 3), y.slice(0, 4)); }),
+            "trainingModel: tensor 1 is int64[4] but the model was compiled for int64[6]; make another model for it");
   EXPECT_EQ(message([&] { training(x, y.astype(DType::int32)); }),
             "trainingModel: tensor 1 is int32[6] but the model was compiled for int64[6]; make another model for it");
   training(x, y);

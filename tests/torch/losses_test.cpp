@@ -34,13 +34,14 @@ const std::vector<LossCase> loss_cases = {
     cross_entropy("cross_entropy_deep", "deep_classes"),
     cross_entropy("cross_entropy_deep_weight", "deep_classes", {.weight = weight()}),
     cross_entropy("cross_entropy_weight", "classes", {.weight = weight()}),
-    cross_entropy("cross_entropy_ignore", "ignored", {.ignore_index = -100}),
+    // As PyTorch does unless it is told otherwise.
+    cross_entropy("cross_entropy_ignore", "ignored"),
     cross_entropy("cross_entropy_ignore_class_weight", "classes", {.weight = weight(), .ignore_index = 3}),
     cross_entropy("cross_entropy_smoothing", "classes", {.label_smoothing = 0.2}),
     cross_entropy("cross_entropy_smoothing_weight", "classes", {.weight = weight(), .label_smoothing = 0.2}),
-    cross_entropy("cross_entropy_smoothing_ignore", "ignored", {.ignore_index = -100, .label_smoothing = 0.2}),
+    cross_entropy("cross_entropy_smoothing_ignore", "ignored", {.label_smoothing = 0.2}),
     cross_entropy("cross_entropy_smoothing_ignore_sparse_weight", "ignored",
-                  {.weight = sparse(), .ignore_index = -100, .label_smoothing = 0.2}),
+                  {.weight = sparse(), .label_smoothing = 0.2}),
     cross_entropy("cross_entropy_deep_smoothing", "deep_classes", {.weight = weight(), .label_smoothing = 0.2}),
     cross_entropy("cross_entropy_shares", "shares"),
     cross_entropy("cross_entropy_shares_weight", "shares", {.weight = weight()}),
@@ -51,8 +52,7 @@ const std::vector<LossCase> loss_cases = {
     {"nll", flat, "classes", [](const auto& reduction) { return NLLLoss({.reduction = reduction}); }},
     {"nll_weight", flat, "classes",
      [](const auto& reduction) { return NLLLoss({.weight = weight(), .reduction = reduction}); }},
-    {"nll_ignore", flat, "ignored",
-     [](const auto& reduction) { return NLLLoss({.ignore_index = -100, .reduction = reduction}); }},
+    {"nll_ignore", flat, "ignored", [](const auto& reduction) { return NLLLoss({.reduction = reduction}); }},
     {"nll_deep", deep, "deep_classes",
      [](const auto& reduction) { return NLLLoss({.weight = weight(), .ignore_index = 3, .reduction = reduction}); }},
     {"mse", flat, "real", [](const auto& reduction) { return MSELoss({reduction}); }},
@@ -114,6 +114,22 @@ TEST_P(LossParity, ValuesAndGradientsAreThoseOfPyTorch) {
   }
 }
 
+// What fills a batch up counts for nothing, in the loss and in the gradient.
+TEST_P(LossParity, OfSomeSamplesOfABatchIsThatOfThemAlone) {
+  const Array x = hashed(0, GetParam().shape, 3), target = reference(std::string("targets.") + GetParam().target);
+  const std::int64_t count = x.shape()[0] - 1;
+  for (const std::string reduction : {"mean", "sum", "none"}) {
+    const LossAndGradient alone = evaluate(GetParam().make(reduction), x.slice(0, count), target.slice(0, count));
+    Probe probe(GetParam().make(reduction), x.shape());
+    auto training = poptorch::trainingModel(probe, {}, torch::optim::SGD(probe.parameters(), {.lr = 1.0}));
+    training.compile(x, target);
+    EXPECT_TRUE(allclose(training(x.slice(0, count), target.slice(0, count)), alone.value, 1e-5, 1e-6)) << reduction;
+    const Array gradient = -probe.zeros.value();
+    EXPECT_TRUE(allclose(gradient.slice(0, count), alone.gradient, 1e-5, 1e-6)) << reduction;
+    EXPECT_TRUE(array_equal(abs(gradient.slice(count, count + 1)), zeros(gradient.slice(count, count + 1).shape())));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Losses, LossParity, testing::ValuesIn(loss_cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -141,6 +157,14 @@ TEST(Losses, AClassThatCannotBeCostsOnlyThoseWhoChooseIt) {
     EXPECT_TRUE(std::isfinite(actual.value.item<float>())) << loss;
     for (std::int64_t i = 0; i < 4; ++i) EXPECT_TRUE(std::isfinite(actual.gradient.data<float>()[i])) << loss;
   }
+}
+
+TEST(Losses, AreNaNIfEveryTargetIsIgnored) {
+  const Array x = hashed(0, {2, 3}), ignored = Array::of<std::int64_t>({-100, -100}, {2});
+  for (const Loss& loss : std::vector<Loss>{CrossEntropyLoss(), CrossEntropyLoss({.label_smoothing = 0.1}),
+                                            CrossEntropyLoss({.weight = ones({3})}), NLLLoss()})
+    EXPECT_TRUE(std::isnan(evaluate(loss, x, ignored).value.item<float>())) << loss;
+  EXPECT_EQ(evaluate(CrossEntropyLoss({.reduction = "sum"}), x, ignored).value.item<float>(), 0.0F);
 }
 
 TEST(Losses, ATargetThatIsNoClassMakesTheLossNaN) {

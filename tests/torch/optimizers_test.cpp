@@ -179,6 +179,10 @@ TEST(OptimizerParity, EveryOptimizerIsTested) {
 TEST(Optimizers, SayWhatIsWrong) {
   const nn::Parameter parameter(zeros({2, 3}));
   EXPECT_EQ(message([&] { SGD({parameter}, {.lr = -1}); }), "SGD: lr is -1 but must not be negative");
+  EXPECT_EQ(message([&] { SGD({parameter}, {.lr = std::nan("")}); }),
+            "SGD: lr is nan but must be a finite number, 0 or more");
+  EXPECT_EQ(message([&] { SGD({parameter}).set_lr(INFINITY); }),
+            "set_lr: lr is inf but must be a finite number, 0 or more");
   EXPECT_EQ(message([&] { SGD({parameter}, {.nesterov = true}); }), "SGD: nesterov needs a momentum and no dampening");
   EXPECT_EQ(message([&] { Adam({parameter}, {.betas = {0.9, 1.0}}); }), "Adam: a beta is 1 but must be in [0, 1)");
   EXPECT_EQ(message([&] { RMSprop({}, {}); }), "RMSprop: there are no parameters");

@@ -58,10 +58,11 @@ class PANDO_API PoplarExecutor {
   // Weights are shared with the modules: these check that a device is attached, and have nothing to copy.
   void copyWeightsToHost() const;
   void copyWeightsToDevice() const;
-  // For training: another optimizer, or new values in its options.
+  // For training: another optimizer, or new values in its options. One of the same kind for the same parameters goes on
+  // with what was kept for them; another one begins afresh.
   void setOptimizer(const torch::optim::Optimizer& optimizer);
 
-  // The weights, the states of the optimizer and the number of updates, as a NumPy .npz file.
+  // The weights, the states of the optimizer and the counts of updates, as a NumPy .npz file.
   void save(const std::string& path) const;
   // Throws Error, and changes nothing, if they do not fit.
   void load(const std::string& path);
@@ -126,7 +127,10 @@ struct ForwardMethod<R (M::*)(A...) const> : ForwardMethod<R (M::*)(A...)> {};
 
 // A module that runs on devices. A call takes the arrays of forward()'s tensors, with the samples of all its
 // micro-batches along axis 0, and returns what forward() returns, as arrays. The first call compiles; after that shapes
-// and types must stay.
+// and types must stay, but for fewer samples: these run as many micro-batches as they need, copies that fill the last
+// one up count for nothing, and the outputs are cut to what real samples gave. Throws Error for fewer samples than fill
+// a micro-batch if forward() adds samples up otherwise than by a loss of torch::nn or identity_loss. Gradients of an
+// update count as much as their micro-batches have samples. A tensor's shape is always that of a whole micro-batch.
 template <class M>
 class PoplarModel : public PoplarExecutor {
   using Method = ForwardMethod<decltype(&M::forward)>;

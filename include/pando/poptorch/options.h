@@ -59,7 +59,7 @@ class PANDO_API Options {
   Options& replicationFactor(int count);
   Options& outputMode(OutputMode mode, std::int64_t period = 1);
   Options& anchorMode(OutputMode mode, std::int64_t period = 1) { return outputMode(mode, period); }
-  // What drop-out draws depends on it.
+  // What drop-out draws depends on it alone: equal models draw the same. Without it each module has a seed of its own.
   Options& randomSeed(std::uint64_t seed);
   Options& setExecutionStrategy(const PipelinedExecution& strategy);
   Options& setExecutionStrategy(const ShardedExecution& strategy);

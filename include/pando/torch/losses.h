@@ -28,8 +28,9 @@ class PANDO_API Loss : public Module {
 struct CrossEntropyLossOptions {
   // A weight for each class.
   std::optional<Array> weight = {};
-  // Targets of this number do not count. Without it, a target that is no class makes the loss NaN.
-  std::optional<std::int64_t> ignore_index = {};
+  // Targets of this number do not count; if all have it, the mean is NaN. Another target that is not a class makes the
+  // loss NaN. One that no int32 has: none is ignored.
+  std::int64_t ignore_index = -100;
   std::string reduction = "mean";
   double label_smoothing = 0.0;
 };
@@ -40,7 +41,7 @@ struct PANDO_API CrossEntropyLoss : Loss {
 
 struct NLLLossOptions {
   std::optional<Array> weight = {};
-  std::optional<std::int64_t> ignore_index = {};
+  std::int64_t ignore_index = -100;
   std::string reduction = "mean";
 };
 // Input: log-probabilities [batch, classes, ...].

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "frontends/torch/module.h"
 
 namespace pando::torch::nn {
@@ -48,11 +50,20 @@ Value class_weights(const LayerCall& call, Value logits) {
   return ops::cast(weight, logits.dtype());
 }
 
-Labels labels_of(Value input, Value target, Value weight, const std::optional<std::int64_t>& ignore_index) {
+// What no label, an int32, can be is not looked for.
+std::optional<std::int64_t> label_in_range(std::int64_t ignore_index) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  return ignore_index >= Limits::min() && ignore_index <= Limits::max() ? std::optional(ignore_index) : std::nullopt;
+}
+
+Value is_counted(Value classes, std::int64_t ignored) {
+  return ops::not_equal(classes, ops::scalar(classes, static_cast<double>(ignored)));
+}
+
+Labels labels_of(Value input, Value target, Value weight, std::int64_t ignore_index) {
   Labels labels{ops::cast(target, DType::int32)};
-  if (ignore_index) {
-    const Value ignored = ops::scalar(labels.classes, static_cast<double>(*ignore_index));
-    const Value kept = ops::not_equal(labels.classes, ignored);
+  if (const auto ignored = label_in_range(ignore_index)) {
+    const Value kept = is_counted(labels.classes, *ignored);
     labels.counts = ops::cast(kept, input.dtype());
     labels.classes = ops::select(kept, labels.classes, ops::scalar(labels.classes, 0.0));
   }
@@ -61,11 +72,18 @@ Labels labels_of(Value input, Value target, Value weight, const std::optional<st
   return labels;
 }
 
+// The sum of the terms, or it over that of their weights.
+Value mean_or_sum(const Trace& trace, Value terms, Value weights, const std::string& reduction) {
+  if (reduction != "mean") return reduced(trace, terms, reduction);
+  const Value mask = mask_for(trace, terms);
+  const Value sum = ops::reduce_sum(mask ? terms * mask : terms);
+  return divided_by_weights(trace, sum, ops::reduce_sum(mask ? weights * mask : weights));
+}
+
 // A mean is over the weights.
-Value weighted(Value losses, Value weights, const std::string& reduction) {
-  if (!weights) return reduced(losses, reduction);
-  const Value terms = losses * weights;
-  return reduction == "mean" ? ops::reduce_sum(terms) / ops::reduce_sum(weights) : reduced(terms, reduction);
+Value weighted(const Trace& trace, Value losses, Value weights, const std::string& reduction) {
+  if (!weights) return reduced(trace, losses, reduction);
+  return mean_or_sum(trace, losses * weights, weights, reduction);
 }
 
 // Of log-probabilities, the classes last.
@@ -78,39 +96,50 @@ Value picked(Value log_probabilities, Value labels) {
 }
 
 // A part of each target is spread over all classes.
-Value smoothed(Value logits, const Labels& labels, Value weight, const CrossEntropyLossOptions& options) {
+Value smoothed(const Trace& trace, Value logits, const Labels& labels, Value weight,
+               const CrossEntropyLossOptions& options) {
   const Value log_probabilities = ops::log_softmax(logits);
   const double part = options.label_smoothing, share = part / static_cast<double>(classes_of(logits));
   const Value own = picked(log_probabilities, labels.classes) * (1 - part);
   if (!weight)
-    return weighted(own - ops::reduce_sum(log_probabilities, {.axes = {-1}}) * share, labels.weights,
+    return weighted(trace, own - ops::reduce_sum(log_probabilities, {.axes = {-1}}) * share, labels.weights,
                     options.reduction);
   Value spread = -ops::reduce_sum(log_probabilities * weight, {.axes = {-1}}) * share;
   if (labels.counts) spread = spread * labels.counts;
-  const Value terms = own * labels.weights + spread;
-  return options.reduction == "mean" ? ops::reduce_sum(terms) / ops::reduce_sum(labels.weights)
-                                     : reduced(terms, options.reduction);
+  return mean_or_sum(trace, own * labels.weights + spread, labels.weights, options.reduction);
 }
 
 // Of probabilities as targets; the mean is over the samples.
-Value dense_cross_entropy(Value logits, Value target, Value weight, const CrossEntropyLossOptions& options) {
+Value dense_cross_entropy(const Trace& trace, Value logits, Value target, Value weight,
+                          const CrossEntropyLossOptions& options) {
   if (options.label_smoothing != 0)
     target = target * (1 - options.label_smoothing) + options.label_smoothing / static_cast<double>(classes_of(logits));
-  if (!weight) return reduced(ops::softmax_cross_entropy(logits, target), options.reduction);
+  if (!weight) return reduced(trace, ops::softmax_cross_entropy(logits, target), options.reduction);
   const Value terms = ops::log_softmax(logits) * target * weight;
-  return reduced(-ops::reduce_sum(terms, {.axes = {-1}}), options.reduction);
+  return reduced(trace, -ops::reduce_sum(terms, {.axes = {-1}}), options.reduction);
+}
+
+// The op itself leaves out what is ignored: only a mean needs to know how many are left.
+Value sparse_cross_entropy(const Trace& trace, Value logits, Value target, const CrossEntropyLossOptions& options) {
+  const Value classes = ops::cast(target, DType::int32);
+  const std::optional<std::int64_t> ignored = label_in_range(options.ignore_index);
+  const Value losses = ops::sparse_softmax_cross_entropy(logits, classes, {.ignored = ignored});
+  if (!ignored) return reduced(trace, losses, options.reduction);
+  return mean_or_sum(trace, losses, ops::cast(is_counted(classes, *ignored), losses.dtype()), options.reduction);
 }
 
 Value cross_entropy(const LayerCall& call, Value input, Value target, const CrossEntropyLossOptions& options) {
   const Value logits = classes_last(input), weight = class_weights(call, logits);
   if (is_floating(target.dtype())) {
     check_same_shape(input, target);
-    return dense_cross_entropy(logits, classes_last(target), weight, options);
+    return dense_cross_entropy(call.trace(), logits, classes_last(target), weight, options);
   }
   check_labels(input, target);
+  if (!weight && options.label_smoothing == 0) return sparse_cross_entropy(call.trace(), logits, target, options);
   const Labels labels = labels_of(logits, target, weight, options.ignore_index);
-  if (options.label_smoothing != 0) return smoothed(logits, labels, weight, options);
-  return weighted(ops::sparse_softmax_cross_entropy(logits, labels.classes), labels.weights, options.reduction);
+  if (options.label_smoothing != 0) return smoothed(call.trace(), logits, labels, weight, options);
+  const Value losses = ops::sparse_softmax_cross_entropy(logits, labels.classes);
+  return weighted(call.trace(), losses, labels.weights, options.reduction);
 }
 
 Value negative_log_likelihood(const LayerCall& call, Value input, Value target, const NLLLossOptions& options) {
@@ -118,7 +147,7 @@ Value negative_log_likelihood(const LayerCall& call, Value input, Value target, 
   check_labels(input, target);
   const Labels labels =
       labels_of(log_probabilities, target, class_weights(call, log_probabilities), options.ignore_index);
-  return weighted(picked(log_probabilities, labels.classes), labels.weights, options.reduction);
+  return weighted(call.trace(), picked(log_probabilities, labels.classes), labels.weights, options.reduction);
 }
 
 Value binary_cross_entropy(const LayerCall& call, Value input, Value target, const BCEWithLogitsLossOptions& options) {
@@ -132,7 +161,7 @@ Value binary_cross_entropy(const LayerCall& call, Value input, Value target, con
     losses = losses + positive * (buffer(options.weight ? 1 : 0) - 1.0);
   }
   if (options.weight) losses = losses * buffer(0);
-  return reduced(losses, options.reduction);
+  return reduced(call.trace(), losses, options.reduction);
 }
 
 using Function = std::function<Value(const LayerCall& call, Value input, Value target)>;
@@ -155,9 +184,9 @@ std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::strin
 // A loss of each element.
 std::shared_ptr<const Loss::Body> elementwise(const std::string& kind, const std::string& reduction,
                                               const std::function<Value(Value input, Value target)>& error) {
-  return body(kind, reduction, [=](const LayerCall&, Value input, Value target) {
+  return body(kind, reduction, [=](const LayerCall& call, Value input, Value target) {
     check_same_shape(input, target);
-    return reduced(error(input, ops::cast(target, input.dtype())), reduction);
+    return reduced(call.trace(), error(input, ops::cast(target, input.dtype())), reduction);
   });
 }
 

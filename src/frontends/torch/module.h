@@ -85,8 +85,8 @@ class ModuleAccess {
 // What a model's forward() says while it is traced.
 class Tracing {
  public:
-  // `random_seed` is mixed into every module's own.
-  Tracing(const Module& root, Trace& trace, std::uint64_t random_seed);
+  // `random_seed` is drawn with instead of every module's own, so that equal models draw the same.
+  Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed);
   ~Tracing();
   Tracing(const Tracing&) = delete;
   Tracing& operator=(const Tracing&) = delete;
@@ -94,7 +94,7 @@ class Tracing {
   static Tracing* current();
 
   Trace& trace() const { return trace_; }
-  std::uint64_t random_seed() const { return random_seed_; }
+  const std::optional<std::uint64_t>& random_seed() const { return random_seed_; }
   // "layer1.conv", as seen from the root; empty for a module that is not registered.
   std::string path_of(const Module& module) const;
   // Throws Error for a module whose parameters nobody would train, save or find, since it is not registered.
@@ -118,7 +118,7 @@ class Tracing {
 
  private:
   Trace& trace_;
-  std::uint64_t random_seed_;
+  std::optional<std::uint64_t> random_seed_;
   std::vector<std::pair<Module, std::string>> paths_;
   std::vector<Tensor> losses_;
   std::optional<Tensor> identity_loss_;
@@ -129,6 +129,12 @@ class Tracing {
 
 // Throws Error unless it is "mean", "sum" or "none".
 void check_reduction(const std::string& who, const std::string& reduction);
-Value reduced(Value x, const std::string& reduction);
+// Of real samples only, where some fill the batch up.
+Value reduced(const Trace& trace, Value x, const std::string& reduction);
+// The mask of the samples for x, to be multiplied with it; no value where all samples are real, or x has no rows of
+// them.
+Value mask_for(const Trace& trace, Value x);
+// The sum over the weights; 0 for a batch without real samples.
+Value divided_by_weights(const Trace& trace, Value sum, Value weights);
 
 }  // namespace pando::torch::nn

@@ -10,7 +10,9 @@ namespace pando::torch::optim {
 namespace {
 
 void check_not_negative(const std::string& who, const char* what, double number) {
-  if (!(number >= 0)) throw Error(fmt::format("{}: {} is {} but must not be negative", who, what, number));
+  if (!std::isfinite(number))
+    throw Error(fmt::format("{}: {} is {} but must be a finite number, 0 or more", who, what, number));
+  if (number < 0) throw Error(fmt::format("{}: {} is {} but must not be negative", who, what, number));
 }
 
 void add_group(const Optimizer& optimizer, const std::string& who, const Parameters& parameters, double lr,

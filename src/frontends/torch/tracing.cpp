@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "frontends/torch/module.h"
+#include "training/sample_rows.h"
 #include "training/tensor.h"
 
 namespace pando::torch::nn {
@@ -68,9 +69,9 @@ void LayerCall::assign_buffer(std::size_t index, Value value) const {
 
 ops::RandomOptions LayerCall::random() const {
   const Tracing* tracing = Tracing::current();
-  const std::uint64_t seed = tracing != nullptr ? tracing->random_seed() : 0;
-  // A module that is called twice draws twice: the place in the graph tells the calls apart.
-  return {.seed = static_cast<std::int64_t>(state_.key ^ seed),
+  const std::optional<std::uint64_t> seed = tracing != nullptr ? tracing->random_seed() : std::nullopt;
+  // A module that is called twice draws twice: the place in the graph tells calls, and modules, apart.
+  return {.seed = static_cast<std::int64_t>(seed.value_or(state_.key)),
           .stream = static_cast<std::int64_t>(graph().nodes().size())};
 }
 
@@ -102,12 +103,34 @@ void check_reduction(const std::string& who, const std::string& reduction) {
     throw Error(fmt::format("{}: the reduction is '{}' but must be 'mean', 'sum' or 'none'", who, reduction));
 }
 
-Value reduced(Value x, const std::string& reduction) {
-  if (reduction == "none" || x.shape().rank() == 0) return x;
-  return reduction == "sum" ? ops::reduce_sum(x) : ops::reduce_mean(x);
+Value mask_for(const Trace& trace, Value x) {
+  const Value mask = trace.sample_mask();
+  if (!mask || x.shape().rank() == 0) return {};
+  const SampleRows::Dependence dependence = SampleRows(trace.graph(), mask).of(x);
+  if (dependence != SampleRows::Dependence::rows && dependence != SampleRows::Dependence::masked_rows) return {};
+  Shape shape = {x.shape()[0]};
+  for (int axis = 1; axis < x.shape().rank(); ++axis) shape.append(1);
+  return ops::cast(ops::reshape(mask_of_rows(mask, shape[0]), shape), x.dtype());
 }
 
-Tracing::Tracing(const Module& root, Trace& trace, std::uint64_t random_seed)
+Value divided_by_weights(const Trace& trace, Value sum, Value weights) {
+  if (!trace.sample_mask()) return sum / weights;
+  const Value count = ops::reduce_sum(trace.sample_mask());
+  const Value any = ops::greater(count, ops::scalar(count, 0.0));
+  return sum / ops::select(any, weights, ops::scalar(weights, 1.0));
+}
+
+Value reduced(const Trace& trace, Value x, const std::string& reduction) {
+  if (reduction == "none" || x.shape().rank() == 0) return x;
+  const Value mask = mask_for(trace, x);
+  if (!mask) return reduction == "sum" ? ops::reduce_sum(x) : ops::reduce_mean(x);
+  const Value sum = ops::reduce_sum(x * mask);
+  if (reduction == "sum") return sum;
+  const auto elements_of_row = static_cast<double>(x.shape().elements() / x.shape()[0]);
+  return divided_by_weights(trace, sum, ops::reduce_sum(mask) * elements_of_row);
+}
+
+Tracing::Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed)
     : trace_(trace), random_seed_(random_seed), outer_(innermost) {
   collect_paths(root, "", paths_);
   for (const NamedParameters& list : {root.named_parameters(), root.named_buffers()})

@@ -3,10 +3,31 @@
 #include "base/text.h"
 #include "frontends/torch/nn/weights.h"
 #include "pando/array_functions.h"
+#include "training/sample_rows.h"
 
 namespace pando::torch::nn {
 
 namespace {
+
+// Towards those of a batch of `values` values of each channel; weights: see ops::batch_norm.
+void move_statistics(const LayerCall& call, const ops::BatchNorm& norm, Value weights, std::int64_t values,
+                     double momentum) {
+  const auto moved = [&](Value old, Value seen) { return old * (1 - momentum) + seen * momentum; };
+  // PyTorch keeps the variance of the population, and normalises with that of the batch.
+  if (!weights) {
+    const auto count = static_cast<double>(values);
+    call.assign_buffer(0, moved(call.buffer(0), norm.mean));
+    call.assign_buffer(1, moved(call.buffer(1), norm.variance * (count / (count - 1))));
+    return;
+  }
+  const auto values_of_row = static_cast<double>(values / weights.shape()[0]);
+  const Value count = ops::reduce_sum(weights) * values_of_row, others = count - 1.0;
+  // One value has no variance, and says nothing.
+  const Value one = ops::scalar(count, 1.0), enough = ops::greater(count, one);
+  const Value variance = norm.variance * (count / ops::maximum(others, one));
+  call.assign_buffer(0, ops::select(enough, moved(call.buffer(0), norm.mean), call.buffer(0)));
+  call.assign_buffer(1, ops::select(enough, moved(call.buffer(1), variance), call.buffer(1)));
+}
 
 Value batch_norm(const LayerCall& call, Value x, std::int64_t features, const BatchNorm2dOptions& options) {
   check_image(x);
@@ -19,14 +40,12 @@ Value batch_norm(const LayerCall& call, Value x, std::int64_t features, const Ba
     return channels_first(ops::batch_norm_inference(image, scale, offset, call.buffer(0), call.buffer(1), options.eps));
   if (x.shape().elements() == features)
     throw Error("it has one value of each channel, which have no variance; train with larger batches, or call eval()");
-  const ops::BatchNorm norm = ops::batch_norm(image, scale, offset, options.eps);
-  if (options.track_running_stats && call.training()) {
-    const double count = static_cast<double>(x.shape().elements() / features);
-    const auto moved = [&](Value old, Value seen) { return old * (1 - options.momentum) + seen * options.momentum; };
-    call.assign_buffer(0, moved(call.buffer(0), norm.mean));
-    // PyTorch keeps the variance of the population, and normalises with that of the batch.
-    call.assign_buffer(1, moved(call.buffer(1), norm.variance * (count / (count - 1))));
-  }
+  // Samples that only fill the batch up do not count.
+  const Value mask = call.trace().sample_mask();
+  const Value weights = mask ? mask_of_rows(mask, image.shape()[0]) : Value();
+  const ops::BatchNorm norm = ops::batch_norm(image, scale, offset, options.eps, weights);
+  if (options.track_running_stats && call.training())
+    move_statistics(call, norm, weights, x.shape().elements() / features, options.momentum);
   return channels_first(norm.y);
 }
 

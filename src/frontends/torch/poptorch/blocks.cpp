@@ -57,8 +57,9 @@ void begin_block_at(const Module& module, int ipu_id) {
 Tensor identity_loss(const Tensor& x, const std::string& reduction) {
   torch::nn::check_reduction("identity_loss", reduction);
   Tracing& tracing = tracing_for("identity_loss");
-  const Tensor loss = apply("identity_loss", {x},
-                            [&](const std::vector<Value>& values) { return torch::nn::reduced(values[0], reduction); });
+  const Tensor loss = apply("identity_loss", {x}, [&](const std::vector<Value>& values) {
+    return torch::nn::reduced(tracing.trace(), values[0], reduction);
+  });
   tracing.set_identity_loss(loss);
   return loss;
 }

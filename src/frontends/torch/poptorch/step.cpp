@@ -6,6 +6,7 @@
 
 #include "graph/op_definition.h"
 #include "training/divide.h"
+#include "training/sample_rows.h"
 #include "training/stage_graphs.h"
 #include "training/target.h"
 #include "training/tensor.h"
@@ -24,6 +25,8 @@ struct Traced {
   std::vector<Value> outputs;
   // None for inference.
   Value loss;
+  // None where all samples are real.
+  Value mask;
   std::vector<Tracing::BlockBegin> blocks;
 };
 
@@ -38,6 +41,10 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
   traced->trace = std::make_unique<Trace>(traced->graph, context.optimizer != nullptr);
   const TraceScope scope(*traced->trace);
   Tracing tracing(context.module, *traced->trace, context.options.random_seed);
+  if (context.masked) {
+    traced->mask = ops::input(traced->graph, mask_feed, DType::float32, {inputs[0].shape[0]});
+    traced->trace->set_sample_mask(traced->mask);
+  }
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     tensors.emplace_back(*traced->trace,
@@ -46,6 +53,28 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
   if (context.optimizer != nullptr) traced->loss = tracing.loss().state().value;
   traced->blocks = tracing.blocks();
   return traced;
+}
+
+// Returns which outputs have rows for each sample.
+std::vector<bool> check_samples_apart(const Traced& traced, const StepContext& context) {
+  using Dependence = SampleRows::Dependence;
+  const SampleRows rows(traced.graph, traced.mask);
+  const auto is_none = [&](Value value) { return rows.of(value) == Dependence::none; };
+  Graph& graph = traced.mask.graph();
+  const bool apart = std::none_of(traced.outputs.begin(), traced.outputs.end(),
+                                  [&](Value output) { return rows.of(output) == Dependence::mixed; }) &&
+                     (!traced.loss || is_none(traced.loss)) &&
+                     std::all_of(graph.assignments().begin(), graph.assignments().end(),
+                                 [&](const Assignment& assignment) { return is_none(graph.value(assignment.value)); });
+  if (!apart)
+    throw Error(fmt::format(
+        "{}: the samples do not fill the last micro-batch, and '{}' in forward() mixes its samples, so that "
+        "those that fill it up would count; reduce by a loss of torch::nn or by poptorch::identity_loss, or "
+        "leave the last samples out: {{.drop_last = true}}",
+        context.optimizer != nullptr ? "trainingModel" : "inferenceModel", rows.first_mixture().value_or("the loss")));
+  std::vector<bool> has_rows;
+  for (const Value& output : traced.outputs) has_rows.push_back(!is_none(output));
+  return has_rows;
 }
 
 bool is_trained(const StepContext& context, const Parameter& parameter) {
@@ -65,7 +94,8 @@ std::vector<Parameter> trained_parameters(const StepContext& context, const Trac
 // The gradients are those of the parameters, in their order.
 void add_update(const StepContext& context, Trace& trace, const std::vector<Parameter>& parameters,
                 const std::vector<Value>& gradients) {
-  const Value step = ops::reshape(ops::slice(trace.counter(), {0}, {1}), {});
+  Value step = ops::reshape(ops::slice(trace.counter(), {0}, {1}), {});
+  if (context.optimizer_begin != 0) step = step - static_cast<double>(context.optimizer_begin);
   const std::vector<ParameterGroup>& groups = context.optimizer->state().groups;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::vector<Parameter> members;
@@ -192,6 +222,12 @@ std::unique_ptr<StagePart> cut_stage(int stage, const StagesOfNodes& stages, Tra
       forward.results.emplace_back(output_name(i), copy.copy(traced.outputs[i]));
   }
   if (is_last && traced.loss) forward.objective = copy.copy(traced.loss);
+  if (traced.mask && traced.loss) {
+    // A micro-batch counts as much as it has samples.
+    forward.count = ops::reduce_sum(copy.copy(traced.mask));
+    const bool is_mean = context.options.reduction == ReductionType::Mean;
+    if (is_last && is_mean) forward.objective = forward.objective * forward.count;
+  }
   for (const Assignment& assignment : traced.graph.assignments())
     if (stages.of(assignment.value) == stage)
       copy.assign(traced.graph.value(assignment.variable), traced.graph.value(assignment.value));
@@ -220,7 +256,7 @@ void check_shared_parameters(const StagesOfNodes& stages, Traced& traced) {
 StageGraphs stage_graphs(int stage, StageForward& forward, const StepContext& context) {
   if (context.optimizer == nullptr) return inference_graphs(forward, context.variables);
   forward.parameters = trained_parameters(context, forward.trace);
-  forward.count = ops::constant(forward.trace.graph(), Array::scalar(1.0F));
+  if (!forward.count) forward.count = ops::constant(forward.trace.graph(), Array::scalar(1.0F));
   return training_graphs(forward,
                          {.stage = stage,
                           .sum = context.options.reduction == ReductionType::Sum,
@@ -254,9 +290,11 @@ Step build_step(const std::vector<Type>& inputs, const StepContext& context) {
   const std::unique_ptr<Traced> traced = trace_forward(inputs, context);
   Step step;
   for (const Value& output : traced->outputs) step.outputs.push_back(output.type());
+  if (traced->mask) step.has_rows = check_samples_apart(*traced, context);
   const StagesOfNodes stages(*traced);
   const OptionsState& options = context.options;
-  const std::vector<Device> devices = make_ipus(stages.count() * options.replicas);
+  std::vector<Device>& devices = context.devices;
+  if (devices.empty()) devices = make_ipus(stages.count() * options.replicas);
   const bool accumulates = context.optimizer != nullptr && options.accumulation > 1;
   if (stages.count() == 1 && options.replicas == 1 && !accumulates)
     step.program.emplace(whole_program(*traced, context, devices.front()));

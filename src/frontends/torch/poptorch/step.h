@@ -17,13 +17,21 @@ struct StepContext {
   // Null: inference.
   const torch::optim::Optimizer* optimizer = nullptr;
   Variables& variables;
+  // Made by the first step if there are none.
+  std::vector<Device>& devices;
   // Whether the outputs of all micro-batches are wanted, or those of the last only.
   bool keeps_all = false;
+  // Whether the mask is fed, and samples that only fill a micro-batch up count for nothing.
+  bool masked = false;
+  // The update that the optimizer began with: what it keeps was new then.
+  std::int64_t optimizer_begin = 0;
 };
 
 struct Step {
   // Of each output of forward(), for one micro-batch.
   std::vector<Type> outputs;
+  // With a mask, which of them have rows for each sample; the others are one for the micro-batch.
+  std::vector<bool> has_rows = {};
   // One of the two.
   std::optional<Program> program = {};
   std::optional<ParallelProgram> parallel = {};
@@ -31,12 +39,14 @@ struct Step {
   std::vector<PortInfo> feeds() const { return program ? program->feeds() : parallel->feeds(); }
 };
 
-// The types are those of one micro-batch, as they are fed.
+// The types are those of one micro-batch, as they are fed. Throws Error, naming the node, if samples that only fill a
+// micro-batch up would count all the same.
 Step build_step(const std::vector<Type>& inputs, const StepContext& context);
 
 std::string input_feed(std::size_t index);
 std::string output_name(std::size_t index);
 inline constexpr const char* counter_feed = "counter";
+inline constexpr const char* mask_feed = "sample_mask";
 std::string rate_variable(std::size_t group);
 
 }  // namespace pando::poptorch

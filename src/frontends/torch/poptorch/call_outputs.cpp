@@ -1,0 +1,86 @@
+// What a call returns.
+#include <algorithm>
+#include <cstring>
+
+#include "frontends/torch/poptorch/executor_state.h"
+#include "pando/array_functions.h"
+
+namespace pando::poptorch {
+
+namespace {
+
+// [batches, ...] as a call returns it: samples of all batches along axis 0, or a number for each batch.
+Array flattened(const Array& batches, const Type& of_batch) {
+  if (of_batch.shape.rank() == 0) return batches;
+  return batches.reshape(joined({batches.shape()[0] * of_batch.shape[0]}, of_batch.shape, 1));
+}
+
+}  // namespace
+
+PoplarExecutor::State::Parts PoplarExecutor::State::real_parts(const Call& call, std::size_t output,
+                                                               std::int64_t batches, std::int64_t samples) const {
+  const std::int64_t size = micro_batch();
+  // All of them: whether there are parts for samples does not matter.
+  if (samples == batches * size) return {1, 1};
+  if (call.step.has_rows[output]) return {samples, batches * size};
+  return {(samples + size - 1) / size, batches};
+}
+
+Array PoplarExecutor::State::returned(const Call& call, std::size_t output, const Array& rows_of,
+                                      std::int64_t samples) const {
+  const Type& type = call.step.outputs[output];
+  const std::int64_t batches = rows_of.shape()[0] * options.state().replicas;
+  const Array all = flattened(rows_of.reshape(joined({batches}, type.shape, 0)), type);
+  const auto [real, parts] = real_parts(call, output, batches, samples);
+  return real == parts ? all : all.slice(0, all.shape()[0] / parts * real);
+}
+
+Array PoplarExecutor::State::summed(const Call& call, std::size_t output, const Array& rows_of) const {
+  const std::int64_t replicas = options.state().replicas, row = micro_batch() * replicas;
+  Array counted = rows_of.clone();
+  // What copies of samples gave is at the end.
+  const auto [real, parts] =
+      real_parts(call, output, replicas, std::min(row, call.samples - (rows_of.shape()[0] - 1) * row));
+  const std::size_t last = counted.bytes() / static_cast<std::size_t>(rows_of.shape()[0]);
+  const std::size_t copies = last / static_cast<std::size_t>(parts) * static_cast<std::size_t>(parts - real);
+  std::memset(counted.mutable_raw() + counted.bytes() - copies, 0, copies);
+  const Array total = sum(counted, 0, true).astype(call.step.outputs[output].dtype);
+  return returned(call, output, total, std::min(row, call.samples));
+}
+
+Array PoplarExecutor::State::collected(const Call& call, std::size_t output) const {
+  const Type& type = call.step.outputs[output];
+  const std::int64_t replicas = options.state().replicas, row = micro_batch() * replicas;
+  const bool single = call.step.program && rows() == 1;
+  if (single && call.samples == row) {
+    const Array& value = single_outputs[output];
+    return output_mode() == OutputMode::All && type.shape.rank() == 0 ? value.reshape({1}) : value;
+  }
+  // [rows, replicas, ...], all of them or the last.
+  Array rows_of;
+  if (call.step.parallel) rows_of = call.step.parallel->result(output_name(output));
+  else if (single) rows_of = single_outputs[output].reshape(joined({1, 1}, type.shape, 0));
+  else if (output_mode() == OutputMode::Final)
+    rows_of = call.step.program->output(output_name(output)).reshape(joined({1, 1}, type.shape, 0));
+  else rows_of = expand_dims(call.step.program->output(output_name(output)), 1);
+  const std::int64_t count = rows_of.shape()[0];
+  const auto of_replicas = [&](const Array& result) {
+    return replicas == 1 && type.shape.rank() == 0 ? result.reshape({}) : result;
+  };
+  switch (output_mode()) {
+    case OutputMode::Sum: return of_replicas(summed(call, output, rows_of));
+    case OutputMode::EveryN: {
+      const std::int64_t period = options.state().output_period;
+      std::vector<std::int64_t> chosen;
+      for (std::int64_t number = period; number <= count; number += period) chosen.push_back(number - 1);
+      // Only the last row may have fewer samples.
+      const std::int64_t missing = count % period == 0 ? count * row - call.samples : 0;
+      return returned(call, output, take(rows_of, chosen), static_cast<std::int64_t>(chosen.size()) * row - missing);
+    }
+    case OutputMode::Final:
+      return of_replicas(returned(call, output, rows_of.slice(count - 1, count), call.samples - (call.rows - 1) * row));
+    default: return returned(call, output, rows_of, call.samples);
+  }
+}
+
+}  // namespace pando::poptorch

@@ -1,0 +1,86 @@
+// What a PoplarExecutor keeps, and how it runs a call.
+//
+// A call has the samples of rows: a micro-batch for each replica, in turn. A whole call has rows for all its device
+// iterations and accumulated gradients. One of fewer samples has as many rows as they need; where they do not fill the
+// last, it is filled up with copies of a sample, a step with a mask is run, and what the copies gave is cut off.
+#pragma once
+#include <map>
+
+#include "frontends/torch/poptorch/step.h"
+#include "pando/poptorch/model.h"
+
+namespace pando::poptorch {
+
+struct PoplarExecutor::State {
+  torch::nn::Module module;
+  Forward forward;
+  std::size_t arguments;
+  Options options;
+  std::optional<torch::optim::Optimizer> optimizer;
+  Variables variables = {};
+  std::vector<Device> devices = {};
+  // The second, made when it is first needed, is for calls whose samples do not fill the last micro-batches.
+  std::optional<Step> step = {}, masked_step = {};
+  // Of a whole call, as it was compiled for.
+  std::vector<Type> compiled_for = {};
+  bool attached = false, destroyed = false;
+  // Of the model, and how many there were when its optimizer began.
+  std::int64_t updates = 0, optimizer_begin = 0;
+  PerfCounters counters = {};
+  double device_seconds = 0.0;
+
+  const char* who() const { return optimizer ? "trainingModel" : "inferenceModel"; }
+  std::int64_t accumulation() const { return optimizer ? options.state().accumulation : 1; }
+  // Rows of a micro-batch for each replica.
+  std::int64_t rows() const { return options.state().device_iterations * accumulation(); }
+  std::int64_t micro_batches() const { return rows() * options.state().replicas; }
+  // Its samples; without tensors a micro-batch is one.
+  std::int64_t micro_batch() const { return compiled_for.empty() ? 1 : compiled_for[0].shape[0] / micro_batches(); }
+  OutputMode output_mode() const {
+    const OutputMode mode = options.state().output_mode;
+    if (mode != OutputMode::Default) return mode;
+    return optimizer ? OutputMode::Final : OutputMode::All;
+  }
+
+  // What a call runs: whole rows, whose last micro-batches may be filled up.
+  struct Call {
+    Step& step;
+    // By the names of the feeds.
+    std::map<std::string, Array> feeds;
+    std::int64_t samples, rows;
+  };
+
+  void check_usable() const;
+  void check_attached() const;
+  void check_arguments(std::size_t count) const;
+  // `inputs`: those of a whole call.
+  std::vector<Type> micro_batch_types(const std::vector<Type>& inputs) const;
+  // The number of samples of a call, at most that of a whole one.
+  std::int64_t samples_of(const std::vector<Type>& inputs) const;
+  Step make_step(const std::vector<Type>& inputs, bool masked);
+  void build(const std::vector<Type>& inputs);
+  void set_rates();
+  Call prepared(const Arrays& inputs);
+  void run_step(const Call& call);
+  void run_once(const Call& call);
+  FillFeeds filler(const Call& call) const;
+  // How many parts of these micro-batches of an output real samples made, and of how many parts.
+  struct Parts {
+    std::int64_t real, all;
+  };
+  Parts real_parts(const Call& call, std::size_t output, std::int64_t batches, std::int64_t samples) const;
+  // Of rows of outputs, [rows, replicas, ...], as a call returns them: those of real samples, and their sum.
+  Array returned(const Call& call, std::size_t output, const Array& rows_of, std::int64_t samples) const;
+  Array summed(const Call& call, std::size_t output, const Array& rows_of) const;
+  Array collected(const Call& call, std::size_t output) const;
+  std::vector<std::string> optimizer_states() const;
+
+  // Outputs of a call of one micro-batch, which is not run as a loop.
+  std::vector<Array> single_outputs = {};
+};
+
+std::vector<Type> types_of(const Arrays& arrays);
+// The sizes, and those of the shape from an axis on.
+Shape joined(const Integers& first, const Shape& shape, int from);
+
+}  // namespace pando::poptorch
