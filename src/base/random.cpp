@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/philox.h"
+#include "base/random_seed.h"
 
 namespace pando {
 
@@ -17,6 +18,8 @@ void set_random_seed(std::uint64_t seed) {
   current_seed = seed;
   draws = 0;
 }
+
+std::uint64_t random_seed() { return current_seed; }
 
 std::uint64_t next_random_key() {
   const philox::Block block = philox::block({.seed = current_seed, .stream = draws++, .update = 0, .sample = 0}, 0);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,17 +9,20 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <random>
 
 #include "io/byte_store.h"
 #include "io/file_writer.h"
+#include "io/leftovers.h"
 #include "io/sha256.h"
 
 namespace pando::data {
 
 namespace {
 
-constexpr std::string_view prefix = "checkpoint-", ending = ".safetensors", half_written = ".part";
-constexpr std::size_t sum_length = 64;
+constexpr std::string_view prefix = "checkpoint-", ending = ".safetensors";
+constexpr const char* run_entry = "run_id";
+constexpr std::size_t sum_length = 64, most_digits = 15;
 // As the header has it; within a string the quotes would be escaped.
 constexpr std::string_view sum_entry = "\"sha256\": \"";
 
@@ -37,17 +39,24 @@ std::optional<std::int64_t> number_of(const std::string& name) {
   if (!name.starts_with(prefix) || !name.ends_with(ending)) return std::nullopt;
   const std::string_view digits =
       std::string_view(name).substr(prefix.size(), name.size() - prefix.size() - ending.size());
+  if (digits.size() > most_digits) return std::nullopt;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (error != std::errc() || checkpoint_name(number) != name) return std::nullopt;
   return number;
 }
 
-Safetensors read_checkpoint(const std::string& path) {
-  const ByteStore store(path);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(store.size()));
-  bytes.resize(store.read(0, bytes));
-  return parse_checkpoint(bytes, path);
+// 32 hexadecimal digits.
+std::string random_run() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+// Empty if it does not say.
+std::string run_of(const std::vector<std::pair<std::string, std::string>>& metadata) {
+  for (const auto& [name, text] : metadata)
+    if (name == run_entry) return text;
+  return "";
 }
 
 }  // namespace
@@ -75,7 +84,7 @@ Safetensors parse_checkpoint(std::span<const std::byte> bytes, const std::string
 
 std::string checkpoint_name(std::int64_t number) { return fmt::format("{}{:08}{}", prefix, number, ending); }
 
-CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(path), keep_(keep) {
+CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(path), keep_(keep), run_(random_run()) {
   while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
   const auto fail = [&](int error) {
     throw_file_error(path_, fmt::format("cannot be used for checkpoints: {}", std::strerror(error)),
@@ -84,28 +93,21 @@ CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(pa
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   if (error) fail(error.value());
-  if (access(path_.c_str(), W_OK | X_OK) != 0) fail(errno);
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor_ < 0) fail(errno);
-  // Where the file system knows no locks there is no protection.
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    close(descriptor_);
+  folder_ = Folder(path_);
+  if (!folder_.is_open() || faccessat(folder_.descriptor(), ".", R_OK | W_OK | X_OK, 0) != 0) fail(errno);
+  if (folder_.lock() == Lock::taken)
     throw_file_error(path_, "is used for checkpoints by another run", "wait until it ends, or give another folder");
+  sweep_files(folder_, [](std::string_view name) { return name.starts_with(prefix); });
+  for (const std::int64_t number : numbers()) {
+    own_.insert(number);
+    last_number_ = number;
   }
-  remove_half_written();
-  if (const std::vector<std::int64_t> all = numbers(); !all.empty()) last_number_ = all.back();
-}
-
-CheckpointFolder::~CheckpointFolder() {
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 std::vector<std::int64_t> CheckpointFolder::numbers() const {
   std::vector<std::int64_t> numbers;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path_, error))
-    if (const std::optional<std::int64_t> number = number_of(entry.path().filename().string()))
-      numbers.push_back(*number);
+  for (const std::string& name : folder_.names())
+    if (const std::optional<std::int64_t> number = number_of(name)) numbers.push_back(*number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
@@ -115,50 +117,84 @@ std::string CheckpointFolder::newest_path() const {
   return all.empty() ? "" : path_of(all.back());
 }
 
+std::string CheckpointFolder::path() const {
+  if (!is_moved()) return path_;
+  const std::string now = folder_.current_path();
+  return now.empty() ? path_ : now;
+}
+
+Safetensors CheckpointFolder::read(std::int64_t number) const {
+  const std::string path = path_of(number);
+  const ByteStore store(folder_, checkpoint_name(number), path);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(store.size()));
+  bytes.resize(store.read(0, bytes));
+  return parse_checkpoint(bytes, path);
+}
+
 std::optional<Checkpoint> CheckpointFolder::read_newest(const std::function<void(const std::string& problem)>& warn) {
   const std::vector<std::int64_t> all = numbers();
+  std::optional<Safetensors> contents;
   for (auto number = all.rbegin(); number != all.rend(); ++number) {
     try {
-      return Checkpoint{path_of(*number), read_checkpoint(path_of(*number))};
+      contents = read(*number);
     } catch (const Error& error) {
       damaged_.insert(*number);
       warn(error.what());
+      continue;
     }
+    if (const std::string run = run_of(contents->metadata); !run.empty()) run_ = run;
+    check_same_run(*number);
+    return Checkpoint{path_of(*number), std::move(*contents)};
   }
   if (!all.empty()) throw_file_error(path_, "has only checkpoints that cannot be read", "remove them to start afresh");
   return std::nullopt;
 }
 
+// Only what they say of themselves is read: what is damaged says nothing.
+void CheckpointFolder::check_same_run(std::int64_t newest) const {
+  for (const std::int64_t number : numbers()) {
+    std::string run;
+    try {
+      run = run_of(read_safetensors_metadata(ByteStore(folder_, checkpoint_name(number), path_of(number))));
+    } catch (const Error&) {
+      continue;
+    }
+    if (run != run_ && !damaged_.contains(number))
+      throw_file_error(path(),
+                       fmt::format("has checkpoints of two runs: {} is not of the run of {}", checkpoint_name(number),
+                                   checkpoint_name(newest)),
+                       "move those of one run to another folder");
+  }
+}
+
 std::string CheckpointFolder::write(const Safetensors& contents) {
+  for (const std::int64_t number : numbers())
+    if (!own_.contains(number))
+      throw_file_error(
+          path(), fmt::format("cannot be used any more: another run has written {} into it", checkpoint_name(number)),
+          "give each run a folder of its own");
   const std::int64_t number = last_number_ + 1;
   const std::string path = path_of(number);
-  FileWriter file(path);
-  file.write(checkpoint_bytes(contents));
+  Safetensors with_run = contents;
+  with_run.metadata.emplace_back(run_entry, run_);
+  FileWriter file(folder_, checkpoint_name(number), path);
+  file.write(checkpoint_bytes(with_run));
+  // Whether it can be synced in the end or not.
+  own_.insert(number);
   file.commit();
   last_number_ = number;
   remove_old(number);
   return path;
 }
 
-void CheckpointFolder::remove_half_written() const {
-  std::error_code error;
-  std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(half_written)) found.push_back(entry.path());
-  }
-  for (const std::filesystem::path& path : found) std::filesystem::remove(path, error);
-}
-
 // What cannot be removed now is tried again after the next.
 void CheckpointFolder::remove_old(std::int64_t newest) const {
   int kept = 0;
   const std::vector<std::int64_t> all = numbers();
-  for (auto number = all.rbegin(); number != all.rend(); ++number) {
-    std::error_code error;
-    if (kept >= keep_ && *number <= newest) std::filesystem::remove(path_of(*number), error);
+  for (auto number = all.rbegin(); number != all.rend(); ++number)
+    if (kept >= keep_ && *number <= newest && own_.contains(*number))
+      unlinkat(folder_.descriptor(), checkpoint_name(*number).c_str(), 0);
     else if (!damaged_.contains(*number)) ++kept;
-  }
 }
 
 }  // namespace pando::data

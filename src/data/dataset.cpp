@@ -83,6 +83,13 @@ Dataset Dataset::prefetch(std::int64_t count) const {
 
 std::int64_t Dataset::cardinality() const { return recipe_->cardinality(); }
 
+Element Recipe::sources() const {
+  Element all;
+  for (const RecipePointer& input : inputs())
+    for (const Array& array : input->sources()) all.push_back(array);
+  return all;
+}
+
 // Those of one input have its state, so that most recipes add nothing.
 Json Recipe::state() const {
   const std::vector<RecipePointer> all = inputs();

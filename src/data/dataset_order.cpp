@@ -1,6 +1,9 @@
 // Which elements come, and in which order: shuffle, repeat, take, skip.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "base/philox.h"
 #include "data/dataset_recipe.h"
@@ -85,8 +88,11 @@ class Shuffle : public Recipe {
     const Json *seed = state.find("seed"), *passes = state.find("passes"), *input = state.find("input");
     if (seed == nullptr || passes == nullptr || input == nullptr)
       throw Error("the data set is shuffled where it was not; make it as it was");
+    const std::int64_t number = passes->integer("the number of passes over a shuffle");
+    if (number < 0 || number > std::numeric_limits<std::uint32_t>::max())
+      throw Error(fmt::format("the number of passes over a shuffle is {}; use another checkpoint", number));
     seed_ = static_cast<std::uint64_t>(seed->integer("the seed of a shuffle"));
-    passes_ = static_cast<std::uint32_t>(passes->integer("the number of passes over a shuffle"));
+    passes_ = static_cast<std::uint32_t>(number);
     input_->restore(*input);
   }
 

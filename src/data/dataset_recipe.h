@@ -66,6 +66,9 @@ class Recipe {
   // What it takes items from.
   virtual std::vector<std::shared_ptr<const Recipe>> inputs() const { return {}; }
 
+  // The arrays that its items are made of, its inputs' included; nothing for what functions of the program make.
+  virtual Element sources() const;
+
   // What the next pass depends on besides the recipe, its inputs' included: how many passes were begun, and the like.
   virtual Json state() const;
   // Throws Error if the state is that of another recipe. Passes that were begun go on as they were.
@@ -78,6 +81,7 @@ using RecipePointer = std::shared_ptr<const Recipe>;
 class DatasetState {
  public:
   static Json of(const Dataset& dataset) { return dataset.recipe_->state(); }
+  static Element sources(const Dataset& dataset) { return dataset.recipe_->sources(); }
   static void restore(const Dataset& dataset, const Json& state) { dataset.recipe_->restore(state); }
 };
 

@@ -40,6 +40,7 @@ class Slices : public Recipe {
       : rows_(rows_of("from_tensor_slices", columns)), columns_(std::make_shared<const Element>(columns)) {}
   std::unique_ptr<Pass> begin() const override { return std::make_unique<SlicesPass>(columns_, rows_); }
   std::int64_t cardinality() const override { return rows_; }
+  Element sources() const override { return *columns_; }
 
  private:
   std::int64_t rows_;

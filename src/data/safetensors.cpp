@@ -52,8 +52,22 @@ class Reader {
   explicit Reader(const ByteStore& store) : store_(store) {}
 
   Safetensors read() {
-    const std::string text = read_header();
     Safetensors contents;
+    const std::vector<Entry> entries = read_entries(contents);
+    check_places(entries);
+    for (const Entry& entry : entries) contents.tensors.push_back({entry.name, read_array(entry)});
+    return contents;
+  }
+  std::vector<std::pair<std::string, std::string>> metadata() {
+    Safetensors contents;
+    read_entries(contents);
+    return std::move(contents.metadata);
+  }
+
+ private:
+  // What the header says: the arrays that it announces, and `contents.metadata`.
+  std::vector<Entry> read_entries(Safetensors& contents) {
+    const std::string text = read_header();
     std::vector<Entry> entries;
     try {
       const Json header = Json::parse(text, "its header");
@@ -63,12 +77,8 @@ class Reader {
     } catch (const Error& error) {
       store_.fail(error.what(), save_again);
     }
-    check_places(entries);
-    for (const Entry& entry : entries) contents.tensors.push_back({entry.name, read_array(entry)});
-    return contents;
+    return entries;
   }
-
- private:
   std::string read_header() {
     std::array<std::byte, length_size> length_bytes;
     if (store_.read(0, length_bytes) < length_size)
@@ -235,6 +245,10 @@ void write_safetensors(const std::string& path, const Safetensors& contents) {
 }
 
 Safetensors read_safetensors(const std::string& path) { return Reader(ByteStore(path)).read(); }
+
+std::vector<std::pair<std::string, std::string>> read_safetensors_metadata(const ByteStore& store) {
+  return Reader(store).metadata();
+}
 
 Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
   return Reader(ByteStore(name, bytes)).read();

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/byte_store.h"
+
 namespace pando::data {
 
 struct NamedArray {
@@ -26,6 +28,9 @@ struct Safetensors {
 void write_safetensors(const std::string& path, const Safetensors& contents);
 // The arrays in the order of the header.
 Safetensors read_safetensors(const std::string& path);
+
+// The texts alone.
+std::vector<std::pair<std::string, std::string>> read_safetensors_metadata(const ByteStore& store);
 
 // The same in memory; `name` takes the place of the path in messages.
 Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::string& name);

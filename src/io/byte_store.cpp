@@ -25,14 +25,20 @@ void throw_file_error(const std::string& path, const std::string& problem, const
   throw Error(fmt::format("{}: {}; {}", path, problem, remedy));
 }
 
-ByteStore::ByteStore(const std::string& path) : path_(path) {
+ByteStore::ByteStore(const std::string& path) : path_(path) { open(AT_FDCWD, path); }
+
+ByteStore::ByteStore(const Folder& folder, const std::string& name, const std::string& path) : path_(path) {
+  open(folder.descriptor(), name);
+}
+
+void ByteStore::open(int folder, const std::string& name) {
   // Opening a folder succeeds and opening a pipe waits for its other end, so the kind of file comes first.
   struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) throw_unreadable(path, errno);
-  if (S_ISDIR(status.st_mode)) throw_unreadable(path, EISDIR);
-  if (!S_ISREG(status.st_mode)) throw_file_error(path, "is no regular file", "copy its bytes into one");
-  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) throw_unreadable(path, errno);
+  if (fstatat(folder, name.c_str(), &status, 0) != 0) throw_unreadable(path_, errno);
+  if (S_ISDIR(status.st_mode)) throw_unreadable(path_, EISDIR);
+  if (!S_ISREG(status.st_mode)) throw_file_error(path_, "is no regular file", "copy its bytes into one");
+  descriptor_ = open_descriptor(folder, name, O_RDONLY);
+  if (descriptor_ < 0) throw_unreadable(path_, errno);
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "io/folder.h"
+
 namespace pando {
 
 // Throws Error: "PATH: `problem`; `remedy`".
@@ -16,6 +18,8 @@ class ByteStore {
  public:
   // Opens a file; throws if it cannot be read or is no regular file.
   explicit ByteStore(const std::string& path);
+  // The file of this name in a folder, wherever the folder is moved; messages name `path`.
+  ByteStore(const Folder& folder, const std::string& name, const std::string& path);
   // `bytes` in memory, which must outlive the store; `name` takes the place of the path in messages.
   ByteStore(const std::string& name, std::span<const std::byte> bytes);
   ~ByteStore();
@@ -30,6 +34,8 @@ class ByteStore {
   [[noreturn]] void fail(const std::string& problem, const std::string& remedy) const;
 
  private:
+  void open(int folder, const std::string& name);
+
   std::string path_;
   std::uint64_t size_ = 0;
   int descriptor_ = -1;

@@ -76,9 +76,9 @@ TEST(CheckpointFolder, CountsOnFromWhatIsThere) {
   CheckpointFolder(temporary.path(), 3).write(small(1));
   temporary.write("checkpoint-00000007.safetensors", "damaged");
   temporary.write("checkpoint-7.safetensors", "no checkpoint");
-  temporary.write("checkpoint-00000008.safetensors.12.0.part", "half of it");
+  temporary.write("checkpoint-00000008.safetensors.12345678.part", "half of it");
   CheckpointFolder folder(temporary.path(), 2);
-  EXPECT_FALSE(std::filesystem::exists(temporary.path() + "/checkpoint-00000008.safetensors.12.0.part"));
+  EXPECT_FALSE(std::filesystem::exists(temporary.path() + "/checkpoint-00000008.safetensors.12345678.part"));
   std::vector<std::string> problems;
   const std::optional<Checkpoint> newest = folder.read_newest([&](const auto& text) { problems.push_back(text); });
   EXPECT_EQ(value_of(newest->contents), 1);
@@ -108,6 +108,79 @@ TEST(CheckpointFolder, IsForOneRunAtATime) {
         temporary.path() + ": is used for checkpoints by another run; wait until it ends, or give another folder");
   }
   CheckpointFolder(temporary.path(), 3).write(small(1));
+}
+
+TEST(CheckpointFolder, GoesWithItsFolderWhereverThatIsMoved) {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path() + "/run", moved = temporary.path() + "/moved";
+  CheckpointFolder first(path, 1);
+  first.write(small(1));
+  EXPECT_FALSE(first.is_moved());
+  std::filesystem::rename(path, moved);
+  CheckpointFolder second(path, 1);
+  second.write(small(7));
+  EXPECT_TRUE(first.is_moved());
+  EXPECT_EQ(first.write(small(2)), std::filesystem::canonical(moved).string() + "/checkpoint-00000002.safetensors");
+  EXPECT_EQ(first.numbers(), numbers({2}));
+  EXPECT_EQ(second.numbers(), numbers({1}));
+  EXPECT_EQ(value_of(second.read_newest(ignore)->contents), 7);
+  EXPECT_EQ(value_of(first.read_newest(ignore)->contents), 2);
+}
+
+TEST(CheckpointFolder, IsNotTheOneThatALinkPutsInItsPlace) {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path() + "/run";
+  CheckpointFolder folder(path, 1);
+  folder.write(small(1));
+  std::filesystem::rename(path, temporary.path() + "/moved");
+  temporary.write("other/checkpoint-00000000.safetensors", "of others");
+  std::filesystem::create_directory_symlink("other", path);
+  folder.write(small(2));
+  EXPECT_TRUE(std::filesystem::exists(temporary.path() + "/other/checkpoint-00000000.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(temporary.path() + "/other/checkpoint-00000002.safetensors"));
+}
+
+TEST(CheckpointFolder, HasFilesOfOneRun) {
+  const TemporaryFolder temporary, other;
+  CheckpointFolder(temporary.path(), 3).write(small(1));
+  CheckpointFolder(other.path(), 3).write(small(2));
+  std::filesystem::copy(other.path() + "/checkpoint-00000001.safetensors",
+                        temporary.path() + "/checkpoint-00000002.safetensors");
+  CheckpointFolder folder(temporary.path(), 3);
+  EXPECT_EQ(message([&] { folder.read_newest(ignore); }),
+            temporary.path() +
+                ": has checkpoints of two runs: checkpoint-00000001.safetensors is not of the run of "
+                "checkpoint-00000002.safetensors; move those of one run to another folder");
+}
+
+// As where the file system has no locks.
+TEST(CheckpointFolder, IsLeftToAnotherRunThatWritesIntoIt) {
+  const TemporaryFolder temporary;
+  CheckpointFolder folder(temporary.path(), 1);
+  folder.write(small(1));
+  temporary.write("checkpoint-00000005.safetensors", "of another run");
+  EXPECT_EQ(message([&] { folder.write(small(2)); }),
+            temporary.path() +
+                ": cannot be used any more: another run has written checkpoint-00000005.safetensors into it; give "
+                "each run a folder of its own");
+  EXPECT_EQ(folder.numbers(), numbers({1, 5}));
+}
+
+TEST(CheckpointFolder, KeepsItsRunWhenItGoesOn) {
+  const TemporaryFolder temporary;
+  const auto run_in = [](const Safetensors& contents) { return contents.metadata.back(); };
+  std::pair<std::string, std::string> first;
+  {
+    CheckpointFolder folder(temporary.path(), 3);
+    folder.write(small(1));
+    first = run_in(folder.read_newest(ignore)->contents);
+  }
+  CheckpointFolder folder(temporary.path(), 3);
+  folder.read_newest(ignore);
+  folder.write(small(2));
+  EXPECT_EQ(first.first, "run_id");
+  EXPECT_EQ(first.second.size(), 32u);
+  EXPECT_EQ(run_in(folder.read_newest(ignore)->contents), first);
 }
 
 // A limit on the size of files takes the place of a full disk.

@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "data/checkpoint_files.h"
 #include "frontends/keras/run_state.h"
 #include "tests/data/temporary_folder.h"
+#include "tests/keras/checkpoint_state.h"
 #include "tests/message.h"
 
 using namespace pando;
@@ -149,9 +151,7 @@ void expect_equal(const History& a, const History& b) {
 }
 
 bool is_finished(const std::string& folder) {
-  const std::string bytes = contents(newest_in(folder));
-  return run_state_of(data::parse_checkpoint(std::as_bytes(std::span(bytes)), "it"), "it")
-      .position.finished_of.has_value();
+  return run_state_of(read_checkpoint(newest_in(folder)), "it").position.finished_of.has_value();
 }
 
 class Resumed : public testing::TestWithParam<Setup> {};
@@ -176,7 +176,7 @@ TEST_P(Resumed, EndsAsIfNothingHadHappened) {
     }
     EXPECT_GT(runs, 2u);
     expect_equal(history, expected);
-    EXPECT_TRUE(contents(newest_in(folder)) == contents(newest_in(whole.path() + "/checkpoints")));
+    EXPECT_TRUE(checkpoint_state(newest_in(folder)) == checkpoint_state(newest_in(whole.path() + "/checkpoints")));
     for (const char* file : {"/log.csv", "/best.npz"})
       EXPECT_TRUE(contents(broken.path() + file) == contents(whole.path() + file)) << file;
     // One that is finished goes on to nothing.
@@ -320,6 +320,104 @@ TEST(Checkpoints, AreNotMixedWithThoseOfAnotherRun) {
             refusal("the number of samples is 64 there but -1 here"));
 }
 
+// The text of the refusal; both data sets have the same sizes and types.
+TEST(Checkpoints, AreNotGoneOnFromWithOtherData) {
+  const Short run;
+  run.fit(run.model(), run.options(1));
+  const std::string path = run.directory + "/checkpoint-00000001.safetensors";
+  Array other = run.y * 1.0;
+  other.mutable_data<float>()[63] += 1.0f;
+  Sequential model = run.model();
+  const std::string text = message([&] { model.fit(run.x, other, run.options(2)); });
+  EXPECT_NE(text.find(path + " is of another run: the data have other values (their fingerprints are '"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("). Go on with the same model, optimizer, data and callbacks, or give another directory"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Checkpoints, AreNotGoneOnFromWithOtherDataInADataset) {
+  const Short run;
+  const auto fit = [&](const Array& y) {
+    Sequential model = run.model();
+    model.fit(data::Dataset::from_tensor_slices({run.x, y}).shuffle(64).batch(8), run.options(2));
+  };
+  fit(run.y);
+  EXPECT_NO_THROW(fit(run.y));
+  EXPECT_NE(message([&] { fit(run.y * 2.0); }).find("is of another run: the data have other values"),
+            std::string::npos);
+}
+
+TEST(Checkpoints, AreNotGoneOnFromWithOtherValidationData) {
+  const Short run;
+  FitOptions options = run.options(1);
+  options.validation_data = {run.x, run.y};
+  run.fit(run.model(), options);
+  options.epochs = 2;
+  options.validation_data = {run.x, run.x};
+  EXPECT_NE(message([&] {
+              run.fit(run.model(), options);
+            }).find("is of another run: the validation data have other values. Go on"),
+            std::string::npos);
+  // Without validation, the weights of the run are the same.
+  EXPECT_NO_THROW(run.fit(run.model(), run.options(2)));
+}
+
+TEST(Checkpoints, AreNotGoneOnFromWithAnotherModelOfTheSameShape) {
+  const Short run;
+  const auto fit = [&](const char* activation, const char* loss, bool has_dropout) {
+    Sequential model({layers::Dense(1, {.activation = activation, .name = "line"})});
+    if (has_dropout) model.add(layers::Dropout(0.5));
+    model.compile({.optimizer = "sgd", .loss = loss});
+    model.fit(run.x, run.y, run.options(2));
+  };
+  const auto difference = [&](const char* activation, const char* loss, bool has_dropout) {
+    const std::string text = message([&] { fit(activation, loss, has_dropout); });
+    const std::string begin = "is of another run: ";
+    const std::size_t at = text.find(begin) + begin.size();
+    return text.substr(at, text.find(". Go on") - at);
+  };
+  fit("relu", "mse", false);
+  EXPECT_NO_THROW(fit("relu", "mse", false));
+  EXPECT_EQ(difference("tanh", "mse", false), "activation of the layer 'line' is \"relu\" there but \"tanh\" here");
+  EXPECT_EQ(difference("relu", "mae", false), "the loss is mean_squared_error there but mean_absolute_error here");
+  EXPECT_EQ(difference("relu", "mse", true), "the number of layers is 2 there but 3 here");
+}
+
+// A run keeps what is in its checkpoint, and says so where the program set something else.
+TEST(Checkpoints, SayWhatIsKeptOfThem) {
+  const Short run;
+  const auto text_of = [&](double rate, std::uint64_t seed, std::int64_t epochs) {
+    set_random_seed(seed);
+    char* text = nullptr;
+    std::size_t size = 0;
+    std::FILE* stream = open_memstream(&text, &size);
+    FitOptions options = run.options(epochs);
+    options.verbose = 2;
+    options.output = stream;
+    options.callbacks = {callbacks::LearningRateScheduler([](std::int64_t, double old) { return old * 0.5; })};
+    run.fit(run.model(optimizers::SGD({.learning_rate = rate})), options);
+    std::fclose(stream);
+    const std::string all(text, size);
+    std::free(text);
+    return all.substr(0, all.find("Epoch"));
+  };
+  const auto going_on = [&](const std::string& number, int epoch) {
+    return "Going on from " + run.directory + "/checkpoint-0000000" + number + ".safetensors: epoch " +
+           std::to_string(epoch) + ", batch 0, update " + std::to_string(8 * (epoch - 1)) + ".\n";
+  };
+  EXPECT_EQ(text_of(0.25, 3, 1), "");
+  // The rate that a callback has changed is not one that the program set otherwise.
+  EXPECT_EQ(text_of(0.25, 3, 2), going_on("1", 2));
+  EXPECT_EQ(text_of(0.5, 3, 3), going_on("2", 3) + "It keeps the learning rate 0.0625 of the checkpoint (not 0.5).\n");
+  EXPECT_EQ(text_of(0.25, 77, 4), going_on("3", 4) + "It keeps the random seed 3 of the checkpoint (not 77).\n");
+  EXPECT_EQ(text_of(0.5, 77, 5),
+            going_on("4", 5) +
+                "It keeps the learning rate 0.015625 of the checkpoint (not 0.5) and the random seed 3 "
+                "of the checkpoint (not 77).\n");
+}
+
 TEST(Checkpoints, OfOneRunAtATime) {
   const Short run;
   const data::CheckpointFolder other(run.directory, 3);
@@ -359,7 +457,7 @@ TEST(Checkpoints, ThatCannotBeWrittenDoNotEndTheRun) {
   const Short run;
   FitOptions options = run.options(4);
   options.callbacks = {callbacks::LambdaCallback({.on_epoch_begin = [&](std::int64_t epoch) {
-    if (epoch == 1) std::filesystem::rename(run.directory, run.folder.path() + "/away");
+    if (epoch == 1) std::filesystem::remove_all(run.directory);
   }})};
   testing::internal::CaptureStderr();
   EXPECT_EQ(run.fit(run.model(), options)["loss"].size(), 4u);
@@ -369,6 +467,28 @@ TEST(Checkpoints, ThatCannotBeWrittenDoNotEndTheRun) {
   EXPECT_NE(told.find("Warning: the end of the run is in no checkpoint, and "), std::string::npos) << told;
   // Once when it is met, and once at the end.
   EXPECT_EQ(told.find(cause, told.find(cause, told.find(cause) + 1) + 1), std::string::npos) << told;
+}
+
+// Another run begins under the old name of the folder: each keeps its own.
+TEST(Checkpoints, GoWithTheirFolderWhereverItIsMoved) {
+  const Short run;
+  const std::string away = std::filesystem::canonical(run.folder.path()).string() + "/away";
+  FitOptions options = run.options(4);
+  options.callbacks = {callbacks::LambdaCallback({.on_epoch_begin = [&](std::int64_t epoch) {
+    if (epoch != 2) return;
+    std::filesystem::rename(run.directory, away);
+    run.fit(run.model("adam"), run.options(1));
+  }})};
+  testing::internal::CaptureStderr();
+  run.fit(run.model(), options);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\nWarning: " + run.directory +
+                                                        " was moved or replaced. The run goes on writing its "
+                                                        "checkpoints into " +
+                                                        away + ".\n");
+  EXPECT_EQ(run_state_of(read_checkpoint(newest_in(away)), "it").optimizer, "sgd");
+  EXPECT_EQ(run_state_of(read_checkpoint(newest_in(away)), "it").position.epoch, 4);
+  EXPECT_EQ(checkpoints_in(run.directory), std::vector<std::string>{"checkpoint-00000001.safetensors"});
+  EXPECT_EQ(run_state_of(read_checkpoint(newest_in(run.directory)), "it").optimizer, "adam");
 }
 
 // Log and checkpoints on one full disk, or a terminal that has gone: neither ends the run.

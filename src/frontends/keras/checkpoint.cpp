@@ -66,6 +66,7 @@ void RunCheckpoints::write_now(const RunState& state) noexcept {
     outcome_.failure = failure;
     if (failure.empty()) outcome_.path = path;
     else warn_once(failure);
+    if (failure.empty()) warn_if_moved();
   } catch (...) {
     // No memory is left to say what it was; this text is short enough to need none.
     const std::lock_guard lock(mutex_);
@@ -79,6 +80,13 @@ void RunCheckpoints::warn_once(const std::string& problem) {
   const std::string cause = name_end == std::string::npos ? problem : problem.substr(name_end);
   if (!told_.insert(cause).second) return;
   tell(fmt::format("\nWarning: {}. Training goes on; the next checkpoint is tried when it is due.\n", problem));
+}
+
+// Who looks for the run under the old name would find another one, or begin anew.
+void RunCheckpoints::warn_if_moved() {
+  if (!folder_.is_moved() || !told_.insert("moved").second) return;
+  tell(fmt::format("\nWarning: {} was moved or replaced. The run goes on writing its checkpoints into {}.\n",
+                   options_.directory, folder_.path()));
 }
 
 RunCheckpoints::Outcome RunCheckpoints::wait() {

@@ -43,6 +43,7 @@ class RunCheckpoints {
  private:
   void write_now(const RunState& state) noexcept;
   void warn_once(const std::string& problem);
+  void warn_if_moved();
 
   std::string who_;
   CheckpointOptions options_;

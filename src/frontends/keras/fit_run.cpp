@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "base/notice.h"
+#include "base/random_seed.h"
 #include "frontends/keras/layer.h"
 #include "frontends/keras/optimizer_state.h"
 
@@ -26,12 +27,6 @@ void set_layer_keys(const Model& model, const std::vector<std::uint64_t>& keys) 
   for_each_layer(model, [&](const Layer& layer) { LayerAccess::key(layer) = *key++; });
 }
 
-std::string columns_text(const Samples& samples) {
-  std::vector<std::string> texts;
-  for (const Type& type : samples.columns) texts.push_back(to_string(type));
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
 }  // namespace
 
 FitRun::FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options)
@@ -40,8 +35,10 @@ FitRun::FitRun(Trainer& trainer, const Samples& samples, const Samples* validati
   position_.epochs_begun = trainer.training().epochs_begun;
   if (!options.checkpoint.directory.empty()) checkpoints_.emplace(trainer.who_, options.checkpoint);
   find_step();
-  if (checkpoints_)
-    if (const std::optional<RunCheckpoints::Resumed> resumed = checkpoints_->resumed()) resume(*resumed);
+  if (!checkpoints_) return;
+  subject_ = subject_of(model_, trainer_.training().goals, samples_, validation_, options_.class_weight);
+  settings_ = settings_here();
+  if (const std::optional<RunCheckpoints::Resumed> resumed = checkpoints_->resumed()) resume(*resumed);
   checkpoint_at_ = {position_.epoch, position_.batches};
 }
 
@@ -80,11 +77,19 @@ void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
   over_ = position_.finished_of && options_.epochs <= *position_.finished_of;
   position_.finished_of.reset();
   resumed_ = state;
+  const std::vector<std::string> kept = kept_settings(state, settings_);
+  settings_ = state.settings;
   if (options_.verbose == 0) return;
   if (over_) tell(options_.output, fmt::format("{} is the end of the run; nothing is left to do.\n", resumed.path));
   else
     tell(options_.output, fmt::format("Going on from {}: epoch {}, batch {}, update {}.\n", resumed.path,
                                       position_.epoch + 1, position_.batches, state.updates));
+  if (!over_ && !kept.empty()) tell(options_.output, fmt::format("It keeps {}.\n", fmt::join(kept, " and ")));
+}
+
+RunSettings FitRun::settings_here() const {
+  const auto& rate = trainer_.compiled().optimizer.state().learning_rate;
+  return {.seed = random_seed(), .learning_rate = rate.schedule() ? std::nullopt : std::optional(rate.rate())};
 }
 
 void FitRun::restore_data(const RunPosition& position) {
@@ -244,7 +249,8 @@ RunState FitRun::describe() const {
   const auto& training = trainer_.training();
   const Optimizer::State& optimizer = trainer_.compiled().optimizer.state();
   RunState state{.position = position_,
-                 .data = {samples_.batch_size, samples_.steps, samples_.count, columns_text(samples_)},
+                 .subject = subject_,
+                 .settings = settings_,
                  .metrics = step_->names,
                  .model_key = training.key,
                  .layer_keys = layer_keys(model_),

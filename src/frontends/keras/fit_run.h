@@ -16,6 +16,7 @@ class FitRun {
   void find_step();
   // Checks what the run goes on from, and takes up its position.
   void resume(const RunCheckpoints::Resumed& resumed);
+  RunSettings settings_here() const;
   void restore_data(const RunPosition& position);
   // What callbacks might have changed at the beginning is as it was, and so are they.
   void restore_state();
@@ -50,6 +51,9 @@ class FitRun {
   Step* step_ = nullptr;
   std::optional<InterruptDelay> interrupt_;
   RunPosition position_;
+  // Of runs with checkpoints.
+  RunSubject subject_;
+  RunSettings settings_;
   // What it goes on from, until it is restored.
   std::optional<RunState> resumed_;
   // Of the epoch, done by an earlier run.

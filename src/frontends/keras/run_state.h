@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "data/safetensors.h"
+#include "frontends/keras/run_subject.h"
 #include "frontends/keras/running_means.h"
 #include "frontends/keras/sample_passes.h"
 
@@ -26,31 +27,36 @@ struct RunPosition {
   std::optional<DataPosition> validation = {};
 };
 
-// What must be the same for a run to go on with it.
-struct RunData {
-  std::int64_t batch_size = 0, steps = 0, samples = 0;
-  std::string columns;
+// What the program set when the run began. A run that goes on keeps what is in its checkpoint.
+struct RunSettings {
+  std::uint64_t seed = 0;
+  // Nothing if it follows a schedule.
+  std::optional<double> learning_rate = {};
 };
 
 struct RunState {
   RunPosition position;
-  RunData data;
+  RunSubject subject;
+  RunSettings settings;
   std::vector<std::string> metrics;
   std::uint64_t model_key = 0;
   std::vector<std::uint64_t> layer_keys;
   std::string optimizer;
   std::int64_t updates = 0;
-  // Nothing if it follows a schedule.
+  // The one that it has come to; nothing if it follows a schedule.
   std::optional<double> learning_rate;
   std::vector<data::NamedArray> weights, optimizer_states;
   std::vector<CallbackState> callbacks;
 };
 
 data::Safetensors to_safetensors(const RunState& state);
-// `name` begins messages. Throws Error if it is not what to_safetensors() made.
+// `name` begins messages. Throws Error if it is not what to_safetensors() makes, or a member of it makes no sense.
 RunState run_state_of(const data::Safetensors& contents, const std::string& name);
 
 // In what two runs differ, "batch_size is 32 there but 64 here" for each; empty if one can go on with the other.
 std::vector<std::string> differences(const RunState& there, const RunState& here);
+// What was set otherwise here and is kept as it is there, "the learning rate 0.01 of the checkpoint (not 0.5)" for
+// each.
+std::vector<std::string> kept_settings(const RunState& there, const RunSettings& here);
 
 }  // namespace pando::keras

@@ -20,6 +20,7 @@ class ArrayPasses : public SamplePasses {
     return source;
   }
   void end(std::int64_t) override { used_before_ = 0; }
+  Arrays sources() const override { return columns_; }
   DataPosition position(std::int64_t batches) const override { return {.batches = used_before_ + batches}; }
   void restore(const DataPosition& position) override { used_before_ = position.batches; }
   void restore_now(const DataPosition&) override {}
@@ -47,6 +48,8 @@ class DatasetPasses : public SamplePasses {
     used_before_ = goes_on_ ? used_before_ + batches : 0;
     if (!goes_on_) pass_ = nullptr;
   }
+
+  Arrays sources() const override { return data::DatasetState::sources(dataset_); }
 
   DataPosition position(std::int64_t batches) const override {
     return {.pass = pass_ ? std::optional(before_) : std::nullopt,

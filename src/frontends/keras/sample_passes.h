@@ -24,6 +24,9 @@ class SamplePasses {
   // The epoch is over; so many batches were used since begin().
   virtual void end(std::int64_t batches) = 0;
 
+  // The arrays that the samples are made of; nothing if a program makes them.
+  virtual Arrays sources() const = 0;
+
   // After so many batches since begin(), or between epochs.
   virtual DataPosition position(std::int64_t batches = 0) const = 0;
   // The next begin() hands out the batches from there on. Throws Error if the position is one in other samples.
