@@ -1,12 +1,12 @@
-// A library to be preloaded that lets one call on checkpoint files go wrong, the way disks and power supplies do.
+// A library to be preloaded that lets one call on a run's files go wrong, the way disks and power supplies do.
 //
-// PANDO_IO_FAULT is "N KIND FILE": the N-th call of open, write, fsync, close, rename or remove, and what becomes of
-// it:
+// PANDO_IO_FAULT is "N KIND FILE": the N-th call of openat, mkdirat, write, fsync, close, renameat, renameat2 or
+// unlinkat on checkpoints, the saved model and the report, and what becomes of it:
 //   ENOSPC, EIO   it fails
 //   short         of a write only half is written
 //   kill          the process is killed within it: a write is half done, everything else not at all
 //   kill_after    the process is killed when it is done
-// The name of the function is then written to FILE.
+// The name of the function and the path are then written to FILE.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -28,22 +28,25 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-bool is_checkpoint(const char* path) { return std::strstr(path, "/checkpoint-") != nullptr; }
-
-bool ends_with(const char* text, const char* ending) {
-  const std::size_t length = std::strlen(text), ending_length = std::strlen(ending);
-  return length >= ending_length && std::strcmp(text + length - ending_length, ending) == 0;
-}
-
-// A file, or with `folders` also the folder of checkpoints.
-bool is_checkpoint(int descriptor, bool folders = false) {
-  char link[64], path[4096];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-  const ssize_t length = readlink(link, path, sizeof path - 1);
-  if (length < 0) return false;
-  path[length] = '\0';
-  return is_checkpoint(path) || (folders && ends_with(path, "/checkpoints"));
-}
+// The path of a name in a folder, or of the descriptor itself if there is no name.
+struct Path {
+  char text[8192] = "";
+  explicit Path(int descriptor, const char* name = nullptr) {
+    if (name != nullptr && (name[0] == '/' || descriptor == AT_FDCWD)) {
+      std::snprintf(text, sizeof text, "%s", name);
+      return;
+    }
+    char link[64];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    const ssize_t length = readlink(link, text, 4096);
+    const std::size_t end = length < 0 ? 0 : static_cast<std::size_t>(length);
+    std::snprintf(text + end, sizeof text - end, "%s%s", name != nullptr ? "/" : "", name != nullptr ? name : "");
+  }
+  bool is_watched() const {
+    return std::strstr(text, "/checkpoints") != nullptr || std::strstr(text, "/saved") != nullptr ||
+           std::strstr(text, "/report.html") != nullptr;
+  }
+};
 
 struct Fault {
   long number = 0;
@@ -56,11 +59,17 @@ struct Fault {
 std::atomic<long> calls = 0;
 
 // What is to become of this call.
-Kind decide(const char* function) {
+Kind decide(const char* function, const Path& path) {
   static const Fault fault;
+  if (!path.is_watched()) return Kind::none;
   if (++calls != fault.number) return Kind::none;
   const int log = next<int(const char*, int, ...)>("open")(fault.file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  next<ssize_t(int, const void*, size_t)>("write")(log, function, std::strlen(function));
+  const auto say = [&](const char* text) {
+    if (next<ssize_t(int, const void*, size_t)>("write")(log, text, std::strlen(text)) < 0) abort();
+  };
+  say(function);
+  say(" ");
+  say(path.text);
   next<int(int)>("close")(log);
   const auto is = [&](const char* kind) { return std::strcmp(fault.kind, kind) == 0; };
   return is("ENOSPC")       ? Kind::no_space
@@ -93,7 +102,7 @@ auto with_fault(Kind kind, Call call) -> decltype(call()) {
 
 extern "C" {
 
-int open(const char* path, int flags, ...) {
+int openat(int folder, const char* name, int flags, ...) {
   mode_t mode = 0;
   if ((flags & O_CREAT) != 0) {
     va_list list;
@@ -101,37 +110,52 @@ int open(const char* path, int flags, ...) {
     mode = va_arg(list, mode_t);
     va_end(list);
   }
-  const Kind kind = (flags & O_CREAT) != 0 && is_checkpoint(path) ? decide("open") : Kind::none;
-  return with_fault(kind, [&] { return next<int(const char*, int, ...)>("open")(path, flags, mode); });
+  const Kind kind = (flags & O_CREAT) != 0 ? decide("openat", Path(folder, name)) : Kind::none;
+  return with_fault(kind, [&] { return next<int(int, const char*, int, ...)>("openat")(folder, name, flags, mode); });
+}
+
+int mkdirat(int folder, const char* name, mode_t mode) noexcept {
+  const Kind kind = decide("mkdirat", Path(folder, name));
+  return with_fault(kind, [&] { return next<int(int, const char*, mode_t)>("mkdirat")(folder, name, mode); });
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t count) {
   const auto real = next<ssize_t(int, const void*, size_t)>("write");
-  const Kind kind = is_checkpoint(descriptor) ? decide("write") : Kind::none;
+  const Kind kind = decide("write", Path(descriptor));
   if (kind == Kind::half) return real(descriptor, bytes, count / 2);
-  if (kind == Kind::kill) real(descriptor, bytes, count / 2);
+  if (kind == Kind::kill && real(descriptor, bytes, count / 2) < 0) abort();
   return with_fault(kind, [&] { return real(descriptor, bytes, count); });
 }
 
 int fsync(int descriptor) {
-  const Kind kind = is_checkpoint(descriptor, true) ? decide("fsync") : Kind::none;
+  const Kind kind = decide("fsync", Path(descriptor));
   return with_fault(kind, [&] { return next<int(int)>("fsync")(descriptor); });
 }
 
 int close(int descriptor) {
-  const Kind kind = is_checkpoint(descriptor) ? decide("close") : Kind::none;
+  const Kind kind = decide("close", Path(descriptor));
   // A close that fails has closed all the same.
   if (kind == Kind::no_space || kind == Kind::io_error) next<int(int)>("close")(descriptor);
   return with_fault(kind, [&] { return next<int(int)>("close")(descriptor); });
 }
 
-int rename(const char* from, const char* to) noexcept {
-  const Kind kind = is_checkpoint(to) ? decide("rename") : Kind::none;
-  return with_fault(kind, [&] { return next<int(const char*, const char*)>("rename")(from, to); });
+int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  const Kind kind = decide("renameat", Path(to_folder, to));
+  return with_fault(kind, [&] {
+    return next<int(int, const char*, int, const char*)>("renameat")(from_folder, from, to_folder, to);
+  });
 }
 
-int remove(const char* path) noexcept {
-  const Kind kind = is_checkpoint(path) ? decide("remove") : Kind::none;
-  return with_fault(kind, [&] { return next<int(const char*)>("remove")(path); });
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
+  const Kind kind = decide("renameat2", Path(to_folder, to));
+  return with_fault(kind, [&] {
+    return next<int(int, const char*, int, const char*, unsigned)>("renameat2")(from_folder, from, to_folder, to,
+                                                                                flags);
+  });
+}
+
+int unlinkat(int folder, const char* name, int flags) noexcept {
+  const Kind kind = decide("unlinkat", Path(folder, name));
+  return with_fault(kind, [&] { return next<int(int, const char*, int)>("unlinkat")(folder, name, flags); });
 }
 }

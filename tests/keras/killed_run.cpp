@@ -1,11 +1,13 @@
 // A run with many checkpoints that goes on from the newest, for tests that kill it: killed_run FOLDER SEED EPOCHS
-// SAMPLES. Writes its History to FOLDER/history.txt at the end.
+// SAMPLES. At the end it writes the model to FOLDER/saved, a report to FOLDER/report.html and its History to
+// FOLDER/history.txt. Exit status 3 if the model or the report could not be written.
 #include <pando/pando.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -65,8 +67,20 @@ int main(int count, char** words) {
                  .callbacks = {callbacks::CSVLogger(folder + "/log.csv"), pause},
                  .checkpoint = {
                      .directory = folder + "/checkpoints", .every_executions = 1, .every_seconds = 0, .resume = true}});
+  bool failed = false;
+  const auto attempt = [&](const std::function<void()>& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "Error: %s\n", error.what());
+      failed = true;
+    }
+  };
+  attempt([&] { model.save(folder + "/saved"); });
+  attempt([&] { report::save({.title = "Killed again and again"}, folder + "/report.html"); });
   std::FILE* file = std::fopen((folder + "/history.txt").c_str(), "w");
   for (const plot::Curve& curve : history)
     for (const double value : curve.values) std::fprintf(file, "%s %a\n", curve.name.c_str(), value);
-  return std::fclose(file);
+  std::fclose(file);
+  return failed ? 3 : 0;
 }
