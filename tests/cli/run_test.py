@@ -212,6 +212,22 @@ class Interrupts(ProgramTest):
         self.assertEqual(resumed.stdout, undisturbed)
         self.assertIn("Try next: pando evaluate --model 'a run'", resumed.stderr)
 
+    def test_that_goes_on_says_what_it_keeps(self):
+        words = ["train", "mlp", *QUICK[:2], "--samples", "100", "--checkpoint", "kept"]
+        self.run_pando(*words, "--epochs", "1", "--seed", "3", "--learning-rate", "0.01")
+        text = self.run_pando(*words, "--epochs", "2", "--seed", "77", "--learning-rate", "0.5", "--resume").stderr
+        self.assertIn("\nIt keeps the learning rate 0.01 of the checkpoint (not 0.5) and the random seed 3 of the "
+                      "checkpoint (not 77).\n", text)
+
+    def test_does_not_go_on_with_other_data_of_the_same_shape(self):
+        self.write_classes("images")
+        words = ["train", "mlp", "--dataset", "images", "--checkpoint", "kept"]
+        self.run_pando(*words, "--epochs", "1")
+        for image in (self.folder / "images" / "left").iterdir():
+            image.write_bytes((self.folder / "images" / "right" / image.name).read_bytes())
+        text = self.run_pando(*words, "--epochs", "2", "--resume", expect=1).stderr
+        self.assertRegex(text, r"kept/checkpoint-00000001.safetensors is of another run: the data have other values ")
+
 
 class Trained(ProgramTest):
     def test_models_are_tested_as_they_were(self):
