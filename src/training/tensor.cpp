@@ -4,16 +4,18 @@
 
 #include <algorithm>
 
+#include "training/batch_text.h"
 #include "training/target.h"
 
 namespace pando {
 
 namespace {
 
-// Stands for the batch size while nobody knows it; no layer has a reason to know this number.
-constexpr std::int64_t trial_batch = 3;
+// Stands for the batch size while it is not known; no layer has a reason to know this number. The other is for
+// messages.
+constexpr std::int64_t trial_batch = 3, other_trial_batch = 5;
 
-std::vector<Type> trial_outputs(const Recording& recording) {
+std::vector<Type> trial_outputs(const Recording& recording, std::int64_t batch) {
   Graph graph;
   Trace trace(graph, false);
   std::vector<Value> inputs;
@@ -22,7 +24,7 @@ std::vector<Type> trial_outputs(const Recording& recording) {
     Shape shape = tensor.shape();
     if (shape.rank() > 0 && shape[0] == -1) {
       any_batch = true;
-      shape[0] = trial_batch;
+      shape[0] = batch;
     }
     inputs.push_back(ops::input(graph, fmt::format("input{}", inputs.size()), tensor.dtype(), shape));
   }
@@ -30,9 +32,28 @@ std::vector<Type> trial_outputs(const Recording& recording) {
   for (const Value& value : recording.function(trace, inputs)) {
     types.push_back(value.type());
     Shape& shape = types.back().shape;
-    if (any_batch && shape.rank() > 0 && shape[0] == trial_batch) shape[0] = -1;
+    if (any_batch && shape.rank() > 0 && shape[0] == batch) shape[0] = -1;
   }
   return types;
+}
+
+// The text of the error that a trial ends with.
+std::string trial_error(const Recording& recording, std::int64_t batch) {
+  try {
+    trial_outputs(recording, batch);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::vector<Type> outputs_of(const Recording& recording) {
+  try {
+    return trial_outputs(recording, trial_batch);
+  } catch (const Error& error) {
+    throw Error(
+        without_batch_sizes(error.what(), trial_batch, trial_error(recording, other_trial_batch), other_trial_batch));
+  }
 }
 
 std::vector<Tensor> call(const std::string& name, const std::vector<Tensor>& inputs, const TensorFunction& function) {
@@ -115,7 +136,7 @@ Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
 }
 
 std::vector<Tensor> TensorRecorder::record(Recording recording) {
-  recording.outputs = trial_outputs(recording);
+  recording.outputs = outputs_of(recording);
   recording.stage = current_stage();
   return source(std::move(recording));
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "frontends/keras/log_path.h"
 #include "tests/message.h"
 
 using namespace pando;
@@ -132,13 +133,89 @@ TEST(Callbacks, KeepTheBestWeightsInAFile) {
       line.x, line.y,
       {.epochs = 2,
        .verbose = 0,
-       .callbacks = {callbacks::ModelCheckpoint(folder + "at-{epoch}.npz"),
+       .callbacks = {callbacks::ModelCheckpoint(folder + "at-{epoch:02d}.npz"),
                      callbacks::ModelCheckpoint(folder + "best.npz", {.monitor = "loss", .save_best_only = true})}});
   const std::vector<Array> last = model.get_weights();
   model.load_weights(folder + "at-01.npz");
   EXPECT_FALSE(array_equal(last[0], model.get_weights()[0]));
   model.load_weights(folder + "best.npz");
   EXPECT_TRUE(array_equal(last[0], model.get_weights()[0]));
+}
+
+TEST(Callbacks, NameFilesAsPythonFormatsNumbers) {
+  const auto filled = [](const std::string& path) {
+    Logs logs;
+    logs.set("loss", 0.25);
+    logs.set("val_accuracy", 0.98765432);
+    return LogPath("ModelCheckpoint", path).filled(7, logs);
+  };
+  EXPECT_EQ(filled("w-{epoch:02d}-{val_accuracy:.3f}"), "w-07-0.988");
+  EXPECT_EQ(filled("{epoch}/{loss}"), "7/0.25");
+  EXPECT_EQ(filled("{epoch:4d}|{epoch:4}|{epoch:+d}|{epoch:.1f}"), "   7|   7|+7|7.0");
+  EXPECT_EQ(filled("{val_accuracy:.2e} {val_accuracy:.3g} {val_accuracy:08.4f}"), "9.88e-01 0.988 000.9877");
+  EXPECT_EQ(filled("{val_accuracy:.1%} {val_accuracy:.2}"), "98.8% 0.99");
+  EXPECT_EQ(filled("{{epoch}}-{epoch}-}}{{"), "{epoch}-7-}{");
+  EXPECT_EQ(filled("plain.npz"), "plain.npz");
+  const std::string remedy = "'; a field is {epoch} or {val_loss:.3f}, and {{ or }} stands for a brace";
+  const auto refusal = [](const std::string& path) { return message([&] { callbacks::ModelCheckpoint(path); }); };
+  EXPECT_EQ(refusal("w-{epoch"), "ModelCheckpoint: a { is not closed in the path 'w-{epoch" + remedy);
+  EXPECT_EQ(refusal("w-}"), "ModelCheckpoint: a } closes nothing in the path 'w-}" + remedy);
+  EXPECT_EQ(refusal("w-{}"), "ModelCheckpoint: the field {} has no name in the path 'w-{}" + remedy);
+  EXPECT_EQ(
+      refusal("{loss:02d}"),
+      "ModelCheckpoint: '02d' of the field {loss:02d} is not a format of numbers in the path '{loss:02d}" + remedy);
+  EXPECT_EQ(refusal("{epoch:.2}"),
+            "ModelCheckpoint: '.2' of the field {epoch:.2} is not a format of whole numbers in the path '{epoch:.2}" +
+                remedy);
+  for (const std::string format : {"q", ".f", "1234d", "{}", "s", ".3ff"})
+    EXPECT_NE(refusal("{epoch:" + format + "}"), "(nothing was thrown)") << format;
+}
+
+TEST(Callbacks, AreRefusedBeforeTheFirstStepIfTheyNeedALogThatThereWillNotBe) {
+  const Line line;
+  std::int64_t batches = 0;
+  const auto counter = callbacks::LambdaCallback({.on_train_batch_end = [&](std::int64_t, const Logs&) { ++batches; }});
+  const auto fit = [&](const Callbacks& list, bool validates) {
+    Sequential model = line_model();
+    FitOptions options{.verbose = 0, .callbacks = {counter}};
+    options.callbacks.insert(options.callbacks.end(), list.begin(), list.end());
+    if (validates) options.validation_split = 0.5;
+    return message([&] { model.fit(line.x, line.y, options); });
+  };
+  const std::string path = testing::TempDir() + "log_names-";
+  EXPECT_EQ(fit({callbacks::ModelCheckpoint(path + "{val_los:.3f}.npz")}, true),
+            "ModelCheckpoint: unknown log 'val_los'; did you mean 'val_loss'?");
+  EXPECT_EQ(fit({callbacks::ModelCheckpoint(path + "{val_loss:.3f}.npz")}, false),
+            "ModelCheckpoint: unknown log 'val_loss'; known are: loss; give fit() validation_data or validation_split");
+  EXPECT_EQ(fit({callbacks::EarlyStopping({.monitor = "los"})}, false),
+            "EarlyStopping: unknown log 'los'; did you mean 'loss'?");
+  EXPECT_EQ(fit({callbacks::ModelCheckpoint(path + "x.npz", {.monitor = "val_acc", .save_best_only = true})}, true),
+            "ModelCheckpoint: unknown log 'val_acc'; known are: loss, val_loss");
+  EXPECT_EQ(batches, 0);
+  // One that an earlier callback adds is there.
+  const auto schedule = callbacks::LearningRateScheduler([](std::int64_t, double rate) { return rate; });
+  EXPECT_EQ(fit({schedule, callbacks::ModelCheckpoint(path + "{lr:g}.npz")}, false), "(nothing was thrown)");
+  EXPECT_EQ(fit({callbacks::ModelCheckpoint(path + "{lr:g}.npz"), schedule}, false),
+            "ModelCheckpoint: unknown log 'lr'; known are: loss");
+}
+
+TEST(Callbacks, OfOnesOwnMayAddTheLogsThatOthersNeed) {
+  struct Adder : Callback {
+    void on_epoch_end(Model&, std::int64_t, Logs& logs) override { logs.set("score", 3.0); }
+  };
+  const Line line;
+  Sequential model = line_model();
+  const std::string path = testing::TempDir() + "score-";
+  model.fit(line.x, line.y,
+            {.verbose = 0,
+             .callbacks = {std::make_shared<Adder>(), callbacks::ModelCheckpoint(path + "{score:.1f}-{epoch}.npz")}});
+  model.load_weights(path + "3.0-1.npz");
+  EXPECT_EQ(message([&] {
+              model.fit(line.x, line.y,
+                        {.verbose = 0,
+                         .callbacks = {std::make_shared<Adder>(), callbacks::EarlyStopping({.monitor = "scores"})}});
+            }),
+            "EarlyStopping: unknown log 'scores'; did you mean 'score'?");
 }
 
 TEST(Schedules, AreFollowedInsideTheProgram) {

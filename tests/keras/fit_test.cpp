@@ -296,7 +296,10 @@ TEST(FitRefuses, DataThatDoesNotFit) {
       "(3,); use categorical_crossentropy for one-hot targets");
   EXPECT_EQ(message([&] { model.fit(data.x, data.y, {.sample_weight = ones({9})}); }),
             "fit: sample_weight has shape [9] but there are 10 samples; give one number for each");
-  EXPECT_EQ(message([&] { model.fit({data.x, data.x}, data.y); }), "fit: the model has 1 inputs but x has 2 arrays");
+  EXPECT_EQ(message([&] {
+              model.fit({data.x, data.x}, data.y);
+            }),
+            "fit: the model has 1 input but x has 2 arrays; give one array of samples for each input");
   EXPECT_EQ(message([&] {
               model.fit(data::Dataset::from_tensor_slices({data.x, data.y}).batch(2).repeat());
             }),

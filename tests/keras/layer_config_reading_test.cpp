@@ -100,7 +100,7 @@ TEST(LayerConfig, RefusesWhatWouldComputeSomethingElse) {
             "model_from_json: layer 'd': Dense: kernel_initializer: Constant: unknown key 'valeu'; "
             "did you mean 'value'?");
   EXPECT_EQ(refusal(R"(, "units": 3)"),
-            "model_from_json is no JSON: line 1, column 119: the member 'units' is there twice");
+            "model_from_json: the text is no JSON: line 1, column 119: the member 'units' is there twice");
   EXPECT_EQ(refusal(R"(, "kernel_regularizer": {"class_name": "Orthogonal"})"),
             "model_from_json: layer 'd': unknown regularizer 'Orthogonal'; known are: l1, l1_l2, l2");
 }

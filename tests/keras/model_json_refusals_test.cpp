@@ -53,7 +53,7 @@ TEST(ModelJsonRefusals, AreNotForALayerListedBeforeThoseThatItUses) {
 TEST(ModelJsonRefusals, NameThePlaceAndTheReason) {
   const auto refusal = [](const std::string& text) { return message([&] { model_from_json(text); }); };
   EXPECT_EQ(refusal("{"),
-            "model_from_json is no JSON: line 1, column 2: the name of a member, in quotation marks, is "
+            "model_from_json: the text is no JSON: line 1, column 2: the name of a member, in quotation marks, is "
             "missing");
   EXPECT_EQ(refusal("[]"), "model_from_json: the text is a list but should be an object");
   EXPECT_EQ(refusal("{}"), "model_from_json: a layer has no 'class_name'");

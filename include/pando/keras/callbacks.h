@@ -29,6 +29,12 @@ class PANDO_API Callback {
   // of the epoch up to it. Only if sees_batches().
   virtual void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs);
   virtual bool sees_batches() const { return false; }
+  // Called before training with the names of the logs that on_epoch_end() will be given, unless a callback before it
+  // may add others. Throws Error if one that it reads is not among them, so that a mistyped name does not cost an
+  // epoch.
+  virtual void check_logs(const std::vector<std::string>& names) const;
+  // What on_epoch_end() adds to the logs; nothing: it is not known.
+  virtual std::optional<std::vector<std::string>> added_logs() const;
   // For checkpoints: called between executions. A run that goes on from a checkpoint calls restore_state() after
   // on_train_begin(); within an epoch it does not call on_epoch_begin() again.
   virtual CallbackState save_state() const;
@@ -47,7 +53,9 @@ struct ModelCheckpointOptions {
   std::string mode = "auto";
   int verbose = 0;
 };
-// Writes the weights at the end of each epoch to an .npz file; "{epoch}" and "{val_loss}" in the path are replaced.
+// Writes the weights at the end of each epoch to a .safetensors file, or else to an .npz file. Fields in the path, the
+// epoch (from 1) and logs, are replaced as Python does it: "w-{epoch:02d}-{val_loss:.3f}". Throws Error for a field
+// that is wrong; fit() does, before it trains, for one whose log there will not be.
 PANDO_API std::shared_ptr<Callback> ModelCheckpoint(const std::string& filepath,
                                                     const ModelCheckpointOptions& options = {});
 

@@ -112,7 +112,8 @@ class PANDO_API Model : public Layer {
   Model(const Tensor& input, const Tensor& output, const ModelOptions& options = {});
   Model(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const ModelOptions& options = {});
 
-  // May be called again at any time: the weights stay, the optimizer starts afresh.
+  // May be called again at any time: the weights stay; the optimizer starts afresh unless it is the same object. Takes
+  // notice of which layers are trainable now: set_trainable() afterwards acts from the next compile() on.
   void compile(const CompileOptions& options);
 
   // All throw Error before the first step if data, model and options do not fit.
@@ -161,14 +162,17 @@ class PANDO_API Model : public Layer {
   // To standard output.
   void summary() const;
 
+  // Throws Error if the model is not built: it has no weights yet.
+  std::vector<Array> get_weights() const;
+
   std::vector<Layer> layers() const;
   // Throws Error with the nearest name.
   Layer get_layer(const std::string& name) const;
   // Throws Error if the model was not compiled.
   Optimizer optimizer() const;
 
-  // All weights by name ("dense/kernel"), in a .safetensors file, or else in an .npz file. Loading throws Error, and
-  // changes nothing, unless all are there.
+  // All weights by name ("dense/kernel"), in a .safetensors file, or else in an .npz file. Both throw Error if the
+  // model is not built; loading throws Error, and changes nothing, unless all are there.
   void save_weights(const std::string& path) const;
   void load_weights(const std::string& path);
 
@@ -177,7 +181,7 @@ class PANDO_API Model : public Layer {
   std::string to_json() const;
   // A folder of model.json, which is to_json(), and weights.safetensors; load_model() of saving.h reads it. It is
   // replaced whole or not at all, and refused if it holds anything else. Neither what compile() was given nor the state
-  // of the optimizer is part of it.
+  // of the optimizer is part of it. Throws Error if the model is not built.
   void save(const std::string& directory) const;
 
  protected:
@@ -189,13 +193,20 @@ class PANDO_API Model : public Layer {
   friend class Trainer;
 };
 
-// A stack of layers; it is built when it first sees data, or at once if the first layer knows its input's shape.
+// A stack of layers; it is built when it first sees data, or at once if it begins with an Input or if the first layer
+// knows its input's shape.
 class PANDO_API Sequential : public Model {
  public:
-  Sequential(std::initializer_list<Layer> layers = {}, const ModelOptions& options = {});
+  // A layer, or what Input() returns, which becomes an InputLayer. Throws Error for another tensor.
+  struct PANDO_API Item {
+    Item(const Layer& layer) : layer(layer) {}
+    Item(const Tensor& input);
+    Layer layer;
+  };
+  Sequential(std::initializer_list<Item> items = {}, const ModelOptions& options = {});
   explicit Sequential(const std::vector<Layer>& layers, const ModelOptions& options = {});
   // To the end; a compiled model notices.
-  void add(const Layer& layer);
+  void add(const Item& item);
 };
 
 namespace utils {

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/json.h"
+#include "frontends/keras/log_path.h"
 #include "frontends/keras/names.h"
 
 namespace pando::keras {
@@ -19,12 +20,37 @@ void Callback::on_train_end(Model&) {}
 void Callback::on_epoch_begin(Model&, std::int64_t) {}
 void Callback::on_epoch_end(Model&, std::int64_t, Logs&) {}
 void Callback::on_train_batch_end(Model&, std::int64_t, const Logs&) {}
+void Callback::check_logs(const std::vector<std::string>&) const {}
+std::optional<std::vector<std::string>> Callback::added_logs() const { return std::nullopt; }
 CallbackState Callback::save_state() const { return {}; }
 void Callback::restore_state(const CallbackState&) {}
 
 namespace callbacks {
 
 namespace {
+
+using Names = std::vector<std::string>;
+
+// Its logs are known.
+class KnownCallback : public Callback {
+ public:
+  std::optional<Names> added_logs() const override { return Names(); }
+};
+
+Names names_of(const Logs& logs) {
+  Names names;
+  for (const auto& [name, value] : logs) names.push_back(name);
+  return names;
+}
+
+void check_log(const std::string& who, const std::string& name, const Names& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const bool is_validated =
+      std::any_of(known.begin(), known.end(), [](const std::string& log) { return log.starts_with("val_"); });
+  throw Error(
+      fmt::format("{}: {}{}", who, unknown_name("log", name, known),
+                  name.starts_with("val_") && !is_validated ? "; give fit() validation_data or validation_split" : ""));
+}
 
 // Follows a log and knows what better means.
 class Monitor {
@@ -35,13 +61,10 @@ class Monitor {
     grows_ = mode == "max" || (mode == "auto" && name.find("acc") != std::string::npos);
   }
   const std::string& name() const { return name_; }
+  void check(const Names& known) const { check_log(who_, name_, known); }
   double read(const Logs& logs) const {
-    if (logs.contains(name_)) return logs[name_];
-    std::vector<std::string> known;
-    for (const auto& [log, value] : logs) known.push_back(log);
-    const bool validation = name_.rfind("val_", 0) == 0;
-    throw Error(fmt::format("{}: {}{}", who_, unknown_name("log", name_, known),
-                            validation ? "; give fit() validation_data or validation_split" : ""));
+    check(names_of(logs));
+    return logs[name_];
   }
   double worst() const {
     return grows_ ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
@@ -68,10 +91,14 @@ void say(int verbose, const std::string& text) {
   if (verbose > 0) fmt::print("{}\n", text);
 }
 
-class Checkpoint : public Callback {
+class Checkpoint : public KnownCallback {
  public:
   Checkpoint(const std::string& path, const ModelCheckpointOptions& options)
-      : path_(path), options_(options), monitor_("ModelCheckpoint", options.monitor, options.mode, 0) {}
+      : path_(who, path), options_(options), monitor_(who, options.monitor, options.mode, 0) {}
+  void check_logs(const Names& names) const override {
+    for (const std::string& name : path_.logs()) check_log(who, name, names);
+    if (options_.save_best_only) monitor_.check(names);
+  }
   void on_train_begin(Model&) override { best_ = monitor_.worst(); }
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
     if (options_.save_best_only) {
@@ -83,7 +110,8 @@ class Checkpoint : public Callback {
       }
       best_ = value;
     }
-    const std::string path = path_for(epoch, logs);
+    for (const std::string& name : path_.logs()) check_log(who, name, names_of(logs));
+    const std::string path = path_.filled(epoch + 1, logs);
     model.save_weights(path);
     say(options_.verbose, fmt::format("Epoch {}: saving the weights to {}", epoch + 1, path));
   }
@@ -91,28 +119,19 @@ class Checkpoint : public Callback {
   void restore_state(const CallbackState& state) override { best_ = number_in(parsed(state), "best"); }
 
  private:
-  // "{epoch}" is written 02, "{val_loss}" 0.1234.
-  std::string path_for(std::int64_t epoch, const Logs& logs) const {
-    std::string path = path_;
-    const auto replace = [&](const std::string& name, const std::string& text) {
-      for (std::size_t at; (at = path.find("{" + name + "}")) != std::string::npos;)
-        path.replace(at, name.size() + 2, text);
-    };
-    replace("epoch", fmt::format("{:02}", epoch + 1));
-    for (const auto& [name, value] : logs) replace(name, fmt::format("{:.4f}", value));
-    return path;
-  }
+  static constexpr const char* who = "ModelCheckpoint";
 
-  std::string path_;
+  LogPath path_;
   ModelCheckpointOptions options_;
   Monitor monitor_;
   double best_ = 0;
 };
 
-class Stopping : public Callback {
+class Stopping : public KnownCallback {
  public:
   explicit Stopping(const EarlyStoppingOptions& options)
       : options_(options), monitor_("EarlyStopping", options.monitor, options.mode, options.min_delta) {}
+  void check_logs(const Names& names) const override { monitor_.check(names); }
   void on_train_begin(Model&) override {
     waited_ = 0;
     best_ = options_.baseline.value_or(monitor_.worst());
@@ -148,13 +167,15 @@ class Stopping : public Callback {
   std::vector<Array> best_weights_;
 };
 
-class Plateau : public Callback {
+class Plateau : public KnownCallback {
  public:
   explicit Plateau(const ReduceLROnPlateauOptions& options)
       : options_(options), monitor_("ReduceLROnPlateau", options.monitor, options.mode, options.min_delta) {
     if (!(options.factor > 0 && options.factor < 1))
       throw Error(fmt::format("ReduceLROnPlateau: factor is {} but must be between 0 and 1", options.factor));
   }
+  void check_logs(const Names& names) const override { monitor_.check(names); }
+  std::optional<Names> added_logs() const override { return Names{"lr"}; }
   void on_train_begin(Model&) override {
     best_ = monitor_.worst();
     waited_ = cooling_ = 0;
@@ -193,9 +214,10 @@ class Plateau : public Callback {
   int waited_ = 0, cooling_ = 0;
 };
 
-class RateScheduler : public Callback {
+class RateScheduler : public KnownCallback {
  public:
   explicit RateScheduler(std::function<double(std::int64_t, double)> schedule) : schedule_(std::move(schedule)) {}
+  std::optional<Names> added_logs() const override { return Names{"lr"}; }
   void on_epoch_begin(Model& model, std::int64_t epoch) override {
     model.optimizer().set_learning_rate(schedule_(epoch, model.optimizer().learning_rate()));
   }
@@ -207,7 +229,7 @@ class RateScheduler : public Callback {
   std::function<double(std::int64_t, double)> schedule_;
 };
 
-class NanGuard : public Callback {
+class NanGuard : public KnownCallback {
  public:
   void on_train_begin(Model&) override { ended_ = false; }
   void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs) override {
@@ -222,7 +244,7 @@ class NanGuard : public Callback {
   bool ended_ = false;
 };
 
-class Lambdas : public Callback {
+class Lambdas : public KnownCallback {
  public:
   explicit Lambdas(const LambdaCallbackOptions& options) : options_(options) {}
   void on_train_begin(Model&) override {

@@ -14,6 +14,7 @@ namespace {
 class CsvFile : public Callback {
  public:
   CsvFile(const std::string& path, const CSVLoggerOptions& options) : path_(path), options_(options) {}
+  std::optional<std::vector<std::string>> added_logs() const override { return std::vector<std::string>(); }
   void on_train_begin(Model&) override {
     // A line of names is there already if there is anything to append to.
     std::error_code absent;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "frontends/keras/memory_limit.h"
 #include "frontends/keras/names.h"
+#include "frontends/keras/trainable_layers.h"
 #include "pando/random.h"
 #include "training/tensor.h"
 
@@ -59,7 +60,7 @@ void LayerBuild::add_weight(const std::string& name, const Shape& shape, const W
        options.regularizer});
 }
 
-bool LayerCall::trainable() const { return layer_.trainable(); }
+bool LayerCall::trainable() const { return TrainableLayers::current_contain(layer_); }
 Value LayerCall::weight(std::size_t index) const { return trace_.value_of(layer_.state_->weights.at(index).parameter); }
 void LayerCall::assign(std::size_t index, Value value) const {
   trace_.assign(layer_.state_->weights.at(index).parameter, value);
@@ -190,24 +191,16 @@ Tensor Layer::operator()(const std::vector<Tensor>& inputs, const CallOptions& o
   return outputs.front();
 }
 
-namespace {
-
-// A layer may be inside two inner models: its weights count once.
-std::vector<Parameter> collect_weights(const Layer& outermost, bool trainable_only) {
+std::vector<Parameter> Layer::weights() const {
   std::vector<Parameter> list;
-  for_each_layer(outermost, [&](const Layer& layer) {
-    for (const LayerWeight& weight : LayerAccess::own_weights(layer)) {
-      if (trainable_only && !(weight.parameter.trainable() && layer.trainable())) continue;
+  for_each_layer(*this, [&](const Layer& layer) {
+    for (const LayerWeight& weight : LayerAccess::own_weights(layer))
+      // A layer may be inside two inner models: its weights count once.
       if (std::find(list.begin(), list.end(), weight.parameter) == list.end()) list.push_back(weight.parameter);
-    }
   });
   return list;
 }
-
-}  // namespace
-
-std::vector<Parameter> Layer::weights() const { return collect_weights(*this, false); }
-std::vector<Parameter> Layer::trainable_weights() const { return collect_weights(*this, true); }
+std::vector<Parameter> Layer::trainable_weights() const { return TrainableLayers().weights_of(*this); }
 
 std::int64_t Layer::count_params() const {
   std::int64_t count = 0;

@@ -10,6 +10,7 @@
 
 #include "frontends/keras/explain_model.h"
 #include "frontends/keras/names.h"
+#include "frontends/keras/optimizer_state.h"
 #include "frontends/keras/trainer.h"
 #include "report/table.h"
 
@@ -24,13 +25,13 @@ std::string name_or(const std::string& name, const std::string& base) {
 }
 
 // The stack called on an input, layer after layer.
-Network stack_network(const std::string& model, const std::vector<Layer>& stack, const Shape& input) {
-  if (stack.empty()) throw Error(fmt::format("the model '{}' has no layers; add() some", model));
+Network stack_network(const std::vector<Layer>& stack, const Shape& input) {
+  if (stack.empty()) throw Error("it has no layers; add() some");
   const bool begins_with_input = stack.front().kind() == "InputLayer";
   const Layer& first = stack[begins_with_input && stack.size() > 1 ? 1 : 0];
   const DType dtype =
       begins_with_input ? *stack.front().body().input_dtype() : first.body().input_dtype().value_or(DType::float32);
-  const Tensor start = TensorRecorder::input(fmt::format("{}_input", model), "InputLayer", {dtype, input});
+  const Tensor start = TensorRecorder::input("sequential_input", "InputLayer", {dtype, input});
   Tensor x = start;
   for (std::size_t i = begins_with_input ? 1 : 0; i < stack.size(); ++i) x = stack[i](x);
   return make_network({start}, {x});
@@ -122,8 +123,16 @@ Array only(const Model& model, std::vector<Array> outputs) {
 
 }  // namespace
 
+void check_built(const std::string& who, const Model& model) {
+  if (!model.built())
+    throw Error(
+        fmt::format("{}: the model '{}' is not built and has no weights yet; begin it with an Input, give its first "
+                    "layer an input_shape, or fit it before",
+                    who, model.name()));
+}
+
 void ModelBody::build(LayerBuild&, const std::vector<Shape>& inputs) {
-  if (!network_) network_ = stack_network("sequential", stack_, inputs[0]);
+  if (!network_) network_ = stack_network(stack_, inputs[0]);
 }
 
 void ModelBody::add(const Layer& layer) {
@@ -159,10 +168,16 @@ void Model::compile(const CompileOptions& options) {
   precision_named(options.precision);
   std::vector<OutputGoals> goals;
   if (built()) goals = make_goals(*body_of(*this).network(), options);
+  // Its count of updates goes on, and so must what it keeps for each weight.
+  const bool same_optimizer =
+      training_->options && &training_->options->optimizer.state() == &options.optimizer.state();
+  if (!same_optimizer) training_->variables = Variables();
   training_->options = options;
   training_->parallelism.reduction = options.reduction;
   training_->goals = std::move(goals);
-  training_->variables = Variables();
+  training_->trainable = TrainableLayers();
+  training_->trainable.note(*this);
+  training_->told_about_trainable = false;
   training_->steps.clear();
 }
 
@@ -301,16 +316,18 @@ std::string Model::explain_json(const ExplainOptions& options) const {
 void Model::stop_training() { training_->stop = true; }
 
 std::string Model::summary_text() const {
-  const Network* network = body_of(*this).network();
-  if (network == nullptr)
-    throw Error(fmt::format(
-        "summary: the model '{}' is not built; give its first layer an input_shape, or fit it before", name()));
-  return summary_of(name(), *network, body_of(*this).is_sequential());
+  check_built("summary", *this);
+  return summary_of(name(), *body_of(*this).network(), body_of(*this).is_sequential());
 }
 
 void Model::summary() const {
   std::fputs(summary_text().c_str(), stdout);
   std::fflush(stdout);
+}
+
+std::vector<Array> Model::get_weights() const {
+  check_built("get_weights", *this);
+  return Layer::get_weights();
 }
 
 std::vector<Layer> Model::layers() const { return body().layers(); }
@@ -329,16 +346,39 @@ Optimizer Model::optimizer() const {
   return training_->options->optimizer;
 }
 
-Sequential::Sequential(std::initializer_list<Layer> layers, const ModelOptions& options)
-    : Sequential(std::vector<Layer>(layers), options) {}
+namespace {
+
+std::vector<Layer> layers_of(std::initializer_list<Sequential::Item> items) {
+  std::vector<Layer> layers;
+  for (const Sequential::Item& item : items) layers.push_back(item.layer);
+  return layers;
+}
+
+Layer input_layer(const Tensor& input) {
+  const Tensor::State& state = input.state();
+  if (!is_recorded(input) || state.recording->function)
+    throw Error(fmt::format("Sequential: {} is not an Input; give the layer that makes it",
+                            is_recorded(input) ? fmt::format("an output of '{}'", state.recording->name)
+                                               : "a tensor of a traced computation"));
+  return layers::InputLayer(input.shape().part(1, input.shape().rank()),
+                            {.dtype = input.dtype(), .name = state.recording->name});
+}
+
+}  // namespace
+
+Sequential::Item::Item(const Tensor& input) : layer(input_layer(input)) {}
+
+Sequential::Sequential(std::initializer_list<Item> items, const ModelOptions& options)
+    : Sequential(layers_of(items), options) {}
 
 Sequential::Sequential(const std::vector<Layer>& layers, const ModelOptions& options)
     : Model(std::make_shared<ModelBody>(layers), name_or(options.name, "sequential")) {
   if (const std::optional<Shape> shape = first_input_shape(layers)) build({*shape});
 }
 
-void Sequential::add(const Layer& layer) {
-  body_of(*this).add(layer);
+void Sequential::add(const Item& item) {
+  body_of(*this).add(item.layer);
+  if (training_->options) training_->trainable.note(item.layer);
   training_->goals.clear();
   training_->steps.clear();
   if (const std::optional<Shape> shape = first_input_shape(layers()); shape && !built()) build({*shape});

@@ -9,11 +9,15 @@ namespace pando::keras::optimizers {
 
 namespace {
 
+void check_rate(const std::string& optimizer, double rate) {
+  if (!std::isfinite(rate))
+    throw Error(fmt::format("{}: the learning rate is {} but must be a finite number, 0 or more", optimizer, rate));
+  if (rate < 0) throw Error(fmt::format("{}: the learning rate is {} but must not be negative", optimizer, rate));
+}
+
 template <class Options>
 std::shared_ptr<Optimizer::State> make_state(UpdateRule rule, const Options& options) {
-  if (!options.learning_rate.schedule() && !(options.learning_rate.rate() >= 0))
-    throw Error(
-        fmt::format("{}: the learning rate is {} but must not be negative", rule.name, options.learning_rate.rate()));
+  if (!options.learning_rate.schedule()) check_rate(rule.name, options.learning_rate.rate());
   const GradientClipping clipping{options.clipvalue, options.clipnorm, options.global_clipnorm};
   for (const auto& limit : {clipping.value, clipping.norm, clipping.global_norm})
     if (limit && !(*limit > 0))
@@ -86,7 +90,7 @@ void Optimizer::set_learning_rate(double rate) const {
   if (state_->learning_rate.schedule())
     throw Error(
         fmt::format("{}: the learning rate follows a schedule and cannot be set; use a number instead", name()));
-  if (!(rate >= 0)) throw Error(fmt::format("{}: the learning rate is {} but must not be negative", name(), rate));
+  check_rate(name(), rate);
   state_->learning_rate = rate;
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "data/dataset_recipe.h"
 
@@ -25,6 +27,16 @@ std::string column_name(const SampleUse& use, std::size_t column) {
 // "(28, 28)": a shape without the batch.
 std::string sample_text(const Shape& shape) { return keras_shape(shape); }
 
+void check_arrays(const std::string& who, const char* port, std::size_t ports, const char* name, std::size_t arrays,
+                  const char* wanted) {
+  const auto counted = [](std::size_t count, const char* what) {
+    return count == 0 ? fmt::format("no {}s", what) : fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  if (arrays != ports)
+    throw Error(fmt::format("{}: the model has {} but {} has {}; give {} for each {}", who, counted(ports, port), name,
+                            counted(arrays, "array"), wanted, port));
+}
+
 Array checked_weights(const std::string& who, const Array& weights, std::int64_t count) {
   if (weights.elements() != count || weights.shape().rank() == 0 || weights.shape()[0] != count)
     throw Error(fmt::format("{}: sample_weight has shape {} but there are {} samples; give one number for each", who,
@@ -38,10 +50,8 @@ Samples samples_of(const SampleUse& use, const Arrays& x, const Arrays& y, const
                    std::int64_t batch_size, bool shuffle) {
   const std::string& who = use.who;
   if (batch_size < 1) throw Error(fmt::format("{}: batch_size is {} but must be at least 1", who, batch_size));
-  if (x.size() != use.inputs)
-    throw Error(fmt::format("{}: the model has {} inputs but x has {} arrays", who, use.inputs, x.size()));
-  if (y.size() != use.targets)
-    throw Error(fmt::format("{}: the model has {} outputs but y has {} arrays", who, use.targets, y.size()));
+  check_arrays(who, "input", use.inputs, "x", x.size(), "one array of samples");
+  check_arrays(who, "output", use.targets, "y", y.size(), "one array of targets");
   Arrays columns = x;
   columns.insert(columns.end(), y.begin(), y.end());
   const std::int64_t count = rows(who, columns.front());
@@ -153,6 +163,11 @@ void check_label_range(const SampleUse& use, const std::byte* labels, DType dtyp
                        std::int64_t classes) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double label = element_as_double(labels, dtype, i);
+    if (std::isfinite(label) && label != std::floor(label))
+      throw Error(
+          fmt::format("{}: a label is {} but labels are the numbers of classes, whole numbers from 0 to {}; use a loss "
+                      "such as mse for targets that are not",
+                      use.who, label, classes - 1));
     if (!(label >= 0 && label < static_cast<double>(classes)))
       throw Error(fmt::format("{}: a label is {} but the model's output has {} classes, so labels must be 0 to {}",
                               use.who, label, classes, classes - 1));
@@ -173,6 +188,26 @@ void check_labels(const SampleUse& use, const Arrays& y, const Network& network,
   for (std::size_t i = 0; i < y.size(); ++i)
     if (const std::int64_t classes = classes_of(network.outputs[i], goals[i]); classes > 0)
       check_label_range(use, y[i].raw(), y[i].dtype(), y[i].elements(), classes);
+}
+
+void check_class_weight(const SampleUse& use, const std::map<std::int64_t, double>& class_weight,
+                        const Network& network, const std::vector<OutputGoals>& goals) {
+  if (class_weight.empty()) return;
+  if (goals.size() != 1)
+    throw Error(fmt::format(
+        "{}: class_weight is for models of one output but this one has {}; use sample_weight for its samples", use.who,
+        goals.size()));
+  // Targets of one number are classes 0 and 1, unless they are no classes at all.
+  const Shape& shape = network.outputs[0].shape();
+  const std::int64_t width = shape[shape.rank() - 1];
+  const bool is_binary = width == 1 && goals[0].loss && goals[0].loss->name() == "binary_crossentropy";
+  const std::int64_t classes = width > 1 ? width : is_binary ? 2 : std::numeric_limits<std::int64_t>::max();
+  for (const auto& [label, weight] : class_weight)
+    if (label < 0 || label >= classes)
+      throw Error(fmt::format("{}: class_weight has a weight for class {} but {}", use.who, label,
+                              width > 1 || is_binary
+                                  ? fmt::format("the model's output has {} classes, 0 to {}", classes, classes - 1)
+                                  : "classes are numbered from 0"));
 }
 
 StepFeeder::StepFeeder(const Step& step, const Network& network, const std::vector<OutputGoals>& goals, Options options)

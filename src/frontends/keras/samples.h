@@ -41,6 +41,10 @@ void check_samples(const SampleUse& use, const Samples& samples, const Network& 
 // Throws Error naming the first label that the loss of its output cannot take.
 void check_labels(const SampleUse& use, const Arrays& y, const Network& network, const std::vector<OutputGoals>& goals);
 
+// Throws Error for a class that the model's output does not have.
+void check_class_weight(const SampleUse& use, const std::map<std::int64_t, double>& class_weight,
+                        const Network& network, const std::vector<OutputGoals>& goals);
+
 // How many samples each batch was given, those of spare replicas 0; written by the thread of the feed.
 class SampleCounts {
  public:

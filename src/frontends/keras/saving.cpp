@@ -12,6 +12,7 @@
 #include "data/safetensors.h"
 #include "frontends/keras/memory_limit.h"
 #include "frontends/keras/model_json.h"
+#include "frontends/keras/training.h"
 
 namespace pando::keras {
 
@@ -46,10 +47,10 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-Model model_of_text(const std::string& text, const std::string& what) {
+Model model_of(const Json& json, const std::string& what) {
   // Training needs gradients and the optimizer's states besides.
   const MemoryLimit limit(MemoryLimit::machine() / 4);
-  const Model model = read_model(Json::parse(text, what), what);
+  const Model model = read_model(json, what);
   reserve_layer_names(model);
   return model;
 }
@@ -58,9 +59,12 @@ Model model_of_text(const std::string& text, const std::string& what) {
 
 std::string Model::to_json() const { return model_json(*this).text(); }
 
-Model model_from_json(const std::string& text) { return model_of_text(text, "model_from_json"); }
+Model model_from_json(const std::string& text) {
+  return model_of(Json::parse(text, "model_from_json: the text"), "model_from_json");
+}
 
 void Model::save_weights(const std::string& path) const {
+  check_built("save_weights", *this);
   std::map<std::string, Array> arrays;
   for (const auto& [name, weight] : named_weights(*this)) arrays.emplace(name, weight.value());
   if (!is_safetensors(path)) return data::write_npz(path, arrays);
@@ -70,6 +74,7 @@ void Model::save_weights(const std::string& path) const {
 }
 
 void Model::load_weights(const std::string& path) {
+  check_built("load_weights", *this);
   const std::map<std::string, Array> arrays = read_arrays(path);
   std::map<std::string, Parameter> parameters = named_weights(*this);
   for (const auto& [weight, parameter] : parameters) {
@@ -84,6 +89,7 @@ void Model::load_weights(const std::string& path) {
 }
 
 void Model::save(const std::string& directory) const {
+  check_built("save", *this);
   // What cannot be saved is refused before anything is written.
   const std::string text = model_json(*this).text(2) + "\n";
   FolderWriter folder(directory, {model_file, weights_file});
@@ -94,7 +100,7 @@ void Model::save(const std::string& directory) const {
 
 Model load_model(const std::string& directory) {
   const std::string path = fmt::format("{}/{}", directory, model_file);
-  Model model = model_of_text(read_text(path), path);
+  Model model = model_of(Json::parse(read_text(path), path), path);
   model.load_weights(fmt::format("{}/{}", directory, weights_file));
   return model;
 }

@@ -94,13 +94,14 @@ class StepStage {
   }
 
   void run_calls() {
+    const TrainableLayers::Scope scope(context_.trainable);
     const auto& calls = context_.network.calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const bool is_input = std::any_of(context_.network.inputs.begin(), context_.network.inputs.end(),
                                         [&](const Tensor& input) { return input.state().recording == calls[i]; });
       if (!is_input && context_.division.stages.of_call[i] == stage_) values_.run(*calls[i]);
     }
-    const std::vector<Parameter> trainable = context_.model.trainable_weights();
+    const std::vector<Parameter> trainable = context_.trainable.weights_of(context_.model);
     for (const Parameter& parameter : trace_.parameters())
       if (std::find(trainable.begin(), trainable.end(), parameter) != trainable.end()) parameters_.push_back(parameter);
   }

@@ -5,6 +5,7 @@
 #include <pando/parallel.h>
 
 #include "frontends/keras/stages.h"
+#include "frontends/keras/trainable_layers.h"
 
 namespace pando::keras {
 
@@ -72,6 +73,8 @@ struct StepContext {
   const Network& network;
   const std::vector<OutputGoals>& goals;
   const Optimizer* optimizer = nullptr;
+  // As the model was compiled.
+  const TrainableLayers& trainable;
   Variables variables;
   const Division& division;
   // The IPUs of all replicas: the stages of the first, then those of the next.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/notice.h"
 #include "frontends/keras/fit_run.h"
 #include "frontends/keras/optimizer_state.h"
 #include "training/execution.h"
@@ -70,6 +71,7 @@ Step Trainer::build(const StepRequest& request, const Division& division) {
                       .network = network(),
                       .goals = goals,
                       .optimizer = training().options ? &compiled().optimizer : nullptr,
+                      .trainable = training().trainable,
                       .variables = training().variables,
                       .division = division,
                       .devices = devices_of(division, training().parallelism, *training().target),
@@ -87,9 +89,7 @@ Step& Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
 void Trainer::check_built_and_compiled() const {
   if (!training().options)
     throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
-  if (!model_.built())
-    throw Error(fmt::format("{}: the model '{}' is not built; give its first layer an input_shape, or fit it before",
-                            who_, model_.name()));
+  check_built(who_, model_);
 }
 
 Samples Trainer::imagined_samples(std::int64_t batch_size) const {
@@ -157,8 +157,34 @@ void Trainer::tell_about_steps_per_execution(std::int64_t steps) {
              model_.name());
 }
 
+void Trainer::tell_about_trainable() {
+  if (training().told_about_trainable || training().trainable.are_those_of(model_)) return;
+  training().told_about_trainable = true;
+  tell(
+      fmt::format("Notice: set_trainable() was called after compile(), and the model '{}' trains as it was compiled; "
+                  "call compile() "
+                  "again to change that.\n",
+                  model_.name()));
+}
+
+void Trainer::check_callbacks(const Step& step, bool validates, const Callbacks& callbacks) const {
+  std::vector<std::string> names = step.names;
+  if (validates)
+    for (const std::string& name : step.names) names.push_back("val_" + name);
+  for (const auto& callback : callbacks) {
+    callback->check_logs(names);
+    const std::optional<std::vector<std::string>> added = callback->added_logs();
+    if (!added) return;
+    names.insert(names.end(), added->begin(), added->end());
+  }
+}
+
 History Trainer::fit(const Samples& samples, const Samples* validation, const FitOptions& options) {
   check_accumulation(who_, training().parallelism, training().division);
+  check_class_weight(use(true), options.class_weight, network(), training().goals);
+  const bool weighted = has_weights(use(true), samples) || !options.class_weight.empty();
+  check_callbacks(step_for(Mode::train, samples, weighted), validation != nullptr, options.callbacks);
+  tell_about_trainable();
   return FitRun(*this, samples, validation, options).run();
 }
 
@@ -214,6 +240,7 @@ std::vector<Array> Trainer::predict(const Samples& samples, const PredictOptions
 
 Logs Trainer::train_on_batch(const Samples& samples) {
   check_accumulation(who_, training().parallelism, training().division);
+  tell_about_trainable();
   Step& step = step_for(Mode::train, samples, has_weights(use(true), samples));
   apply_learning_rate();
   StepRun run = begin(step, samples);

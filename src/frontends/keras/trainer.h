@@ -53,6 +53,9 @@ class Trainer {
   std::optional<Logs> test(const Samples& samples, const std::string& prefix, ProgressBar* bar,
                            const std::function<bool()>& stopping = {});
   void tell_about_steps_per_execution(std::int64_t steps);
+  void tell_about_trainable();
+  // Throws Error if a callback needs a log that no epoch will have.
+  void check_callbacks(const Step& step, bool validates, const Callbacks& callbacks) const;
 
   Model& model_;
   std::string who_;

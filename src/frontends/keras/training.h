@@ -33,6 +33,9 @@ class ModelBody : public LayerBody {
   std::vector<Layer> stack_;
 };
 
+// Throws Error, beginning with `who`, if it is not.
+void check_built(const std::string& who, const Model& model);
+
 struct Model::Training {
   std::shared_ptr<const Target> target = current_target();
   // Chooses the order of the samples of each epoch.
@@ -40,6 +43,8 @@ struct Model::Training {
   std::int64_t epochs_begun = 0;
   std::optional<CompileOptions> options = {};
   std::vector<OutputGoals> goals = {};
+  // Noted by compile().
+  TrainableLayers trainable = {};
   Parallelism parallelism = {};
   Division division = {};
   // The states of the optimizer; the weights are shared into it.
@@ -47,7 +52,7 @@ struct Model::Training {
   // Never moved: a run holds on to its step.
   std::deque<Step> steps = {};
   std::atomic<bool> stop = false;
-  bool told_about_steps_per_execution = false;
+  bool told_about_steps_per_execution = false, told_about_trainable = false;
 };
 
 }  // namespace pando::keras
