@@ -73,10 +73,11 @@ int main(int count, char** words) {
     return status;
   } catch (const UsageError& error) {
     const std::string name = error.command.empty() ? "pando" : "pando " + error.command;
-    tell(fmt::format("{}: {}\n{}\nTry '{} --help'.", name, error.what(), usage_line(error.command), name));
+    tell(fmt::format("{}: {}\n{}\nTry '{} --help'.", name, terminal_text(error.what()), usage_line(error.command),
+                     name));
     return 2;
   } catch (const std::exception& error) {
-    tell(fmt::format("pando: {}", error.what()));
+    tell(fmt::format("pando: {}", terminal_text(error.what())));
     return 1;
   }
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/text.h"
 #include "report/text_width.h"
 #include "report/thousands.h"
 
@@ -31,14 +32,17 @@ bool is_number(const std::string& cell) {
 
 }  // namespace
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(const std::string& text) {
+  const std::string shown = terminal_lines(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
 
 void print_json(const Json& json) { print(json.text(2) + "\n"); }
 
 void tell(const std::string& text) {
   // What was printed before comes before it where both go to one place.
   flush_results();
-  std::fputs((text + "\n").c_str(), stderr);
+  std::fputs((terminal_lines(text) + "\n").c_str(), stderr);
 }
 
 void finish_output() {
@@ -50,7 +54,10 @@ void finish_output() {
 
 Table::Table(std::vector<std::string> headings) : rows_{std::move(headings)} {}
 
-void Table::add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void Table::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = terminal_text(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string Table::text() const {
   std::vector<int> widths(rows_[0].size());
@@ -77,9 +84,25 @@ std::string thousands(std::int64_t number) { return grouped_by_thousands(number)
 
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 
+namespace {
+
+// $'...', which shells read back as the same bytes, also those that a terminal would not show.
+std::string escaped_word(const std::string& word) {
+  std::string quoted = "$'";
+  for (const unsigned char c : word) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    if (c < ' ' || c > '~') quoted += fmt::format("\\{:03o}", c);
+    else quoted += static_cast<char>(c);
+  }
+  return quoted + "'";
+}
+
+}  // namespace
+
 std::string shell_word(const std::string& word) {
   constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  if (terminal_text(word) != word) return escaped_word(word);
   std::string quoted = "'";
   for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";

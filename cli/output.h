@@ -1,4 +1,5 @@
-// Where the words of the command go: results to the standard output, everything else to the standard error stream.
+// Where the words of the command go: results to the standard output, everything else to the standard error stream. Both
+// show control characters as escapes, whoever chose the names in them.
 #pragma once
 #include <string>
 #include <vector>

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <ostream>
 
 #include "base/element_types.h"
+#include "base/text.h"
 
 namespace pando {
 
@@ -33,12 +34,18 @@ std::string digits_text(double value, int digits, bool exponent) {
   return exponent ? fmt::format("{:#.{}e}", value, digits) : fmt::format("{:#.{}f}", value, digits);
 }
 
+// Whatever the locale: strtod would want its decimal sign.
+double number_in(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 // The fewest digits behind the point that tell the value from its neighbours of the type T, at most most_digits.
 template <class T>
 int digits_needed(double value, bool exponent) {
   for (int digits = 0; digits < most_digits; ++digits)
-    if (static_cast<T>(std::strtod(digits_text(value, digits, exponent).c_str(), nullptr)) == static_cast<T>(value))
-      return digits;
+    if (static_cast<T>(number_in(digits_text(value, digits, exponent))) == static_cast<T>(value)) return digits;
   const std::string text = digits_text(value, most_digits, exponent);
   const std::size_t point = text.find('.');
   return static_cast<int>(text.find_last_not_of('0', point + most_digits) - point);
@@ -53,7 +60,7 @@ std::vector<std::string> float_texts(const std::vector<double>& values) {
   std::vector<std::string> texts;
   for (double value : values) {
     if (!std::isfinite(value)) {
-      texts.push_back(fmt::format("{}", value));
+      texts.push_back(fmt::format("{}", without_nan_sign(value)));
       continue;
     }
     const int digits = exponent ? most : digits_needed<T>(value, exponent);

@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <charconv>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "base/ascii.h"
 
 namespace pando {
 
@@ -42,7 +43,7 @@ class LineReader {
   std::string word() {
     skip_space();
     std::size_t length = 0;
-    while (length < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[length])) || rest_[length] == '_' ||
+    while (length < rest_.size() && (ascii::is_letter_or_digit(rest_[length]) || rest_[length] == '_' ||
                                      rest_[length] == '.' || rest_[length] == '/'))
       ++length;
     if (length == 0) fail(fmt::format("expected a name at '{}'", rest_));

@@ -1,8 +1,11 @@
 #include "base/notice.h"
 
 #include <cerrno>
+#include <new>
+#include <string>
 
 #include "base/quiet_writes.h"
+#include "base/text.h"
 
 namespace pando {
 
@@ -12,7 +15,11 @@ void tell(std::FILE* stream, std::string_view text) noexcept {
   const int error = errno;
   {
     const QuietWrites quiet;
-    std::fwrite(text.data(), 1, text.size(), stream);
+    try {
+      const std::string shown = terminal_lines(text);
+      std::fwrite(shown.data(), 1, shown.size(), stream);
+    } catch (const std::bad_alloc&) {
+    }
     std::fflush(stream);
   }
   errno = error;

@@ -5,8 +5,9 @@
 
 namespace pando {
 
-// Writes the text, as it is, to standard error or to `stream`, and flushes it. What cannot be written is lost: neither
-// a reader that has gone, nor a full disk, nor a closed descriptor throws, raises a signal or changes errno.
+// Writes the text, its control characters but line ends and tabs as escapes, to standard error or to `stream`, and
+// flushes it. What cannot be written is lost: neither a reader that has gone, nor a full disk, nor a closed descriptor
+// throws, raises a signal or changes errno.
 void tell(std::string_view text) noexcept;
 void tell(std::FILE* stream, std::string_view text) noexcept;
 

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <utility>
+
+#include "base/utf8.h"
 
 namespace pando {
 
@@ -27,6 +31,28 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+void append_escaped(std::string& shown, char32_t code) {
+  if (code == '\n') shown += "\\n";
+  else if (code == '\r') shown += "\\r";
+  else if (code == '\t') shown += "\\t";
+  else if (code < 0x100) shown += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(code));
+  else if (code < 0x10000) shown += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code));
+  else shown += fmt::format("\\U{:08x}", static_cast<std::uint32_t>(code));
+}
+
+std::string escaped_controls(std::string_view text, std::string_view kept) {
+  std::string shown;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const std::size_t length = std::max<std::size_t>(character.length, 1);
+    if (character.length == 0) append_escaped(shown, static_cast<unsigned char>(text.front()));
+    else if (!is_control(character.code) || kept.find(text.front()) != kept.npos) shown += text.substr(0, length);
+    else append_escaped(shown, character.code);
+    text.remove_prefix(length);
+  }
+  return shown;
+}
+
 }  // namespace
 
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
@@ -42,10 +68,15 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, units[unit]);
 }
 
+double without_nan_sign(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
+
 std::string float_text(double value) {
-  const std::string text = fmt::format("{}", value);
+  const std::string text = fmt::format("{}", without_nan_sign(value));
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
+
+std::string terminal_text(std::string_view text) { return escaped_controls(text, ""); }
+std::string terminal_lines(std::string_view text) { return escaped_controls(text, "\n\t"); }
 
 std::string unknown_name(std::string_view kind, std::string_view given, const std::vector<std::string>& known) {
   const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace pando::plot {
 
 namespace {
@@ -17,29 +19,6 @@ constexpr double accented_width = 0.65, wide_width = 1.0;
 // From here on (Hangul, CJK, emoji) characters are as wide as high.
 constexpr char32_t first_wide = 0x1100;
 constexpr std::string_view ellipsis = "\u2026";
-
-struct Character {
-  char32_t code = 0;
-  // Bytes; 0 if the text does not begin with a character in UTF-8.
-  std::size_t length = 0;
-};
-
-Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return {};
-  char32_t code = lead & (0x7f >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  const char32_t smallest = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0x80;
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  const bool no_character = (code & 0xfffe) == 0xfffe;
-  return code < smallest || code > 0x10ffff || surrogate || no_character ? Character{} : Character{code, length};
-}
 
 double character_width(char32_t code) {
   if (code >= ' ' && code <= '~') return ascii_widths[code - ' '] / 100.0;
@@ -77,9 +56,10 @@ std::string readable_text(std::string_view text) {
   std::string readable;
   while (!text.empty()) {
     const Character character = first_character(text);
-    const bool control = character.code < 0x20 || (character.code >= 0x7f && character.code < 0xa0);
-    if (character.length == 0) readable += '?';
-    else if (control) readable += ' ';
+    // XML has no place for the two codes that no plane gives to a character.
+    const bool no_character = (character.code & 0xfffe) == 0xfffe;
+    if (character.length == 0 || no_character) readable += '?';
+    else if (is_control(character.code)) readable += ' ';
     else readable += text.substr(0, character.length);
     text.remove_prefix(character.length == 0 ? 1 : character.length);
   }

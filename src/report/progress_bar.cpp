@@ -10,6 +10,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/text.h"
+#include "report/text_width.h"
+
 namespace pando {
 
 namespace {
@@ -36,9 +39,12 @@ double seconds_each(const ProgressMoment& moment) {
 
 std::string metrics_text(const Metrics& metrics) {
   std::string text;
-  for (const auto& [name, value] : metrics)
-    text +=
-        std::abs(value) > 1e-3 ? fmt::format(" - {}: {:.4f}", name, value) : fmt::format(" - {}: {:.4e}", name, value);
+  for (const auto& [name, number] : metrics) {
+    const std::string shown = terminal_text(name);
+    const double value = without_nan_sign(number);
+    text += std::abs(value) > 1e-3 ? fmt::format(" - {}: {:.4f}", shown, value)
+                                   : fmt::format(" - {}: {:.4e}", shown, value);
+  }
   return text;
 }
 
@@ -74,10 +80,9 @@ std::string progress_line(const ProgressMoment& moment, int columns) {
   // The last column stays free: some terminals wrap as soon as it is written.
   const int limit = columns > 0 ? columns - 1 : 0;
   int width = moment.total > 0 ? widest_bar : 0;
-  if (limit > 0) width = std::min(width, limit - static_cast<int>(front.size() + back.size()) - 3);
-  std::string line = front + (width >= narrowest_bar ? bar_text(moment, width) : "") + back;
-  if (limit > 0 && !moment.finished) line.resize(std::min(line.size(), static_cast<std::size_t>(limit)));
-  return line;
+  if (limit > 0) width = std::min(width, limit - text_width(front) - text_width(back) - 3);
+  const std::string line = front + (width >= narrowest_bar ? bar_text(moment, width) : "") + back;
+  return limit > 0 && !moment.finished ? cut_to_width(line, limit) : line;
 }
 
 std::string epoch_line(const ProgressMoment& moment) {
@@ -121,9 +126,10 @@ void ProgressPrinter::draw(int columns) {
   const std::size_t width = static_cast<std::size_t>(columns);
   std::string line = progress_line(moment_, columns);
   // Blanks over what is left of a longer line.
-  if (drawn_ < width) line.resize(std::max(line.size(), drawn_), ' ');
+  const std::size_t taken = static_cast<std::size_t>(text_width(line));
+  if (drawn_ < width) line.append(std::max(taken, drawn_) - taken, ' ');
   output_.write((drawn_ < width ? "\r" : back_from_wrapped(width)) + line);
-  drawn_ = line.size();
+  drawn_ = static_cast<std::size_t>(text_width(line));
 }
 
 // A terminal that became narrower has broken the line into rows, of which the cursor stands in the last. Each is erased

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/text_width.h"
 #include "report/thousands.h"
 
 namespace pando {
@@ -22,13 +26,17 @@ const Columns& columns_of(bool with_connections) {
   return with_connections ? connected : plain;
 }
 
+std::string fitted(const std::string& text, int columns) {
+  const std::string kept = cut_to_width(text, columns);
+  return kept + std::string(static_cast<std::size_t>(std::max(0, columns - text_width(kept))), ' ');
+}
+
 // Each field fills its column; one that reaches its end still leaves a blank before the next.
 std::string row_text(const std::vector<std::string>& fields, const Columns& columns, int line_length) {
   std::string line;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!line.empty()) line.back() = ' ';
-    line += fields[i];
-    line.resize(static_cast<std::size_t>(line_length * columns[i].end), ' ');
+    if (i > 0) line = fitted(line, text_width(line) - 1) + " ";
+    line = fitted(line + terminal_text(fields[i]), static_cast<int>(line_length * columns[i].end));
   }
   return line + "\n";
 }
@@ -54,7 +62,7 @@ std::string summary_text(const std::string& model_name, const std::vector<Summar
   const std::string thin = std::string(static_cast<std::size_t>(length), '_') + "\n";
   const std::string thick = std::string(static_cast<std::size_t>(length), '=') + "\n";
 
-  std::string text = fmt::format("Model: \"{}\"\n", model_name) + thin;
+  std::string text = fmt::format("Model: \"{}\"\n", terminal_text(model_name)) + thin;
   std::vector<std::string> titles;
   for (const Column& column : columns) titles.push_back(column.title);
   text += row_text(titles, columns, length) + thick;
@@ -69,9 +77,11 @@ std::string summary_text(const std::string& model_name, const std::vector<Summar
 std::string stage_table_text(const std::string& model_name, const std::vector<std::pair<std::string, int>>& rows) {
   constexpr int length = 65;
   const std::string thin = std::string(length, '_') + "\n", thick = std::string(length, '=') + "\n";
-  std::string text = fmt::format("Model: \"{}\"\n{}{:<45}{}\n{}", model_name, thin, "Layer", "Pipeline Stage", thick);
+  std::string text =
+      fmt::format("Model: \"{}\"\n{}{:<45}{}\n{}", terminal_text(model_name), thin, "Layer", "Pipeline Stage", thick);
   for (std::size_t i = 0; i < rows.size(); ++i)
-    text += fmt::format("{:<45}{}\n{}", rows[i].first, rows[i].second, i + 1 == rows.size() ? thick : thin);
+    text += fmt::format("{}{}\n{}", fitted(terminal_text(rows[i].first), 45), rows[i].second,
+                        i + 1 == rows.size() ? thick : thin);
   return text;
 }
 

@@ -49,9 +49,10 @@ std::string tqdm_line(const TqdmMoment& moment, std::optional<int> columns) {
   const bool is_known = moment.total.value_or(0) > 0 && moment.current <= *moment.total;
   const double counted = static_cast<double>(moment.current - moment.initial);
   const double rate = moment.rate ? *moment.rate : moment.seconds > 0 ? counted / moment.seconds : 0;
-  const std::string speed = rate_text(rate, moment.unit) + (moment.postfix.empty() ? "" : ", " + moment.postfix);
+  const std::string speed =
+      rate_text(rate, moment.unit) + (moment.postfix.empty() ? "" : ", " + terminal_text(moment.postfix));
   const std::string elapsed = interval_text(moment.seconds);
-  std::string front = moment.description;
+  std::string front = terminal_text(moment.description);
   if (!front.empty()) front += colon;
   if (!is_known) {
     const std::string line = fmt::format("{}{}{} [{}, {}]", front, moment.current, moment.unit, elapsed, speed);

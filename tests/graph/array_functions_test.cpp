@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <cmath>
 #include <limits>
+#include <locale>
 #include <sstream>
 
 #include "tests/message.h"
@@ -283,9 +285,34 @@ TEST(ArrayFunctions, WhereChoosesBetweenArrays) {
             "them");
 }
 
+// NumPy prints the same everywhere, whatever the decimal sign and the grouping of the locale.
+TEST(ArrayFunctions, PrintTheSameInEveryLocale) {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  const auto texts = [] {
+    return to_string(floats({0.1f, 1234567.f, 2.5e-3f})) + to_string(floats({0.1f, 12.5f})) + to_string(arange(3000));
+  };
+  const std::string expected = texts();
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Comma));
+  EXPECT_EQ(texts(), expected);
+  std::locale::global(before);
+  // Those that are installed, and have a comma.
+  const std::string numbers = std::setlocale(LC_NUMERIC, nullptr);
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "tr_TR.UTF-8"}) {
+    if (std::setlocale(LC_NUMERIC, name) == nullptr) continue;
+    EXPECT_EQ(texts(), expected) << name;
+  }
+  std::setlocale(LC_NUMERIC, numbers.c_str());
+}
+
 TEST(ArrayFunctions, PrintAsNumPyDoes) {
   EXPECT_EQ(to_string(floats({1, 2.5f, -3}).reshape({3, 1})), "[[ 1. ]\n [ 2.5]\n [-3. ]]");
   EXPECT_EQ(to_string(floats({0.1f, 1, nan, infinity})), "[0.1 1.  nan inf]");
+  EXPECT_EQ(to_string(floats({-nan})), "[nan]");
+  EXPECT_EQ(to_string(Array::scalar(-nan)), "nan");
   EXPECT_EQ(to_string(floats({1e10f, 1.5f})), "[1.0e+10 1.5e+00]");
   EXPECT_EQ(to_string(ones({1}, DType::float64) / 3), "[0.33333333]");
   EXPECT_EQ(to_string(arange(12).reshape({2, 2, 3})), "[[[ 0  1  2]\n  [ 3  4  5]]\n\n [[ 6  7  8]\n  [ 9 10 11]]]");

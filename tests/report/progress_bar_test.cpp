@@ -124,6 +124,17 @@ TEST(ProgressBar, ShortensItselfOnNarrowTerminals) {
 }
 
 // The last line stays: it may wrap, but nothing of it is lost.
+TEST(ProgressBar, ShowsControlCharactersOfNamesAsEscapesAndNanWithoutASign) {
+  const ProgressMoment moment = {
+      .current = 1, .total = 2, .metrics = {{"\x1b[1mloss\n", -std::nan("")}}, .finished = true};
+  EXPECT_EQ(progress_line(moment, 0), "1/2 [==============>...............] - 0s 0s/step - \\x1b[1mloss\\n: nan");
+}
+
+TEST(ProgressBar, CountsColumnsAndNotBytes) {
+  const ProgressMoment moment = {.current = 1, .total = 2, .metrics = {{"größe", 1}}};
+  EXPECT_EQ(progress_line(moment, 50), "1/2 [======>.......] - ETA: 0s - größe: 1.0000");
+}
+
 TEST(ProgressBar, KeepsTheWholeLastLine) {
   ProgressMoment moment{.current = 938, .total = 938, .seconds = 4, .metrics = metrics, .finished = true};
   EXPECT_EQ(progress_line(moment, 80),

@@ -53,6 +53,18 @@ TEST(Summary, ListsTheConnectionsOfABranchedModelOneBelowTheOther) {
             "__________________________________________________________________________________________________\n");
 }
 
+TEST(Summary, ShowsControlCharactersAsEscapesAndKeepsItsColumns) {
+  const std::vector<SummaryRow> rows = {{"a\x1b[2Jb\n", "Dense", "(None, 1)", 2}, {"größe", "層", "(None, 1)", 2}};
+  const std::string text = summary_text("m\x07", rows, {}, /*with_connections=*/false);
+  EXPECT_NE(text.find("Model: \"m\\x07\"\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\na\\x1b[2Jb\\n (Dense)         (None, 1)                 2         \n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\ngröße (層)                   (None, 1)                 2         \n"), std::string::npos)
+      << text;
+  EXPECT_NE(stage_table_text("m", {{"größe\r", 1}}).find("\ngröße\\r" + std::string(38, ' ') + "1\n"),
+            std::string::npos);
+}
+
 TEST(Summary, CutsWhatIsLongerThanItsColumn) {
   const std::vector<SummaryRow> rows = {
       {"a_layer_with_a_rather_long_name", "BatchNormalization", "[(None, 100, 100, 100), (None, 2)]", 12345678901234}};

@@ -79,6 +79,12 @@ TEST(Tqdm, ANarrowTerminalCutsTheLineOff) {
   EXPECT_EQ(tqdm_line({.current = 1, .total = 2, .description = "日本"}, 3), "日");
 }
 
+TEST(Tqdm, ShowsControlCharactersOfDescriptionsAsEscapes) {
+  const TqdmMoment moment = {
+      .current = 1, .total = 2, .seconds = 1, .rate = 1, .description = "\x1b]0;title\x07\n", .postfix = "\u202e"};
+  EXPECT_EQ(tqdm_line(moment, 0), "\\x1b]0;title\\x07\\n:  50% 1/2 [00:01<00:01,  1.00it/s, \\u202e]");
+}
+
 TEST(Tqdm, PostfixesHaveThreeDigits) {
   EXPECT_EQ(tqdm_postfix({{"loss", 0.30123}, {"accuracy", 0.912345}}), "loss=0.301, accuracy=0.912");
   EXPECT_EQ(tqdm_postfix({{"a", 1.0}, {"b", 123456}, {"c", 1e-5}, {"d", 0.00012345}, {"e", 1e16}, {"f", -0.5}}),

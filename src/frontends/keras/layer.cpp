@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "frontends/keras/memory_limit.h"
 #include "frontends/keras/names.h"
@@ -18,7 +19,7 @@ namespace {
 // Names become parts of variable names and of lines of the text form.
 void check_name(const std::string& name) {
   const bool good = std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' || c == '/';
+    return ascii::is_letter_or_digit(c) || c == '_' || c == '-' || c == '.' || c == '/';
   });
   if (!good)
     throw Error(

@@ -1,20 +1,20 @@
 #include "frontends/keras/names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <mutex>
 #include <set>
+
+#include "base/ascii.h"
 
 namespace pando::keras {
 
 std::string snake_case(const std::string& name) {
-  const auto lower = [](char c) { return std::islower(static_cast<unsigned char>(c)) != 0; };
-  const auto upper = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
   std::string result;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool begins_word = i + 1 < name.size() && !upper(name[i + 1]) && name[i + 1] != '_';
-    if (i > 0 && upper(name[i]) && (begins_word || lower(name[i - 1])) && name[i - 1] != '_') result += '_';
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    const bool begins_word = i + 1 < name.size() && !ascii::is_upper(name[i + 1]) && name[i + 1] != '_';
+    if (i > 0 && ascii::is_upper(name[i]) && (begins_word || ascii::is_lower(name[i - 1])) && name[i - 1] != '_')
+      result += '_';
+    result += ascii::to_lower(name[i]);
   }
   return result;
 }
@@ -24,7 +24,7 @@ std::string pascal_case(const std::string& name) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name[i] == '_') continue;
     const bool begins_word = i == 0 || name[i - 1] == '_';
-    result += begins_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(name[i]))) : name[i];
+    result += begins_word ? ascii::to_upper(name[i]) : name[i];
   }
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/ascii.h"
 #include "frontends/keras/names.h"
 #include "frontends/keras/optimizer_state.h"
 
@@ -69,7 +70,7 @@ const std::map<std::string, std::function<Optimizer()>>& by_name() {
 
 // Names are also known as the classes are written: "RMSprop".
 std::string lower_case(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : name) c = ascii::to_lower(c);
   return name;
 }
 

@@ -1,5 +1,6 @@
 #include "frontends/keras/running_means.h"
 
+#include "base/text.h"
 #include "frontends/keras/step_run.h"
 
 namespace pando::keras {
@@ -24,7 +25,7 @@ Logs RunningMeans::logs(const std::string& prefix) const {
   Logs logs;
   // Where no sample counts, there is nothing to report but 0.
   for (std::size_t i = 0; i < names_.size(); ++i)
-    logs.set(prefix + names_[i], sums_.count > 0 ? sums_.values[i] / sums_.count : 0.0);
+    logs.set(prefix + names_[i], sums_.count > 0 ? without_nan_sign(sums_.values[i] / sums_.count) : 0.0);
   return logs;
 }
 
