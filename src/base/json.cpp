@@ -10,14 +10,27 @@
 #include <limits>
 #include <set>
 
+#include "base/utf8.h"
+
 namespace pando {
 
 namespace {
 
 constexpr int max_depth = 128;
+// A value takes up to a hundred bytes, but only two in a text.
+constexpr std::int64_t most_values = 1 << 21;
 
 // The first number that is too large for an integer.
 constexpr double integer_limit = 9223372036854775808.0;
+
+// The words for what is not finite: in Python's JSON, and in strings that exact() makes.
+struct SpecialNumber {
+  std::string_view word;
+  double value;
+};
+constexpr SpecialNumber special_numbers[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()},
+                                             {"Infinity", std::numeric_limits<double>::infinity()},
+                                             {"-Infinity", -std::numeric_limits<double>::infinity()}};
 
 class Reader {
  public:
@@ -51,6 +64,7 @@ class Reader {
 
   Json read_value(int depth) {
     if (depth > max_depth) fail(fmt::format("it is nested more than {} deep", max_depth));
+    if (++values_ > most_values) fail(fmt::format("it has more than {} values", most_values));
     skip_space();
     if (at_ == text_.size()) fail("the text ends where a value should be");
     if (take("{")) return read_object(depth);
@@ -59,9 +73,8 @@ class Reader {
     if (take("true")) return true;
     if (take("false")) return false;
     if (take("null")) return {};
-    if (take("NaN")) return std::numeric_limits<double>::quiet_NaN();
-    if (take("Infinity")) return std::numeric_limits<double>::infinity();
-    if (take("-Infinity")) return -std::numeric_limits<double>::infinity();
+    for (const SpecialNumber& special : special_numbers)
+      if (take(special.word)) return special.value;
     return read_number();
   }
 
@@ -186,28 +199,38 @@ class Reader {
 
   std::string_view text_, what_;
   std::size_t at_ = 0;
+  std::int64_t values_ = 0;
 };
+
+void write_escape(std::string& text, std::uint32_t code) {
+  if (code < 0x10000) text += fmt::format("\\u{:04x}", code);
+  else text += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (code >> 10), 0xDC00 + (code & 0x3FF));
+}
 
 void write_string(std::string& text, std::string_view value) {
   text += '"';
-  for (const char c : value) {
-    if (c == '"' || c == '\\') (text += '\\') += c;
-    else if (c == '\n') text += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20) text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else text += c;
+  while (!value.empty()) {
+    const Character character = first_character(value);
+    const std::string_view bytes = value.substr(0, std::max<std::size_t>(character.length, 1));
+    if (character.length == 0) text += "\uFFFD";
+    else if (bytes == "\"" || bytes == "\\") (text += '\\') += bytes;
+    else if (bytes == "\n") text += "\\n";
+    else if (is_control(character.code)) write_escape(text, character.code);
+    else text += bytes;
+    value.remove_prefix(bytes.size());
   }
   text += '"';
 }
 
 void write_number(std::string& text, double value) {
-  if (std::isnan(value)) text += "NaN";
-  else if (std::isinf(value)) text += value > 0 ? "Infinity" : "-Infinity";
-  else {
-    // Without a fraction or an exponent it would be read as an integer.
-    const std::string digits = fmt::format("{}", value);
-    text += digits;
-    if (digits.find_first_of(".e") == std::string::npos) text += ".0";
+  if (!std::isfinite(value)) {
+    text += "null";
+    return;
   }
+  // Without a fraction or an exponent it would be read as an integer.
+  const std::string digits = fmt::format("{}", value);
+  text += digits;
+  if (digits.find_first_of(".e") == std::string::npos) text += ".0";
 }
 
 [[noreturn]] void fail_kind(const Json& value, std::string_view what, std::string_view wanted) {
@@ -222,6 +245,11 @@ void write_number(std::string& text, double value) {
 }
 
 }  // namespace
+
+Json Json::exact(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
 
 Json Json::parse(std::string_view text, std::string_view what) { return Reader(text, what).read(); }
 
@@ -276,6 +304,9 @@ std::int64_t Json::integer(std::string_view what) const {
 double Json::number(std::string_view what) const {
   if (const auto* value = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*value);
   if (const auto* value = std::get_if<double>(&value_)) return *value;
+  if (const auto* value = std::get_if<std::string>(&value_))
+    for (const SpecialNumber& special : special_numbers)
+      if (*value == special.word) return special.value;
   fail_kind(*this, what, "a number");
 }
 

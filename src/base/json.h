@@ -26,11 +26,17 @@ class Json {
   Json(List value) : value_(std::move(value)) {}
   Json(Object value) : value_(std::move(value)) {}
 
+  // A number for files that are read again: what is not finite becomes the string "NaN", "Infinity" or "-Infinity",
+  // which number() understands.
+  static Json exact(double value);
+
   // Throws Error, "WHAT is no JSON: line 3, column 7: a comma or ] is missing", for anything that is not one value:
-  // also for lists and objects nested more than 128 deep, and for a member that is there twice.
+  // also for lists and objects nested more than 128 deep, for more than 2^21 values, and for a member that is there
+  // twice. NaN, Infinity and -Infinity are read as Python writes them.
   static Json parse(std::string_view text, std::string_view what);
-  // Numbers as the shortest text that reads back as the same value; what is not finite as "NaN", "Infinity" or
-  // "-Infinity", as Python does, and parse() reads them. Lines are indented by so many spaces, or one line if 0.
+  // JSON in UTF-8, whatever the strings hold: a byte that is not UTF-8 becomes U+FFFD, and what would act on a terminal
+  // an escape. Numbers are the shortest text that reads back as the same value; JSON has none for what is not finite,
+  // so that it becomes null. Lines are indented by that many spaces; 0: it is one line.
   std::string text(int indent = 0) const;
 
   bool is_null() const { return value_.index() == 0; }

@@ -45,8 +45,41 @@ TEST(Json, ReadsWhatIsNotFiniteAsPythonWritesIt) {
   EXPECT_TRUE(std::isnan(parse("NaN").number("it")));
   EXPECT_EQ(parse("Infinity").number("it"), std::numeric_limits<double>::infinity());
   EXPECT_EQ(parse("-Infinity").number("it"), -std::numeric_limits<double>::infinity());
-  EXPECT_EQ(Json(std::numeric_limits<double>::quiet_NaN()).text(), "NaN");
-  EXPECT_EQ(Json(-std::numeric_limits<double>::infinity()).text(), "-Infinity");
+}
+
+TEST(Json, WritesWhatIsNotFiniteAsNullBecauseJsonHasNoWordForIt) {
+  EXPECT_EQ(Json(std::numeric_limits<double>::quiet_NaN()).text(), "null");
+  EXPECT_EQ(Json(Json::List{-std::numeric_limits<double>::infinity(), 1.5}).text(), "[null, 1.5]");
+}
+
+TEST(Json, KeepsEveryNumberOfFilesThatAreReadAgain) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double value : {0.1, -2.0, 5e-324, infinity, -infinity})
+    EXPECT_EQ(parse(Json::exact(value).text()).number("it"), value);
+  EXPECT_TRUE(std::isnan(parse(Json::exact(std::nan("")).text()).number("it")));
+  EXPECT_EQ(Json::exact(-infinity).text(), "\"-Infinity\"");
+  EXPECT_EQ(message([&] { Json("infinity").number("'rate'"); }), "'rate' is a string but should be a number");
+}
+
+// Each would take fifty times its text in memory.
+TEST(Json, RefusesMoreValuesThanAnyFileHas) {
+  std::string wide = "[0";
+  for (int i = 1; i < 1 << 21; ++i) wide += ",0";
+  EXPECT_EQ(refusal(wide + "]"), "it is no JSON: line 1, column 4194304: it has more than 2097152 values");
+  wide.resize(wide.size() - 2);
+  EXPECT_EQ(parse(wide + "]").list("it").size(), (1u << 21) - 1);
+}
+
+TEST(Json, IsAlwaysUtf8) {
+  EXPECT_EQ(Json("a\xff\xc3\xa9\xed\xa0\x80z").text(), "\"a\uFFFD\u00e9\uFFFD\uFFFD\uFFFDz\"");
+  EXPECT_EQ(Json("\xe2\x82").text(), "\"\uFFFD\uFFFD\"");
+  EXPECT_EQ(Json(Json::Object{{"\xfe", 1}}).text(), "{\"\uFFFD\": 1}");
+}
+
+TEST(Json, EscapesWhatWouldActOnATerminal) {
+  EXPECT_EQ(Json("\x1b[31m\x07\x7f\u009b\u202e\U000e0001\n").text(),
+            R"("\u001b[31m\u0007\u007f\u009b\u202e\udb40\udc01\n")");
+  EXPECT_EQ(parse(Json("\u202e\U000e0001").text()).string("it"), "\u202e\U000e0001");
 }
 
 TEST(Json, ReadsEscapes) {

@@ -115,7 +115,7 @@ class Checkpoint : public KnownCallback {
     model.save_weights(path);
     say(options_.verbose, fmt::format("Epoch {}: saving the weights to {}", epoch + 1, path));
   }
-  CallbackState save_state() const override { return {Json(Json::Object{{"best", best_}}).text()}; }
+  CallbackState save_state() const override { return {Json(Json::Object{{"best", Json::exact(best_)}}).text()}; }
   void restore_state(const CallbackState& state) override { best_ = number_in(parsed(state), "best"); }
 
  private:
@@ -151,7 +151,7 @@ class Stopping : public KnownCallback {
     if (!best_weights_.empty()) model.set_weights(best_weights_);
   }
   CallbackState save_state() const override {
-    return {Json(Json::Object{{"best", best_}, {"waited", waited_}}).text(), best_weights_};
+    return {Json(Json::Object{{"best", Json::exact(best_)}, {"waited", waited_}}).text(), best_weights_};
   }
   void restore_state(const CallbackState& state) override {
     best_ = number_in(parsed(state), "best");
@@ -199,7 +199,7 @@ class Plateau : public KnownCallback {
     }
   }
   CallbackState save_state() const override {
-    return {Json(Json::Object{{"best", best_}, {"waited", waited_}, {"cooling", cooling_}}).text()};
+    return {Json(Json::Object{{"best", Json::exact(best_)}, {"waited", waited_}, {"cooling", cooling_}}).text()};
   }
   void restore_state(const CallbackState& state) override {
     best_ = number_in(parsed(state), "best");

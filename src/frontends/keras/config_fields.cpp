@@ -42,7 +42,7 @@ NamedConfig read_named_config(const Json& json, const std::string& what) {
 
 Json config_value(bool value) { return value; }
 Json config_value(std::int64_t value) { return value; }
-Json config_value(double value) { return value; }
+Json config_value(double value) { return Json::exact(value); }
 Json config_value(const std::string& value) { return value; }
 Json config_value(const Shape& sizes) { return config_value(std::vector<std::int64_t>(sizes.begin(), sizes.end())); }
 Json config_value(const std::vector<std::int64_t>& numbers) { return Json::List(numbers.begin(), numbers.end()); }

@@ -22,6 +22,11 @@ Json list_of(const auto& values) {
   for (const auto& value : values) list.emplace_back(value);
   return list;
 }
+Json list_of_numbers(const auto& values) {
+  Json::List list;
+  for (const double value : values) list.push_back(Json::exact(value));
+  return list;
+}
 Json list_of_keys(const std::vector<std::uint64_t>& keys) {
   Json::List list;
   for (std::uint64_t key : keys) list.emplace_back(static_cast<std::int64_t>(key));
@@ -37,14 +42,17 @@ Json to_json(const DataPosition& position) {
 Json to_json(const History& history) {
   Json::List curves;
   for (const plot::Curve& curve : history)
-    curves.push_back(Json::Object{{"name", curve.name}, {"values", list_of(curve.values)}});
+    curves.push_back(Json::Object{{"name", curve.name}, {"values", list_of_numbers(curve.values)}});
   return Json::Object{{"epochs", list_of(history.epochs())}, {"curves", std::move(curves)}};
 }
 
 Json to_json(const RunPosition& position) {
-  Json json = Json::Object{{"epoch", position.epoch},       {"epochs_begun", position.epochs_begun},
-                           {"batches", position.batches},   {"sums", list_of(position.sums.values)},
-                           {"count", position.sums.count},  {"history", to_json(position.history)},
+  Json json = Json::Object{{"epoch", position.epoch},
+                           {"epochs_begun", position.epochs_begun},
+                           {"batches", position.batches},
+                           {"sums", list_of_numbers(position.sums.values)},
+                           {"count", Json::exact(position.sums.count)},
+                           {"history", to_json(position.history)},
                            {"data", to_json(position.data)}};
   if (position.validation) json.set("validation", to_json(*position.validation));
   if (position.finished_of) json.set("finished_of", *position.finished_of);
@@ -66,7 +74,7 @@ Json to_json(const RunState& state) {
                            {"layer_keys", list_of_keys(state.layer_keys)},
                            {"optimizer", state.optimizer},
                            {"updates", state.updates}};
-  if (state.learning_rate) json.set("learning_rate", *state.learning_rate);
+  if (state.learning_rate) json.set("learning_rate", Json::exact(*state.learning_rate));
   return json;
 }
 
