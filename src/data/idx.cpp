@@ -42,8 +42,8 @@ Shape read_shape(ByteFile& file, int rank) {
 }
 
 // IDX is big-endian; of the machines that Pando runs on none is.
-void reverse_elements(std::vector<std::byte>& bytes, std::size_t element_size) {
-  for (std::size_t i = 0; i < bytes.size(); i += element_size)
+void reverse_elements(std::span<std::byte> bytes, std::size_t element_size) {
+  for (std::size_t i = 0; element_size > 1 && i < bytes.size(); i += element_size)
     std::reverse(bytes.data() + i, bytes.data() + i + element_size);
 }
 
@@ -71,12 +71,9 @@ Array read_idx(ByteFile& file) {
   const std::vector<std::byte> magic = file.read_exactly(4, "the header");
   const DType dtype = read_type(file, magic);
   const Shape shape = read_shape(file, std::to_integer<int>(magic[3]));
-  std::vector<std::byte> bytes =
-      file.read_exactly(file.announced_bytes(dtype, shape), fmt::format("its {}{}", name(dtype), to_string(shape)));
+  Array array = file.read_array(dtype, shape);
   file.expect_end();
-  if (size_of(dtype) > 1) reverse_elements(bytes, size_of(dtype));
-  Array array = Array::uninitialised(dtype, shape);
-  std::copy(bytes.begin(), bytes.end(), array.mutable_raw());
+  reverse_elements({array.mutable_raw(), array.bytes()}, size_of(dtype));
   return array;
 }
 
@@ -88,7 +85,7 @@ Array read_idx(const std::string& path) {
 void write_idx(const std::string& path, const Array& array) {
   const std::vector<std::byte> header = idx_header(path, array);
   std::vector<std::byte> bytes(array.raw(), array.raw() + array.bytes());
-  if (size_of(array.dtype()) > 1) reverse_elements(bytes, size_of(array.dtype()));
+  reverse_elements(bytes, size_of(array.dtype()));
   FileWriter file(path, FileWriter::packing_for(path));
   file.write(header);
   file.write(bytes);

@@ -89,14 +89,11 @@ Array read_npy(ByteFile& file) {
   if (!entry(file, header, "fortran_order").starts_with("False"))
     file.fail("is in Fortran order", "save numpy.ascontiguousarray of it");
   const Shape shape = parse_shape(file, entry(file, header, "shape"));
-  const std::vector<std::byte> bytes =
-      file.read_exactly(file.announced_bytes(dtype, shape), fmt::format("its {}{}", name(dtype), to_string(shape)));
+  Array array = file.read_array(dtype, shape);
   file.expect_end();
-  Array array(dtype, shape);
-  std::copy(bytes.begin(), bytes.end(), array.mutable_raw());
   // A bool of another byte than 0 and 1 is not defined in C++.
   if (dtype == DType::boolean)
-    for (std::size_t i = 0; i < bytes.size(); ++i) array.mutable_raw()[i] = std::byte{bytes[i] != std::byte{0}};
+    for (std::byte& byte : std::span(array.mutable_raw(), array.bytes())) byte = std::byte{byte != std::byte{0}};
   return array;
 }
 

@@ -2,11 +2,12 @@
 #pragma once
 #include <pando/data/files.h>
 
+#include "base/usable_memory.h"
 #include "io/byte_store.h"
 
 namespace pando::data {
 
-// As read_npz(path).
-std::map<std::string, Array> read_npz(const ByteStore& store);
+// As read_npz(path). Arrays that are compressed may take `most_inflated` bytes of memory in all.
+std::map<std::string, Array> read_npz(const ByteStore& store, std::uint64_t most_inflated = memory_for_a_file());
 
 }  // namespace pando::data

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "base/text.h"
 #include "io/compression.h"
 #include "io/crc32.h"
 
@@ -37,8 +38,11 @@ class ByteFile::Reader {
     if (expected_checksum) checksum_ = crc32(out.first(got), checksum_);
     return got;
   }
+  bool is_inflated() const { return inflater_ != nullptr; }
   // How many bytes are there for sure: those that need not be inflated.
-  std::uint64_t certain_bytes() const { return inflater_ ? 0 : std::min<std::uint64_t>(left_, store_.size()); }
+  std::uint64_t certain_bytes() const {
+    return inflater_ || at_ > store_.size() ? 0 : std::min<std::uint64_t>(left_, store_.size() - at_);
+  }
   Inflater::State state() const { return inflater_ ? inflater_->state() : Inflater::State::good; }
   bool has_expected_checksum() const { return !expected_checksum || *expected_checksum == checksum_; }
 
@@ -59,12 +63,13 @@ class ByteFile::Reader {
   std::uint32_t checksum_ = 0;
 };
 
-ByteFile::ByteFile(const std::string& path) : ByteFile(std::make_unique<ByteStore>(path)) {}
+ByteFile::ByteFile(const std::string& path) : ByteFile(std::make_unique<ByteStore>(path), memory_for_a_file()) {}
 
-ByteFile::ByteFile(const std::string& name, std::span<const std::byte> bytes)
-    : ByteFile(std::make_unique<ByteStore>(name, bytes)) {}
+ByteFile::ByteFile(const std::string& name, std::span<const std::byte> bytes, std::uint64_t most_inflated)
+    : ByteFile(std::make_unique<ByteStore>(name, bytes), most_inflated) {}
 
-ByteFile::ByteFile(std::unique_ptr<const ByteStore> store) : path_(store->path()), own_store_(std::move(store)) {
+ByteFile::ByteFile(std::unique_ptr<const ByteStore> store, std::uint64_t most_inflated)
+    : path_(store->path()), own_store_(std::move(store)), most_inflated_(most_inflated) {
   const bool gzipped = is_gzipped(*own_store_);
   if (gzipped && !can_compress())
     fail("is gzipped, and this Pando was built without zlib",
@@ -73,7 +78,9 @@ ByteFile::ByteFile(std::unique_ptr<const ByteStore> store) : path_(store->path()
                                      gzipped ? std::optional(Wrapping::gzip) : std::nullopt);
 }
 
-ByteFile::ByteFile(const std::string& name, const ByteStore& store, const ArchivePart& part) : path_(name) {
+ByteFile::ByteFile(const std::string& name, const ByteStore& store, const ArchivePart& part,
+                   std::uint64_t most_inflated)
+    : path_(name), most_inflated_(most_inflated) {
   if (part.deflated && !can_compress())
     fail("is compressed, and this Pando was built without zlib",
          "save it with numpy.savez, or build Pando with zlib1g-dev");
@@ -93,9 +100,7 @@ std::vector<std::byte> ByteFile::read(std::uint64_t count) {
     const std::size_t before = bytes.size();
     const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece, count - before));
     bytes.resize(before + wanted);
-    const std::size_t got = reader_->read(std::span(bytes).subspan(before));
-    if (reader_->state() == Inflater::State::too_short) fail("the compressed data end too early", fetch_again);
-    if (reader_->state() == Inflater::State::damaged) fail("the compressed data are damaged", fetch_again);
+    const std::size_t got = read_into(std::span(bytes).subspan(before));
     bytes.resize(before + got);
     if (got < wanted) break;
     piece = std::min(piece * 2, largest_piece);
@@ -103,11 +108,36 @@ std::vector<std::byte> ByteFile::read(std::uint64_t count) {
   return bytes;
 }
 
+std::size_t ByteFile::read_into(std::span<std::byte> out) {
+  const std::size_t got = reader_->read(out);
+  if (reader_->state() == Inflater::State::too_short) fail("the compressed data end too early", fetch_again);
+  if (reader_->state() == Inflater::State::damaged) fail("the compressed data are damaged", fetch_again);
+  return got;
+}
+
 std::vector<std::byte> ByteFile::read_exactly(std::uint64_t count, const std::string& what) {
   std::vector<std::byte> bytes = read(count);
-  if (bytes.size() < count)
-    fail(fmt::format("ends after {} of the {} bytes of {}", bytes.size(), count, what), fetch_again);
+  if (bytes.size() < count) fail_short(bytes.size(), count, what);
   return bytes;
+}
+
+void ByteFile::fail_short(std::uint64_t got, std::uint64_t wanted, const std::string& what) const {
+  fail(fmt::format("ends after {} of the {} bytes of {}", got, wanted, what), fetch_again);
+}
+
+Array ByteFile::read_array(DType dtype, const Shape& shape) {
+  const std::uint64_t bytes = announced_bytes(dtype, shape);
+  const std::string what = fmt::format("its {}{}", name(dtype), to_string(shape));
+  if (reader_->is_inflated() && bytes > most_inflated_)
+    fail(fmt::format("{} would take {} when it is decompressed, but a compressed file may take {} here", what,
+                     bytes_text(bytes), bytes_text(most_inflated_)),
+         "decompress the file and read that, or read it where there is more memory");
+  // A header costs no memory that its file does not hold.
+  if (!reader_->is_inflated() && bytes > reader_->certain_bytes()) fail_short(reader_->certain_bytes(), bytes, what);
+  Array array = Array::uninitialised(dtype, shape);
+  const std::size_t got = read_into({array.mutable_raw(), static_cast<std::size_t>(bytes)});
+  if (got < bytes) fail_short(got, bytes, what);
+  return array;
 }
 
 std::uint64_t ByteFile::announced_bytes(DType dtype, const Shape& shape) const {

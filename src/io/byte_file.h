@@ -1,7 +1,6 @@
 // The bytes of a file from front to back, decompressed.
 #pragma once
-#include <pando/dtype.h>
-#include <pando/shape.h>
+#include <pando/array.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/usable_memory.h"
 #include "io/byte_store.h"
 
 namespace pando {
@@ -21,15 +21,18 @@ struct ArchivePart {
   std::uint32_t checksum = 0;
 };
 
-// All errors are Error, and name the file and the remedy.
+// Compressed files may hold a thousand times their own size: what they announce is refused if it takes more memory than
+// `most_inflated`. All errors are Error, and name the file and the remedy.
 class ByteFile {
  public:
   // Throws if the file cannot be opened, or is gzipped and Pando was built without zlib.
   explicit ByteFile(const std::string& path);
   // As if `bytes`, which must outlive this, were the file `name`.
-  ByteFile(const std::string& name, std::span<const std::byte> bytes);
+  ByteFile(const std::string& name, std::span<const std::byte> bytes,
+           std::uint64_t most_inflated = memory_for_a_file());
   // An entry of the archive `store`, which must outlive this.
-  ByteFile(const std::string& name, const ByteStore& store, const ArchivePart& part);
+  ByteFile(const std::string& name, const ByteStore& store, const ArchivePart& part,
+           std::uint64_t most_inflated = memory_for_a_file());
   ~ByteFile();
   ByteFile(const ByteFile&) = delete;
   ByteFile& operator=(const ByteFile&) = delete;
@@ -40,8 +43,9 @@ class ByteFile {
   std::vector<std::byte> read(std::uint64_t count);
   // As read(), but throws if the file ends before; `what` names the bytes: "the header".
   std::vector<std::byte> read_exactly(std::uint64_t count, const std::string& what);
-  // The bytes of an array that a header announces; throws if no 64 bits can count them.
-  std::uint64_t announced_bytes(DType dtype, const Shape& shape) const;
+  // The array that a header announces, with its bytes as they are in the file, read straight into it. Throws if they
+  // are not there, if no 64 bits can count them, and if they are compressed and more than `most_inflated`.
+  Array read_array(DType dtype, const Shape& shape);
   // Throws if there are bytes left, or if those of an archive's entry do not have its checksum.
   void expect_end();
   // Throws: "PATH: `problem`; `remedy`".
@@ -50,11 +54,16 @@ class ByteFile {
  private:
   class Reader;
 
-  explicit ByteFile(std::unique_ptr<const ByteStore> store);
+  ByteFile(std::unique_ptr<const ByteStore> store, std::uint64_t most_inflated);
+  std::uint64_t announced_bytes(DType dtype, const Shape& shape) const;
+  // Fills `out`; fewer bytes only at the end. Throws if the compressed data are damaged.
+  std::size_t read_into(std::span<std::byte> out);
+  [[noreturn]] void fail_short(std::uint64_t got, std::uint64_t wanted, const std::string& what) const;
 
   std::string path_;
   std::unique_ptr<const ByteStore> own_store_;
   std::unique_ptr<Reader> reader_;
+  std::uint64_t most_inflated_;
 };
 
 }  // namespace pando

@@ -1,5 +1,5 @@
 // IDX files are read and written as they are, and refused with the file, the problem and the remedy.
-#include <pando/data/files.h>
+#include "data/idx.h"
 
 #include <gtest/gtest.h>
 
@@ -165,6 +165,27 @@ TEST_F(GzippedIdx, IsRefusedWhenItInflatesToMoreThanAnnounced) {
             "has more bytes than its header announces; fetch it again");
   EXPECT_EQ(refusal(gzipped(idx_header(8, {10, 20}) + "abc")),
             "ends after 3 of the 200 bytes of its uint8[10, 20]; fetch it again");
+}
+
+// 10 kB that are what their header announces, 10 MB.
+TEST_F(GzippedIdx, TakesNoMoreMemoryThanItMay) {
+  const std::string bomb = gzipped(idx_header(8, {10, 1000, 1000}) + std::string(10'000'000, '\0'));
+  ASSERT_LT(bomb.size(), 20'000u);
+  const auto read = [](const std::string& bytes, std::uint64_t most) {
+    ByteFile file("bomb", std::as_bytes(std::span(bytes)), most);
+    return read_idx(file);
+  };
+  EXPECT_EQ(read(bomb, 10'000'000).shape(), (Shape{10, 1000, 1000}));
+  EXPECT_EQ(
+      message([&] { read(bomb, 1'000'000); }),
+      "bomb: its uint8[10, 1000, 1000] would take 9.5 MiB when it is decompressed, but a compressed file may take "
+      "976.6 KiB here; decompress the file and read that, or read it where there is more memory");
+  // A header that lies is found out before memory is taken, also where more is announced than any machine has.
+  EXPECT_TRUE(message([&] {
+                read(gzipped(idx_header(8, {3'000'000'000, 3'000'000'000})), 1'000'000);
+              }).starts_with("bomb: its uint8[3000000000, 3000000000] would take 7.8 EiB"));
+  // What is not compressed takes no more than the file on the disk.
+  EXPECT_EQ(read(idx_header(8, {3}) + "abc", 1).shape(), (Shape{3}));
 }
 
 #else

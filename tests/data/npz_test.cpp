@@ -199,10 +199,30 @@ TEST_F(Npz, ReadsWhatNumPyCompresses) {
 TEST_F(Npz, RefusesBombs) {
   EXPECT_EQ(refusal(zip({packed("a.npy", npy_of_bytes(10, std::string(50'000'000, '\0')))})),
             "a.npy: has more bytes than its header announces; fetch it again");
-  ZipPiece small = packed("a.npy", npy_of_bytes(4'000'000'000, "abc"));
-  small.inflated_size = 4'000'000'000;
-  EXPECT_EQ(refusal(zip({small})),
-            "a.npy: ends after 3 of the 4000000000 bytes of its uint8[4000000000]; fetch it again");
+  ZipPiece small = packed("a.npy", npy_of_bytes(4'000'000, "abc"));
+  small.inflated_size = 4'000'000;
+  EXPECT_EQ(refusal(zip({small})), "a.npy: ends after 3 of the 4000000 bytes of its uint8[4000000]; fetch it again");
+}
+
+// 10 kB that are what their headers announce, 10 MB.
+TEST_F(Npz, TakesNoMoreMemoryForCompressedArraysThanItMay) {
+  const ZipPiece piece = packed("a.npy", npy_of_bytes(5'000'000, std::string(5'000'000, '\0')));
+  ZipPiece other = piece;
+  other.name = "b.npy";
+  const std::string path = folder.write("file.npz", zip({piece, other}));
+  EXPECT_EQ(read_npz(ByteStore(path), 10'000'000).size(), 2u);
+  EXPECT_EQ(message([&] { read_npz(ByteStore(path), 3'000'000); }),
+            path +
+                ": a.npy: its uint8[5000000] would take 4.8 MiB when it is decompressed, but a compressed file may "
+                "take 2.9 MiB here; decompress the file and read that, or read it where there is more memory");
+  // All arrays together count.
+  EXPECT_EQ(message([&] { read_npz(ByteStore(path), 9'000'000); }),
+            path +
+                ": b.npy: its uint8[5000000] would take 4.8 MiB when it is decompressed, but a compressed file may "
+                "take 3.8 MiB here; decompress the file and read that, or read it where there is more memory");
+  // What is not compressed takes no more than the file on the disk.
+  write_npz(path, {{"a", Array(DType::uint8, {5'000'000})}});
+  EXPECT_EQ(read_npz(ByteStore(path), 10).size(), 1u);
 }
 
 TEST_F(Npz, RefusesDamagedCompression) {

@@ -3,9 +3,6 @@
 #include <pando/error.h>
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <limits>
 
 #include "base/text.h"
 
@@ -19,12 +16,6 @@ thread_local MemoryLimit* innermost = nullptr;
 
 MemoryLimit::MemoryLimit(std::uint64_t bytes) : bytes_(bytes), left_(bytes), outer_(innermost) { innermost = this; }
 MemoryLimit::~MemoryLimit() { innermost = outer_; }
-
-std::uint64_t MemoryLimit::machine() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  if (pages < 1 || page < 1) return std::numeric_limits<std::uint64_t>::max();
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
-}
 
 void charge_memory(std::uint64_t bytes) {
   if (innermost == nullptr) return;

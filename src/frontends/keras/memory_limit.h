@@ -14,9 +14,6 @@ class MemoryLimit {
   MemoryLimit(const MemoryLimit&) = delete;
   MemoryLimit& operator=(const MemoryLimit&) = delete;
 
-  // The memory of this machine.
-  static std::uint64_t machine();
-
  private:
   friend void charge_memory(std::uint64_t bytes);
   std::uint64_t bytes_, left_;

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "base/usable_memory.h"
 #include "io/byte_store.h"
 #include "io/file_writer.h"
 #include "io/folder_writer.h"
@@ -49,7 +50,7 @@ std::string read_text(const std::string& path) {
 
 Model model_of(const Json& json, const std::string& what) {
   // Training needs gradients and the optimizer's states besides.
-  const MemoryLimit limit(MemoryLimit::machine() / 4);
+  const MemoryLimit limit(memory_for_a_file());
   const Model model = read_model(json, what);
   reserve_layer_names(model);
   return model;
