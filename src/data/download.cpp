@@ -50,7 +50,7 @@ extern "C" int pando_report(void* user, curl_off_t total, curl_off_t done, curl_
 }
 
 // libcurl's own words differ from version to version, and say less.
-std::string problem(CURL* curl, CURLcode code, std::uint64_t limit) {
+std::string problem(CURL* curl, CURLcode code, const Transfer& transfer, const Patience& patience) {
   long answer = 0;
   switch (code) {
     case CURLE_URL_MALFORMAT:
@@ -58,10 +58,13 @@ std::string problem(CURL* curl, CURLcode code, std::uint64_t limit) {
     case CURLE_COULDNT_RESOLVE_PROXY: return "the proxy's name cannot be resolved";
     case CURLE_COULDNT_RESOLVE_HOST: return "the host's name cannot be resolved";
     case CURLE_COULDNT_CONNECT: return "the host cannot be reached";
-    case CURLE_OPERATION_TIMEDOUT: return "the host does not answer";
+    case CURLE_OPERATION_TIMEDOUT:
+      if (transfer.bytes.empty()) return "the host does not answer";
+      return fmt::format("it came at fewer than {} bytes a second for {} seconds", patience.bytes_per_second,
+                         patience.seconds);
     case CURLE_FILE_COULDNT_READ_FILE: return "there is no such file";
     case CURLE_PARTIAL_FILE: return "the connection ended too early";
-    case CURLE_WRITE_ERROR: return fmt::format("it has more than {} bytes", limit);
+    case CURLE_WRITE_ERROR: return fmt::format("it has more than {} bytes", transfer.limit);
     case CURLE_HTTP_RETURNED_ERROR:
       curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer);
       return fmt::format("the host answers {}", answer);
@@ -79,7 +82,7 @@ void restrict_protocols(CURL* curl) {
 #endif
 }
 
-void set_options(CURL* curl, const std::string& address, Transfer& transfer) {
+void set_options(CURL* curl, const std::string& address, Transfer& transfer, const Patience& patience) {
   curl_easy_setopt(curl, CURLOPT_URL, address.c_str());
   restrict_protocols(curl);
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
@@ -88,8 +91,8 @@ void set_options(CURL* curl, const std::string& address, Transfer& transfer) {
   // Timeouts by signals would be the program's business.
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, patience.bytes_per_second);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, patience.seconds);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, pando_receive);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
@@ -101,15 +104,16 @@ void set_options(CURL* curl, const std::string& address, Transfer& transfer) {
 
 bool can_download() { return true; }
 
-std::vector<std::byte> download(const std::string& address, std::uint64_t limit, const DownloadProgress& progress) {
+std::vector<std::byte> download(const std::string& address, std::uint64_t limit, const DownloadProgress& progress,
+                                const Patience& patience) {
   static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(), curl_easy_cleanup);
   if (initialised != CURLE_OK || !curl) throw Error(fmt::format("{}: libcurl cannot be used", address));
   Transfer transfer{.bytes = {}, .limit = limit, .progress = progress, .thrown = {}};
-  set_options(curl.get(), address, transfer);
+  set_options(curl.get(), address, transfer, patience);
   const CURLcode code = curl_easy_perform(curl.get());
   if (transfer.thrown) std::rethrow_exception(transfer.thrown);
-  if (code != CURLE_OK) throw Error(fmt::format("{}: {}", address, problem(curl.get(), code, limit)));
+  if (code != CURLE_OK) throw Error(fmt::format("{}: {}", address, problem(curl.get(), code, transfer, patience)));
   return std::move(transfer.bytes);
 }
 
@@ -117,7 +121,7 @@ std::vector<std::byte> download(const std::string& address, std::uint64_t limit,
 
 bool can_download() { return false; }
 
-std::vector<std::byte> download(const std::string&, std::uint64_t, const DownloadProgress&) {
+std::vector<std::byte> download(const std::string&, std::uint64_t, const DownloadProgress&, const Patience&) {
   throw InternalError("a download without libcurl");
 }
 

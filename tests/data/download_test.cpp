@@ -134,6 +134,14 @@ TEST_F(Download, SaysWhoCannotBeReached) {
   EXPECT_EQ(problem(), "gopher://127.0.0.1" + path_of(0) + ": it is no http, https or file address");
 }
 
+TEST_F(Download, IsGivenUpWhereTheServerDrips) {
+  server.drip("/file", std::string(1'000'000, 'x'));
+  const std::string address = server.address() + "/file";
+  const auto ignore = [](auto, auto) {};
+  EXPECT_EQ(message([&] { download(address, 1'000'000, ignore, {.bytes_per_second = 1000, .seconds = 1}); }),
+            address + ": it came at fewer than 1000 bytes a second for 1 seconds");
+}
+
 TEST_F(Download, SaysThatTheCacheCannotBeWritten) {
   serve_all();
   folder.write("cache", "a file where the folder would be");

@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -39,6 +41,12 @@ class HttpServer {
   void redirect(const std::string& path, const std::string& to) {
     answer_raw(path, "302 Found\r\nContent-Length: 0\r\nLocation: " + to + "\r\n\r\n");
   }
+  // Announces `body`, and sends one byte of it after the other with pauses, until the client goes.
+  void drip(const std::string& path, const std::string& body) {
+    answer(path, body);
+    const std::lock_guard lock(mutex_);
+    dripping_.insert(path);
+  }
   int requests() const {
     const std::lock_guard lock(mutex_);
     return requests_;
@@ -63,19 +71,27 @@ class HttpServer {
       for (ssize_t got;
            request.find("\r\n\r\n") == std::string::npos && (got = recv(client, piece, sizeof piece, 0)) > 0;)
         request.append(piece, static_cast<std::size_t>(got));
-      const std::string reply = "HTTP/1.1 " + find_answer(request);
+      const std::size_t from = request.find(' ') + 1;
+      const std::string path = request.substr(from, request.find(' ', from) - from);
+      const std::string reply = "HTTP/1.1 " + find_answer(path);
+      const std::size_t at_once = drips(path) ? reply.find("\r\n\r\n") + 5 : reply.size();
       for (std::size_t sent = 0; sent < reply.size();) {
-        const ssize_t got = send(client, reply.data() + sent, reply.size() - sent, MSG_NOSIGNAL);
+        const std::size_t piece = sent < at_once ? at_once - sent : 1;
+        if (sent >= at_once) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        const ssize_t got = send(client, reply.data() + sent, piece, MSG_NOSIGNAL);
         if (got <= 0) break;
         sent += static_cast<std::size_t>(got);
       }
     }
   }
-  std::string find_answer(const std::string& request) {
+  bool drips(const std::string& path) const {
+    const std::lock_guard lock(mutex_);
+    return dripping_.contains(path);
+  }
+  std::string find_answer(const std::string& path) {
     const std::lock_guard lock(mutex_);
     ++requests_;
-    const std::size_t from = request.find(' ') + 1;
-    const auto found = answers_.find(request.substr(from, request.find(' ', from) - from));
+    const auto found = answers_.find(path);
     return found == answers_.end() ? "404 Not Found\r\nContent-Length: 0\r\n\r\n" : found->second;
   }
 
@@ -83,6 +99,7 @@ class HttpServer {
   std::string address_;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> answers_;
+  std::set<std::string> dripping_;
   int requests_ = 0;
   std::thread thread_;
 };
