@@ -108,6 +108,17 @@ using ops::select;
 
 Value where(Value condition, Value chosen) { return select(condition, chosen, scalar(chosen, 0)); }
 
+// a^0 is 1 everywhere, also at 0, where the formula is 0 times infinity.
+Value power_gradient_of_base(Value a, Value b, Value g) {
+  return where(ops::not_equal(b, scalar(b, 0)), g * b * ops::power(a, b - 1.0));
+}
+
+// 0^b is 0 for every b above 0; PyTorch counts b = 0 to them.
+Value power_gradient_of_exponent(Value a, Value b, Value y, Value g) {
+  const Value has_slope = ops::logical_or(ops::not_equal(a, scalar(a, 0)), ops::less(b, scalar(b, 0)));
+  return where(has_slope, g * y * ops::log(a));
+}
+
 // exp(-x^2) * 2 / sqrt(pi), the derivative of erf.
 Value erf_derivative(Value x) { return ops::exp(-ops::square(x)) * 1.1283791670955126; }
 
@@ -335,16 +346,17 @@ const OpDefinition divide = {.id = Op::divide,
                              .infer = infer_floating,
                              .gradient = PANDO_BINARY_GRADIENT(g / b, -g* y / b),
                              .elementwise = true};
-const OpDefinition power = {.id = Op::power,
-                            .name = "power",
-                            .doc = "a to the power of b",
-                            .min_inputs = 2,
-                            .infer = infer_floating,
-                            .gradient = PANDO_BINARY_GRADIENT(g * b * ops::power(a, b - 1.0), g* y* ops::log(a)),
-                            .elementwise = true};
+const OpDefinition power = {
+    .id = Op::power,
+    .name = "power",
+    .doc = "a to the power of b",
+    .min_inputs = 2,
+    .infer = infer_floating,
+    .gradient = PANDO_BINARY_GRADIENT(power_gradient_of_base(a, b, g), power_gradient_of_exponent(a, b, y, g)),
+    .elementwise = true};
 const OpDefinition relu_gradient = {.id = Op::relu_gradient,
                                     .name = "relu_gradient",
-                                    .doc = "g where y > 0, else 0",
+                                    .doc = "0 where y <= 0, else g",
                                     .min_inputs = 2,
                                     .infer = infer_floating,
                                     .gradient = PANDO_BINARY_GRADIENT(ops::relu_gradient(g, b), scalar(b, 0) * b),

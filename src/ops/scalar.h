@@ -47,15 +47,14 @@ PANDO_INLINE ReducedExp reduce_exp(float x) {
 // 2^n for a normal result.
 PANDO_INLINE float power_of_two(std::int32_t n) { return from_bits((n + 127) << 23); }
 
-// 0 where the result would be subnormal: computing with those is slow on many machines.
 PANDO_INLINE double exp(double x) { return __builtin_exp(x); }
 PANDO_INLINE float exp(float x) {
-  const ReducedExp e = reduce_exp(x < -87.3f ? -87.3f : (x > 88.73f ? 88.73f : x));
-  // In two steps, because 2^128 is no float but the result may be one.
+  // At -104 the result rounds to 0, and at 88.73 to infinity.
+  const ReducedExp e = reduce_exp(x < -104.0f ? -104.0f : (x > 88.73f ? 88.73f : x));
+  // In two steps, because neither 2^128 nor 2^-149 is a normal float but the result may be near them.
   const std::int32_t half = e.n >> 1;
   const float result = (e.minus_one + 1.0f) * power_of_two(half) * power_of_two(e.n - half);
-  const float positive = x < -87.3f ? 0.0f : result;
-  return x != x ? x : positive;
+  return x != x ? x : result;
 }
 
 // exp(x) - 1 for x <= 0 (all that elu needs) without cancellation near 0.
@@ -208,7 +207,8 @@ PANDO_FUNCTOR_2(power, math::pow(a, b))
 // One choice, not a chain of them, so that clang vectorises it; NaN wins.
 PANDO_FUNCTOR_2(maximum, ((a < b) | (b != b)) ? b : a)
 PANDO_FUNCTOR_2(minimum, ((b < a) | (b != b)) ? b : a)
-PANDO_FUNCTOR_2(relu_gradient, b > T(0) ? a : T(0))
+// The gradient passes where y is NaN, as in PyTorch: a NaN is not hidden.
+PANDO_FUNCTOR_2(relu_gradient, b <= T(0) ? T(0) : a)
 PANDO_FUNCTOR_2(squared_error, (a - b) * (a - b))
 PANDO_FUNCTOR_2(absolute_error, a < b ? b - a : a - b)
 // softplus(a) - a * b, with the large parts taken from each other before the small one is added.

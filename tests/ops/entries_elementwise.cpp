@@ -211,7 +211,7 @@ std::vector<Entry> elementwise_entries() {
       and_special(binary(
           "power", [](double a, double b) { return std::pow(a, b); }, domain(0.2, 3), domain(-2, 3))),
       binary(
-          "relu_gradient", [](double g, double y) { return y > 0 ? g : 0; }, domain(-3, 3),
+          "relu_gradient", [](double g, double y) { return y <= 0 ? 0 : g; }, domain(-3, 3),
           domain(-3, 3).away_from({0})),
       binary("squared_error", [](double a, double b) { return (a - b) * (a - b); }),
       binary("absolute_error", [](double a, double b) { return std::abs(a - b); }),

@@ -1,0 +1,87 @@
+// Values and gradients in the corners of ops are those of PyTorch, on every instruction set.
+#include <pando/gradients.h>
+#include <pando/ops.h>
+#include <pando/program.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/ops/running.h"
+
+namespace pando::test {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+
+using Floats = std::vector<float>;
+
+Floats floats_of(const Array& array) { return {array.data<float>(), array.data<float>() + array.elements()}; }
+
+Array array_of(const Floats& values) { return Array::of<float>(values, {static_cast<std::int64_t>(values.size())}); }
+
+// NaN is equal to NaN here.
+void expect_equal(const Floats& got, const Floats& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_TRUE(got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i])))
+        << "element " << i << " is " << got[i] << " but should be " << expected[i];
+}
+
+// The gradients of the sum of `op` in each of its inputs, on each instruction set and number of tiles.
+void expect_gradients(const std::function<Value(const std::vector<Value>&)>& op, const std::vector<Floats>& inputs,
+                      const std::vector<Floats>& expected) {
+  for (const std::string& set : tested_instruction_sets())
+    for (const int tiles : {1, most_tiles}) {
+      SCOPED_TRACE(set);
+      Graph graph;
+      Feeds feeds;
+      std::vector<Value> values;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        feeds[input_name(i)] = array_of(inputs[i]);
+        values.push_back(ops::input(graph, input_name(i), DType::float32, feeds[input_name(i)].shape()));
+      }
+      const std::vector<Value> slopes = gradients(ops::reduce_sum(op(values)), values);
+      for (std::size_t i = 0; i < slopes.size(); ++i) graph.add_output(output_name(i), slopes[i]);
+      Program program(graph, device(set, tiles), Variables());
+      const auto results = program.step(feeds);
+      for (std::size_t i = 0; i < slopes.size(); ++i) expect_equal(floats_of(results.at(output_name(i))), expected[i]);
+    }
+}
+
+TEST(CornerValues, GradientsOfPowersAreThoseOfPyTorch) {
+  const auto power = [](const std::vector<Value>& in) { return ops::power(in[0], in[1]); };
+  expect_gradients(power, {{0, 1, -1, nan, infinity}, {0, 0, 0, 0, 0}}, {{0, 0, 0, 0, 0}, {0, 0, nan, nan, infinity}});
+  expect_gradients(power, {{0, 0, 0, -2, 0}, {0, 1, 2, 3, -1}}, {{0, 1, 0, 12, -infinity}, {0, 0, 0, nan, -infinity}});
+}
+
+TEST(CornerValues, TheGradientOfReluPassesWhereItsInputIsNan) {
+  expect_gradients([](const std::vector<Value>& in) { return ops::relu(in[0]); }, {{nan, 0, 1, -1, infinity}},
+                   {{1, 0, 1, 0, 1}});
+}
+
+// Beside the largest and the smallest results, in a fused kernel and in enough elements for vectors.
+TEST(CornerValues, ExponentialsReachDownToTheSmallestNumbers) {
+  const Floats x = {-87,     -87.3f, -87.4f, -88,   -90,       -95,   -100, -103,
+                    -103.9f, -104,   -105,   -1000, -infinity, 88.7f, 89,   0};
+  for (const std::string& set : tested_instruction_sets())
+    for (const int tiles : {1, most_tiles}) {
+      SCOPED_TRACE(set);
+      Graph graph;
+      const Value input = ops::input(graph, "x", DType::float32, {static_cast<std::int64_t>(x.size())});
+      graph.add_output("y", ops::exp(input));
+      Program program(graph, device(set, tiles), Variables());
+      const Floats y = floats_of(program.step({{"x", array_of(x)}}).at("y"));
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const float expected = static_cast<float>(std::exp(static_cast<double>(x[i])));
+        const float slack = std::isinf(expected) ? 0 : 3 * (std::nextafter(expected, infinity) - expected);
+        EXPECT_TRUE(y[i] == expected || std::abs(y[i] - expected) <= slack) << x[i] << ": " << y[i] << ", " << expected;
+      }
+      EXPECT_GT(y[3], 6.04e-39f);
+      EXPECT_LT(y[3], 6.07e-39f);
+    }
+}
+
+}  // namespace
+}  // namespace pando::test
