@@ -28,18 +28,47 @@ Json json_of(const ImageKind& images) {
   return json;
 }
 
-ImageKind images_of(const Json& json, const std::string& path) {
-  const auto member = [&](const char* name) -> const Json& {
-    const Json* found = json.find(name);
-    if (found == nullptr) throw Error(fmt::format("{} has no '{}'; train the model again", path, name));
+// Anybody may have written the file, so that each field is checked before it is used.
+class TrainingFile {
+ public:
+  TrainingFile(const Json& json, const std::string& path) : json_(json), path_(path) {}
+
+  ImageKind images() const {
+    ImageKind images{.dataset = member("dataset").string(named("dataset")), .image = image()};
+    for (const Json& name : member("class_names").list(named("class_names")))
+      images.class_names.push_back(name.string(named("class_names")));
+    return images;
+  }
+
+ private:
+  std::string named(const char* name) const { return fmt::format("{}: '{}'", path_, name); }
+
+  const Json& member(const char* name) const {
+    const Json* found = json_.find(name);
+    if (found == nullptr) throw Error(fmt::format("{} has no '{}'; train the model again", path_, name));
     return *found;
-  };
-  ImageKind images{.dataset = member("dataset").string("dataset")};
-  for (const Json& size : member("image").list("image")) images.image.append(size.integer("image"));
-  for (const Json& name : member("class_names").list("class_names"))
-    images.class_names.push_back(name.string("class_names"));
-  return images;
-}
+  }
+
+  Shape image() const {
+    constexpr std::int64_t largest = 65536;
+    const std::string what = named("image");
+    const Json::List& sizes = member("image").list(what);
+    if (sizes.size() != 2 && sizes.size() != 3)
+      throw Error(fmt::format("{} has {} sizes, but an image has 2 or 3; train the model again", what, sizes.size()));
+    Shape shape;
+    for (const Json& json : sizes) {
+      const std::int64_t size = json.integer(what);
+      if (size < 1 || size > largest)
+        throw Error(fmt::format("{} holds the size {}, but an image has sizes from 1 to {}; train the model again",
+                                what, size, largest));
+      shape.append(size);
+    }
+    return shape;
+  }
+
+  const Json& json_;
+  const std::string& path_;
+};
 
 }  // namespace
 
@@ -61,7 +90,7 @@ TrainedModel load_trained(const std::string& directory) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
-  trained.images = images_of(Json::parse(text.str(), path), path);
+  trained.images = TrainingFile(Json::parse(text.str(), path), path).images();
   return trained;
 }
 
