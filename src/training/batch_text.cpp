@@ -2,24 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <charconv>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace pando {
 
 namespace {
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // Numbers, and what stands between them.
 std::vector<std::string_view> words_of(const std::string& text) {
   std::vector<std::string_view> words;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = begin + 1;
-    while (end < text.size() && is_digit(text[end]) == is_digit(text[begin])) ++end;
+    while (end < text.size() && ascii::is_digit(text[end]) == ascii::is_digit(text[begin])) ++end;
     words.push_back(std::string_view(text).substr(begin, end - begin));
     begin = end;
   }

@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace pando::keras {
@@ -22,8 +21,7 @@ struct NumberFormat {
 
 std::string take_digits(std::string_view& rest) {
   std::string digits;
-  for (; !rest.empty() && std::isdigit(static_cast<unsigned char>(rest[0])) != 0; rest.remove_prefix(1))
-    digits += rest[0];
+  for (; !rest.empty() && ascii::is_digit(rest[0]); rest.remove_prefix(1)) digits += rest[0];
   return digits;
 }
 
