@@ -30,12 +30,6 @@ std::vector<double> numbers_of_fresh_process(const std::string& argument) {
   return numbers;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 namespace {
 
 struct Section {

@@ -1,5 +1,6 @@
 // What a training step may cost besides its arithmetic: measurements, each with its limit.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -29,7 +30,11 @@ void print_memory();
 // The numbers that this program, started anew with `argument`, prints. Throws Error if it fails.
 std::vector<double> numbers_of_fresh_process(const std::string& argument);
 
-double median(std::vector<double> values);
+inline double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 using Clock = std::chrono::steady_clock;
 inline double microseconds_since(Clock::time_point start) {

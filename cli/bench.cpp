@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
+#include "base/cores.h"
 #include "benchmarks/peak.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -101,7 +101,7 @@ int bench(const Arguments& arguments) {
                                  .steps_per_execution = arguments.whole("steps-per-execution")};
   const ImageKind images = describe_samples(arguments.text("dataset"), 0);
   const VirtualIpus ipus(division.ipus, division.tiles);
-  const double peak = measure_multiply_add_peak(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  const double peak = measure_multiply_add_peak(usable_cores());
   std::vector<Measured> all;
   for (const std::string& word : arguments.words().empty() ? built_in_names() : arguments.words()) {
     tell(fmt::format("measuring {} ...", word));

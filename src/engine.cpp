@@ -18,8 +18,7 @@ struct Feed::State {
 };
 
 Device::Device(const DeviceOptions& options)
-    : state_(new State{cpu::CpuBackend(options.tiles, options.instruction_set,
-                                       {.first_core = options.first_core, .shared_cores = options.shared_cores})}) {}
+    : state_(new State{cpu::CpuBackend(options.tiles, options.instruction_set)}) {}
 int Device::tiles() const { return state_->backend.tiles(); }
 std::string Device::instruction_set() const { return std::string(cpu::name(state_->backend.instruction_set())); }
 
@@ -50,13 +49,6 @@ std::function<void(const Graph&)>& graph_observer() {
   return observer;
 }
 
-std::vector<std::string> assigned_variables(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const Assignment& assignment : graph.assignments())
-    names.push_back(graph.node(assignment.variable).attributes.text("name"));
-  return names;
-}
-
 Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& options) {
   CompileOptions compile_options{
       .disabled_passes = options.disabled_passes,
@@ -72,12 +64,10 @@ Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& opt
 }
 
 Program::Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options)
-    : state_(new State{device.state_, variables.state_, {}, nullptr, {}, {}}) {
+    : state_(new State{device.state_, variables.state_}) {
   Backend& backend = device.state_->backend;
   state_->plan = compile_for(backend, graph, options);
   state_->executable = backend.load(state_->plan, variables.state_->store);
-  for (const std::string& name : assigned_variables(graph))
-    state_->versions.push_back(&variables.state_->store.version(name));
 }
 
 Program::~Program() = default;
@@ -92,12 +82,9 @@ std::vector<PortInfo> Program::feeds() const {
 
 namespace {
 
-void count_changes(const std::vector<std::uint64_t*>& versions) {
-  for (std::uint64_t* version : versions) ++*version;
-}
-
 // Runs with room for the outputs of every step, and cuts that to the steps that were run.
 std::int64_t run_executable(auto& state, std::int64_t steps, Feeds* feeds) {
+  const ProgramUse use(state.in_use);
   const Plan& plan = state.plan;
   std::map<std::string, Array>& every_step = state.every_step;
   if (steps < 0) throw Error(fmt::format("run: the number of steps is {} but must not be negative", steps));
@@ -108,7 +95,6 @@ std::int64_t run_executable(auto& state, std::int64_t steps, Feeds* feeds) {
     for (std::int64_t size : output.type.shape) shape.append(size);
     memory.push_back((every_step[output.name] = Array(output.type.dtype, shape)).mutable_raw());
   }
-  count_changes(state.versions);
   const std::int64_t done = state.executable->run(steps, feeds, memory);
   if (done < steps)
     for (auto& [name, array] : every_step) array = array.slice(0, done);
@@ -153,7 +139,7 @@ void Program::step(std::span<const std::byte* const> feeds, std::span<std::byte*
   if (feeds.size() != state_->plan.feeds.size() || outputs.size() != state_->plan.outputs.size())
     throw Error(fmt::format("step: {} feeds and {} outputs were given but the program has {} and {}", feeds.size(),
                             outputs.size(), state_->plan.feeds.size(), state_->plan.outputs.size()));
-  count_changes(state_->versions);
+  const ProgramUse use(state_->in_use);
   state_->executable->step(feeds, outputs);
 }
 

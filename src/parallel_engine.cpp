@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/text.h"
 #include "parallel_engine.h"
@@ -45,7 +44,7 @@ std::vector<std::span<float>> spans_of(VariableStore& store, const std::vector<s
     if (type.dtype != DType::float32)
       throw Error(fmt::format("the variable '{}' is {} but only float32 ones can be shared by replicas", name,
                               to_string(type)));
-    spans.emplace_back(reinterpret_cast<float*>(store.bind(name, type)),
+    spans.emplace_back(reinterpret_cast<float*>(store.bind(name, type)->memory.get()),
                        static_cast<std::size_t>(type.shape.elements()));
   }
   return spans;
@@ -120,14 +119,7 @@ ParallelProgram::ParallelProgram(const std::vector<StageGraphs>& stages, const s
     }
   }
   for (const auto& [name, type] : state.variable_types) state.variable_names.push_back(name);
-  std::set<std::string> assigned;
-  for (const StageGraphs& stage : stages)
-    for (const Graph* graph : {&stage.forward, &stage.backward_first, &stage.backward_next, &stage.update})
-      for (const std::string& name : assigned_variables(*graph)) assigned.insert(name);
-  for (std::size_t i = 0; i < state.variable_names.size(); ++i)
-    if (assigned.contains(state.variable_names[i])) state.assigned.push_back(i);
   for (int r = 0; r < options.replicas; ++r) state.replicas.push_back(r == 0 ? variables : Variables());
-  state.versions.resize(state.replicas.size());
 
   PipelineLayout layout{
       options.replicas, schedule_of(options.order, static_cast<int>(count), options.training), {}, 0, 0};
@@ -153,6 +145,7 @@ ParallelProgram::ParallelProgram(const std::vector<StageGraphs>& stages, const s
       }
       program.gradients = spans_of(store, stages[i].gradients, state.variable_types);
       program.statistics = spans_of(store, stages[i].statistics, state.variable_types);
+      for (const std::string& name : stages[i].statistics) program.statistics_use.add(store.find(name), true);
       if (r == 0) state.working_bytes.push_back(working_bytes_of(program));
       programs.push_back(std::move(program));
     }
@@ -163,6 +156,9 @@ ParallelProgram::ParallelProgram(const std::vector<StageGraphs>& stages, const s
   for (std::size_t i = 0; i < count; ++i)
     state.stash_bytes.push_back(layout.slot_bytes[i] *
                                 static_cast<std::size_t>(layout.schedule.stash_depth(static_cast<int>(i)) + 2));
+  for (std::size_t r = 1; r < state.replicas.size(); ++r)
+    state.copies.emplace_back(state.replicas.front().state_->store, state.replicas[r].state_->store,
+                              state.variable_names);
   state.executor = std::make_unique<PipelineExecutor>(std::move(layout), std::move(programs));
 }
 
@@ -173,18 +169,12 @@ std::vector<PortInfo> ParallelProgram::feeds() const { return state_->places.hos
 
 std::int64_t ParallelProgram::run(const Run& run, ParallelFeed& feed) {
   State& state = *state_;
-  VariableStore& first = state.replicas.front().state_->store;
-  for (std::size_t r = 1; r < state.replicas.size(); ++r)
-    state.replicas[r].state_->store.follow(first, state.variable_names, state.versions[r]);
-  // Replicas make the same changes themselves; programs that share the variables must follow them.
-  for (std::size_t i : state.assigned) {
-    const std::uint64_t version = ++first.version(state.variable_names[i]);
-    for (std::size_t r = 1; r < state.replicas.size(); ++r) state.versions[r][i] = version;
-  }
+  const ProgramUse use(state.in_use);
+  for (VariableCopies& copies : state.copies) copies.follow();
   state.results.resize(static_cast<std::size_t>(run.rows_per_update * run.updates) * state.replicas.size() *
                        state.places.results.bytes());
   ParallelFeed::State& source = *feed.state_;
-  const FeedUse use(source.ring);
+  const FeedUse feed_use(source.ring);
   state.rows_run = state.executor->run({.rows_per_update = run.rows_per_update,
                                         .updates = run.updates,
                                         .first_row = source.next_row,

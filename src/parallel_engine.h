@@ -51,9 +51,8 @@ struct ParallelProgram::State {
   std::vector<std::shared_ptr<Device::State>> devices;
   std::vector<Variables> replicas;
   std::vector<std::string> variable_names;
-  // Those of them, by number, that the programs assign.
-  std::vector<std::size_t> assigned;
-  std::vector<std::vector<std::uint64_t>> versions;
+  // What the replicas after the first have of it.
+  std::vector<VariableCopies> copies;
   PortPlaces places;
   std::vector<StagePlans> plans;
   std::map<std::string, Type> variable_types;
@@ -61,6 +60,7 @@ struct ParallelProgram::State {
   // By stage.
   std::vector<std::size_t> working_bytes, stash_bytes;
   std::int64_t rows_run = 0;
+  std::atomic<bool> in_use = false;
   std::vector<std::byte> results;
 };
 

@@ -138,8 +138,8 @@ PANDO_API Value one_hot(Value indices, std::int64_t depth, DType dtype = DType::
 // `x` summed over the axes along which `shape` was broadcast to x's shape.
 PANDO_API Value sum_to(Value x, const Shape& shape);
 
-// random numbers: `counter` is an int32 value [2], the update and the number of the first sample of the batch; `stream`
-// tells random ops of one graph apart. Samples lie along axis 0.
+// random numbers: `counter` is an int32 or int64 value [2], the update and the number of the first sample of the batch;
+// `stream` tells random ops of one graph apart. Samples lie along axis 0.
 struct RandomOptions {
   std::int64_t seed = 0;
   std::int64_t stream = 0;

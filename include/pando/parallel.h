@@ -33,7 +33,8 @@ struct ParallelOptions {
 class ParallelFeed;
 class PipelineObserver;
 
-// A row is one micro-batch for each replica. Not to be used by two threads at once.
+// A row is one micro-batch for each replica. One thread at a time uses a program: a run while another thread is in one
+// throws Error.
 class PANDO_API ParallelProgram {
  public:
   // `devices` has the stages of the first replica, then those of the next, ... The first replica works on `variables`;

@@ -10,17 +10,17 @@
 namespace pando {
 
 struct DeviceOptions {
-  // Worker threads, a core each; 0 takes all cores. More than there are cores share them.
+  // Threads that share out the work; 0 takes one for each core that the process may use.
   int tiles = 0;
   // "portable", "neon", "avx2" or "avx512"; empty takes the best that this machine has, or what the environment
   // variable PANDO_INSTRUCTION_SET says.
   std::string instruction_set = {};
-  // Where several devices share out the cores: the first core of this one, and whether others use the same.
-  int first_core = 0;
-  bool shared_cores = false;
 };
 
-// A virtual IPU: its tiles wait for programs while it lives. Copies are the same device.
+// A virtual IPU: its tiles wait for programs while it lives. Copies are the same device. Any number of threads may run
+// programs on it at once: the first has the tiles, each of the others does the work of all tiles on its own thread
+// meanwhile, with the same results. A child made by fork() cannot use a device of several tiles; run() then throws
+// Error.
 class PANDO_API Device {
  public:
   // Throws Error for an instruction set that is unknown or that this machine lacks.
@@ -39,7 +39,8 @@ class PANDO_API Device {
 PANDO_API std::vector<std::string> available_instruction_sets();
 
 // The state of a model on a device: programs that are given the same Variables share them by name. Copies are the same
-// state. A variable that was never set is zero.
+// state. A variable that was never set is zero. Any number of threads may use them: a step of a program reads and
+// assigns its variables as one action, which set(), get() and other programs come before or after.
 class PANDO_API Variables {
  public:
   Variables();
@@ -107,7 +108,8 @@ struct KernelInfo {
   double bytes = 0;
 };
 
-// A compiled graph on a device. Not to be used by two threads at once.
+// A compiled graph on a device. One thread at a time uses a program: a run or step while another thread is in one
+// throws Error. Different programs may run at the same time, also on one device and with the same variables.
 class PANDO_API Program {
  public:
   // Compiles. Throws Error if the graph does not verify, a variable does not fit, or memory cannot be had.

@@ -55,8 +55,10 @@ class PANDO_API Trace {
   void set_name(const Parameter& parameter, const std::string& name);
   const std::string& name_of(const Parameter& parameter) const;
 
-  // For random ops: the number of the update and of the first sample of the batch, an input named "counter".
+  // The number of the update and of the first sample of the batch, an int64 input [2] named "counter": for random ops.
   Value counter();
+  // The number of the update alone, for optimizers: an int64 scalar.
+  Value update_number();
   // 1 for each sample of the batch, [batch], and 0 for those that only fill it up; no value where none do.
   Value sample_mask() const;
   void set_sample_mask(Value mask);

@@ -1,17 +1,16 @@
 #include "comm/local_group.h"
 
+#include "base/waiting.h"
+
 namespace pando {
 
 namespace {
-
-// About a microsecond: what a partner on another core needs that has all but arrived.
-constexpr int spins = 200;
 
 void reduce_range(std::span<const std::span<const std::span<float>>> parts, std::size_t array, std::size_t first,
                   std::size_t last, bool mean) {
   const float scale = mean ? 1.0f / static_cast<float>(parts.size()) : 1.0f;
   for (std::size_t i = first; i < last; ++i) {
-    // In the order of the members, so that nobody's timing shows in the result.
+    // In the order of the members, so that no member's timing shows in the result.
     float sum = 0;
     for (const auto& part : parts) sum += part[array][i];
     sum *= scale;
@@ -21,22 +20,16 @@ void reduce_range(std::span<const std::span<const std::span<float>>> parts, std:
 
 }  // namespace
 
-void wait_until_at_least(const std::atomic<std::uint32_t>& counter, std::uint32_t value) {
-  for (int spin = 0; spin < spins; ++spin)
-    if (counter.load(std::memory_order_acquire) >= value) return;
-  for (std::uint32_t seen; (seen = counter.load(std::memory_order_acquire)) < value;)
-    counter.wait(seen, std::memory_order_acquire);
-}
-
 void LocalGroup::barrier() {
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(members_)) {
     arrived_.store(0, std::memory_order_relaxed);
-    generation_.store(generation + 1, std::memory_order_release);
+    generation_.store(generation + 1);
     generation_.notify_all();
     return;
   }
-  wait_until_at_least(generation_, generation + 1);
+  // By difference: the count begins again after 2^32 barriers.
+  wait_while(generation_, generation);
 }
 
 void LocalGroup::all_reduce(int member, std::span<const std::span<float>> numbers, bool mean) {

@@ -8,9 +8,6 @@
 
 namespace pando {
 
-// Waits until `counter` is at least `value`: a short spin, then asleep.
-void wait_until_at_least(const std::atomic<std::uint32_t>& counter, std::uint32_t value);
-
 class LocalGroup {
  public:
   explicit LocalGroup(int members) : members_(members), parts_(static_cast<std::size_t>(members)) {}

@@ -13,7 +13,7 @@ namespace pando {
 namespace {
 
 void require_counter(const OpCall& call, std::size_t input) {
-  require_dtype(call, input, {DType::int32});
+  require_dtype(call, input, {DType::int32, DType::int64});
   require_shape(call, input, {2}, "the update and the number of the first sample");
 }
 

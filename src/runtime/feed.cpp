@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/tiles.h"
+#include "base/waiting.h"
 
 namespace pando {
 
@@ -35,16 +35,17 @@ FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fil
       slots_(slots),
       fill_(std::move(fill)),
       memory_(allocate_host_memory(slot_bytes_ * static_cast<std::size_t>(slots), "the feed ring")) {
-  thread_ = std::thread([this] { fill_all(); });
+  thread_ = Thread("to fill the feed", [this] { fill_all(); });
 }
 
 FeedRing::~FeedRing() {
   stopping_ = true;
-  begin();
-  thread_.join();
+  running_ = true;
+  running_.notify_one();
 }
 
 void FeedRing::begin() {
+  process_.check("a feed");
   running_ = true;
   running_.notify_one();
 }
@@ -68,12 +69,14 @@ void FeedRing::fill_all() {
       std::byte* slot = memory_.get() + static_cast<std::size_t>(step % slots_) * slot_bytes_;
       for (std::size_t i = 0; i < offsets_.size(); ++i) feeds[i] = slot + offsets_[i];
       if (!fill_(step, feeds)) break;
-      filled_.store(step + 1, std::memory_order_release);
+      filled_.store(step + 1);
+      filled_.notify_all();
     }
   } catch (...) {
     failure_ = std::current_exception();
   }
-  ended_.store(true, std::memory_order_release);
+  filled_.fetch_or(end_mark);
+  filled_.notify_all();
 }
 
 std::byte* FeedRing::acquire() { return const_cast<std::byte*>(wait_for(taken_.load(std::memory_order_relaxed))); }
@@ -85,16 +88,14 @@ void FeedRing::release_before(std::int64_t step) {
 }
 
 const std::byte* FeedRing::wait_for(std::int64_t step) {
-  for (std::uint32_t turn = 0; filled_.load(std::memory_order_acquire) <= step; ++turn) {
-    // Read `ended_` before looking once more: the filler may end right after its last batch.
-    if (ended_.load(std::memory_order_acquire) && filled_.load(std::memory_order_acquire) <= step) return nullptr;
-    wait_turn(turn, true);
-  }
+  // The mark of the end is more than any step.
+  wait_until_at_least(filled_, step + 1);
+  if ((filled_.load(std::memory_order_acquire) & ~end_mark) <= step) return nullptr;
   return memory_.get() + static_cast<std::size_t>(step % slots_) * slot_bytes_;
 }
 
 void FeedRing::rethrow() {
-  if (ended_.load(std::memory_order_acquire) && failure_) std::rethrow_exception(failure_);
+  if (filled_.load(std::memory_order_acquire) >= end_mark && failure_) std::rethrow_exception(failure_);
 }
 
 }  // namespace pando

@@ -7,9 +7,9 @@
 #include <exception>
 #include <functional>
 #include <span>
-#include <thread>
 #include <vector>
 
+#include "base/thread.h"
 #include "plan/plan.h"
 #include "runtime/memory.h"
 
@@ -44,7 +44,7 @@ using Fill = std::function<bool(std::int64_t step, std::span<std::byte* const> f
 // A ring of slots that a host thread fills ahead. A full ring makes the filler wait, an empty one the device.
 class FeedRing final : public Feeds {
  public:
-  // Throws Error if the memory cannot be had.
+  // Throws Error if the memory or the thread cannot be had.
   FeedRing(const Plan& plan, Fill fill, int slots);
   // Slots of `slot_bytes` with a feed at each offset.
   FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots);
@@ -58,7 +58,8 @@ class FeedRing final : public Feeds {
   // before it; and that nobody needs the slots before `step` any more.
   const std::byte* wait_for(std::int64_t step);
   void release_before(std::int64_t step);
-  // Around an execution: only then, with the ring full, the filler looks for room.
+  // Around an execution: only then, with the ring full, the filler looks for room. Throws Error in a child made by
+  // fork(), where the filler does not exist.
   void begin();
   void end() { running_ = false; }
   // Throws what the filler threw, if it did.
@@ -75,12 +76,14 @@ class FeedRing final : public Feeds {
   Fill fill_;
   HostMemory memory_;
   std::exception_ptr failure_;
+  const ProcessMark process_;
+  // The steps that are filled; with the mark when there will be no more.
+  static constexpr std::int64_t end_mark = std::int64_t{1} << 62;
   alignas(64) std::atomic<std::int64_t> filled_ = 0;
   alignas(64) std::atomic<std::int64_t> taken_ = 0;
-  std::atomic<bool> ended_ = false;
   std::atomic<bool> running_ = false, stopping_ = false;
   std::chrono::microseconds wait_{50};
-  std::thread thread_;
+  Thread thread_;
 };
 
 // While it lives an execution takes from the ring.

@@ -1,6 +1,10 @@
 #include "runtime/pipeline_executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/waiting.h"
 
 namespace pando {
 
@@ -9,11 +13,11 @@ struct PipelineExecutor::Stage {
   int replica, index, device;
   DeviceProgram programs;
   std::size_t slot_bytes;
-  std::uint32_t slots;
+  std::int64_t slots;
   HostMemory memory{nullptr, nullptr};
   // Rows of this run whose forward, and backward, pass is done.
-  std::atomic<std::uint32_t> forward_done = 0, backward_done = 0;
-  std::int32_t counter[2] = {0, 0};
+  std::atomic<std::int64_t> forward_done = 0, backward_done = 0;
+  std::int64_t counter[2] = {0, 0};
   std::int64_t rows = 0;
   // Of one update.
   std::vector<PipelineAction> actions = {};
@@ -26,8 +30,8 @@ struct PipelineExecutor::Stage {
 
 namespace {
 
-void publish(std::atomic<std::uint32_t>& counter, std::int64_t row) {
-  counter.store(static_cast<std::uint32_t>(row + 1), std::memory_order_release);
+void publish(std::atomic<std::int64_t>& counter, std::int64_t row) {
+  counter.store(row + 1);
   counter.notify_all();
 }
 
@@ -38,15 +42,15 @@ PipelineExecutor::PipelineExecutor(PipelineLayout layout, std::vector<DeviceProg
   verify(layout_.schedule);
   for (int device = 0; device < static_cast<int>(devices.size()); ++device) {
     const int index = device % stages();
-    std::unique_ptr<Stage> stage(
-        new Stage{.replica = device / stages(),
-                  .index = index,
-                  .device = device,
-                  .programs = std::move(devices[static_cast<std::size_t>(device)]),
-                  .slot_bytes = layout_.slot_bytes[static_cast<std::size_t>(index)],
-                  // One in work, and one that the stage before may fill meanwhile.
-                  .slots = static_cast<std::uint32_t>(layout_.schedule.stash_depth(index) + 2)});
-    stage->memory = allocate_host_memory(stage->slot_bytes * stage->slots, "the activations of a pipeline stage");
+    std::unique_ptr<Stage> stage(new Stage{.replica = device / stages(),
+                                           .index = index,
+                                           .device = device,
+                                           .programs = std::move(devices[static_cast<std::size_t>(device)]),
+                                           .slot_bytes = layout_.slot_bytes[static_cast<std::size_t>(index)],
+                                           // One in work, and one that the stage before may fill meanwhile.
+                                           .slots = layout_.schedule.stash_depth(index) + 2});
+    stage->memory = allocate_host_memory(stage->slot_bytes * static_cast<std::size_t>(stage->slots),
+                                         "the activations of a pipeline stage");
     if (index > 0) {
       stage->before = stages_.back().get();
       stages_.back()->behind = stage.get();
@@ -54,19 +58,26 @@ PipelineExecutor::PipelineExecutor(PipelineLayout layout, std::vector<DeviceProg
     stages_.push_back(std::move(stage));
   }
   for (int i = 0; i < stages(); ++i) groups_.push_back(std::make_unique<LocalGroup>(layout_.replicas));
-  for (int device = 1; device < static_cast<int>(stages_.size()); ++device)
-    threads_.emplace_back([this, device] { serve(device); });
+  try {
+    for (int device = 1; device < static_cast<int>(stages_.size()); ++device)
+      threads_.emplace_back(fmt::format("for IPU {} of {}", device + 1, stages_.size()),
+                            [this, device] { serve(device); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-PipelineExecutor::~PipelineExecutor() {
+PipelineExecutor::~PipelineExecutor() { stop(); }
+
+void PipelineExecutor::stop() {
   stopping_ = true;
   launches_.fetch_add(1);
   launches_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 int PipelineExecutor::rows_in_flight() const {
-  std::uint32_t rows = 0;
+  std::int64_t rows = 0;
   for (const auto& stage : stages_) rows += stage->slots;
   return static_cast<int>(rows) / layout_.replicas + 2;
 }
@@ -85,6 +96,7 @@ void PipelineExecutor::set_recorders(const std::vector<Recorder*>& recorders) {
 }
 
 std::int64_t PipelineExecutor::run(const Run& run) {
+  process_.check("a program of several IPUs");
   for (auto& stage : stages_) {
     if (stage->actions.empty() || run.rows_per_update != run_.rows_per_update)
       stage->actions = actions_of_stage(layout_.schedule, stage->index, run.rows_per_update);
@@ -94,19 +106,19 @@ std::int64_t PipelineExecutor::run(const Run& run) {
   }
   run_ = run;
   finished_ = 0;
-  launches_.fetch_add(1, std::memory_order_release);
+  launches_.fetch_add(1);
   launches_.notify_all();
   run_device(0);
-  wait_until_at_least(finished_, static_cast<std::uint32_t>(threads_.size()));
+  wait_until_at_least(finished_, std::ssize(threads_));
   return stages_.front()->rows;
 }
 
 void PipelineExecutor::serve(int device) {
-  for (std::uint32_t launch = 1;; ++launch) {
+  for (std::int64_t launch = 1;; ++launch) {
     wait_until_at_least(launches_, launch);
     if (stopping_) return;
     run_device(device);
-    finished_.fetch_add(1, std::memory_order_release);
+    finished_.fetch_add(1);
     finished_.notify_all();
   }
 }
@@ -132,9 +144,11 @@ bool PipelineExecutor::run_update(Stage& stage, std::int64_t update) {
     LocalGroup& group = *groups_[static_cast<std::size_t>(stage.index)];
     if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::exchange, update);
     group.all_reduce(stage.replica, stage.programs.gradients, false);
+    stage.programs.statistics_use.begin();
     group.all_reduce(stage.replica, stage.programs.statistics, true);
+    stage.programs.statistics_use.end();
     if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::exchange, update);
-    stage.counter[0] = static_cast<std::int32_t>(run_.first_update + update);
+    stage.counter[0] = run_.first_update + update;
     if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::update, update);
     run_program(stage, stage.programs.update, nullptr, 0);
     if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::update, update);
@@ -145,10 +159,10 @@ bool PipelineExecutor::run_update(Stage& stage, std::int64_t update) {
 bool PipelineExecutor::run_forward(Stage& stage, std::int64_t row) {
   const std::byte* fed = run_.feed->wait_for(run_.first_row + row);
   if (fed == nullptr) return false;
-  if (stage.before != nullptr) wait_until_at_least(stage.before->forward_done, static_cast<std::uint32_t>(row + 1));
+  if (stage.before != nullptr) wait_until_at_least(stage.before->forward_done, row + 1);
   if (stage.behind != nullptr && row >= stage.behind->slots) {
     const auto& freed = training() ? stage.behind->backward_done : stage.behind->forward_done;
-    wait_until_at_least(freed, static_cast<std::uint32_t>(row + 1) - stage.behind->slots);
+    wait_until_at_least(freed, row + 1 - stage.behind->slots);
   }
   const std::byte* host = fed + layout_.host_bytes * static_cast<std::size_t>(stage.replica);
   if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::forward, row);
@@ -160,7 +174,7 @@ bool PipelineExecutor::run_forward(Stage& stage, std::int64_t row) {
 }
 
 void PipelineExecutor::run_backward(Stage& stage, std::int64_t row, bool first_of_update) {
-  if (stage.behind != nullptr) wait_until_at_least(stage.behind->backward_done, static_cast<std::uint32_t>(row + 1));
+  if (stage.behind != nullptr) wait_until_at_least(stage.behind->backward_done, row + 1);
   const std::byte* fed = run_.feed->wait_for(run_.first_row + row);
   const std::byte* host = fed + layout_.host_bytes * static_cast<std::size_t>(stage.replica);
   if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::backward, row);
@@ -174,7 +188,7 @@ void PipelineExecutor::run_backward(Stage& stage, std::int64_t row, bool first_o
 void PipelineExecutor::finish_row(Stage& stage, std::int64_t row) {
   const bool is_last_user = training() ? stage.before == nullptr : stage.behind == nullptr;
   if (!is_last_user) return;
-  std::uint32_t done = static_cast<std::uint32_t>(row + 1);
+  std::int64_t done = row + 1;
   for (const auto& other : stages_)
     if (other->index == stage.index)
       done = std::min(done, (training() ? other->backward_done : other->forward_done).load(std::memory_order_acquire));

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <thread>
 
 #include "comm/local_group.h"
 #include "plan/pipeline_schedule.h"
@@ -38,6 +37,8 @@ struct DeviceProgram {
   RoutedProgram forward, backward_first, backward_next, update;
   // Summed over the replicas before an update; and averaged after it.
   std::vector<std::span<float>> gradients, statistics;
+  // Holds the statistics of this replica, which others may read, while they are averaged.
+  VariableUse statistics_use = {};
 };
 
 struct PipelineLayout {
@@ -60,7 +61,7 @@ class PipelineObserver {
 
 class PipelineExecutor {
  public:
-  // devices[replica * stages + stage].
+  // devices[replica * stages + stage]. Throws Error if memory or threads cannot be had.
   PipelineExecutor(PipelineLayout layout, std::vector<DeviceProgram> devices);
   ~PipelineExecutor();
   PipelineExecutor(const PipelineExecutor&) = delete;
@@ -75,7 +76,8 @@ class PipelineExecutor {
     // Room for the results of all rows and replicas.
     std::byte* results = nullptr;
   };
-  // Returns the number of rows that were run: fewer if the feed ends.
+  // Returns the number of rows that were run: fewer if the feed ends. Throws Error in a child made by fork(), where the
+  // devices' threads do not exist.
   std::int64_t run(const Run& run);
 
   void set_observer(PipelineObserver* observer) { observer_ = observer; }
@@ -89,6 +91,7 @@ class PipelineExecutor {
   struct Stage;
 
   void serve(int device);
+  void stop();
   void run_device(int device);
   bool run_update(Stage& stage, std::int64_t update);
   bool run_forward(Stage& stage, std::int64_t row);
@@ -104,9 +107,10 @@ class PipelineExecutor {
   std::vector<std::unique_ptr<LocalGroup>> groups_;
   PipelineObserver* observer_ = nullptr;
   Run run_;
-  std::atomic<std::uint32_t> launches_ = 0, finished_ = 0;
+  const ProcessMark process_;
+  std::atomic<std::int64_t> launches_ = 0, finished_ = 0;
   std::atomic<bool> stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace pando

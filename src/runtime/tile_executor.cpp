@@ -22,6 +22,14 @@ bool is_finite(const Type& type, const std::byte* data) {
   return true;
 }
 
+bool is_written(const Plan& plan, std::int32_t buffer) {
+  for (const Superstep& superstep : plan.supersteps)
+    for (const KernelCall& call : superstep)
+      for (const Operand& output : call.outputs)
+        if (output.buffer == buffer) return true;
+  return false;
+}
+
 }  // namespace
 
 TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique_ptr<Kernel>>> kernels,
@@ -41,9 +49,12 @@ TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique
     const auto index = static_cast<std::size_t>(buffer.index);
     switch (buffer.kind) {
       case Buffer::Kind::arena: buffers_[i] = arena_ + buffer.offset; break;
-      case Buffer::Kind::variable:
-        buffers_[i] = variables.bind(plan.variables[index].name, plan.variables[index].type);
+      case Buffer::Kind::variable: {
+        const auto variable = variables.bind(plan.variables[index].name, plan.variables[index].type);
+        variables_.add(variable, is_written(plan, static_cast<std::int32_t>(i)));
+        buffers_[i] = variable->memory.get();
         break;
+      }
       case Buffer::Kind::constant: buffers_[i] = plan_.constants[index].mutable_raw(); break;
       case Buffer::Kind::feed: feed_offsets_.emplace_back(static_cast<std::int32_t>(i), buffer.offset); break;
     }
@@ -67,7 +78,7 @@ void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::
     if (movable_[i] && outputs[i] != nullptr) buffers_[static_cast<std::size_t>(plan_.outputs[i].buffer)] = outputs[i];
   execution_ = {.steps = 1, .is_fed = true};
   failure_.clear();
-  tiles_->run([this](int tile) { run_tile(tile); }, true);
+  tiles_->run([this](int first, int last) { run_tiles(first, last); });
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto buffer = static_cast<std::size_t>(plan_.outputs[i].buffer);
     if (movable_[i]) buffers_[buffer] = arena_ + plan_.buffers[buffer].offset;
@@ -79,7 +90,7 @@ void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::
 std::int64_t TileExecutor::run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) {
   execution_ = {.steps = steps, .feeds = feeds, .every_step = every_step};
   failure_.clear();
-  tiles_->run([this](int tile) { run_tile(tile); }, steps == 1);
+  tiles_->run([this](int first, int last) { run_tiles(first, last); });
   if (!failure_.empty()) throw Error(failure_);
   return execution_.done;
 }
@@ -97,35 +108,43 @@ void TileExecutor::timed(int tile, RecordedEvent::Kind kind, std::int64_t number
   recorder_->record(tile, {kind, plan_number_, number, begin, Recorder::now()});
 }
 
-void TileExecutor::run_tile(int index) {
-  const Tile tile{index, tiles_->count(), memory_.get() + scratch_bytes_ * static_cast<std::size_t>(index),
-                  buffers_.data()};
-  SpinBarrier& barrier = tiles_->barrier();
+void TileExecutor::run_tiles(int first, int last) {
+  const int count = tiles_->count();
+  const auto wait_for_others = [&] {
+    if (last - first < count) tiles_->barrier().arrive_and_wait();
+  };
   using Kind = RecordedEvent::Kind;
   while (true) {
-    if (index == 0) timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
-    barrier.arrive_and_wait();
+    if (first == 0) timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
+    wait_for_others();
     if (execution_.stopped) return;
     std::int64_t number = 0;
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
-      for (const auto& kernel : kernels_[s]) timed(index, Kind::kernel, number++, [&] { kernel->run(tile); });
-      timed(index, Kind::barrier, static_cast<std::int64_t>(s), [&] { barrier.arrive_and_wait(); });
+      for (const auto& kernel : kernels_[s]) {
+        for (int tile = first; tile < last; ++tile)
+          timed(tile, Kind::kernel, number, [&] { kernel->run({tile, count, scratch_of(tile), buffers_.data()}); });
+        ++number;
+      }
+      timed(first, Kind::barrier, static_cast<std::int64_t>(s), wait_for_others);
       if (!plan_.check_numerics) continue;
-      if (index == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
-      barrier.arrive_and_wait();
+      if (first == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
+      wait_for_others();
     }
     // Without a superstep nothing else keeps tile 0 from beginning the next step before all have seen this one.
-    if (kernels_.empty()) barrier.arrive_and_wait();
-    if (index == 0) end_step();
+    if (kernels_.empty()) wait_for_others();
+    if (first == 0) end_step();
   }
 }
 
 bool TileExecutor::begin_step() {
   if (execution_.done == execution_.steps || !failure_.empty()) return false;
-  if (execution_.is_fed || (feed_offsets_.empty() && execution_.feeds == nullptr)) return true;
-  std::byte* slot = execution_.feeds->acquire();
-  if (slot == nullptr) return false;
-  for (const auto& [buffer, offset] : feed_offsets_) buffers_[static_cast<std::size_t>(buffer)] = slot + offset;
+  if (!execution_.is_fed && execution_.feeds != nullptr) {
+    std::byte* slot = execution_.feeds->acquire();
+    if (slot == nullptr) return false;
+    for (const auto& [buffer, offset] : feed_offsets_) buffers_[static_cast<std::size_t>(buffer)] = slot + offset;
+  }
+  // Not while it waits for its feed, which may need the same variables.
+  variables_.begin();
   return true;
 }
 
@@ -133,6 +152,7 @@ void TileExecutor::end_step() {
   for (std::size_t i = 0; !execution_.is_fed && i < every_step_.size(); ++i)
     std::memcpy(execution_.every_step[i] + static_cast<std::size_t>(execution_.done) * every_step_[i].bytes,
                 buffers_[static_cast<std::size_t>(every_step_[i].buffer)], every_step_[i].bytes);
+  variables_.end();
   if (execution_.feeds != nullptr) execution_.feeds->release();
   ++execution_.done;
 }

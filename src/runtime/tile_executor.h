@@ -1,6 +1,5 @@
 // TileExecutor: runs a Plan whose kernels are host functions on a group of tiles.
 #pragma once
-#include <atomic>
 #include <string>
 
 #include "runtime/backend.h"
@@ -9,7 +8,8 @@
 
 namespace pando {
 
-// Everything is allocated when it is made: an execution allocates nothing, takes no lock and makes no system call.
+// Everything is allocated when it is made: an execution allocates nothing and, unless it has to wait for others, makes
+// no system call. It holds its variables for a step at a time.
 class TileExecutor final : public Executable {
  public:
   // kernels[s][k] belongs to plan.supersteps[s][k].
@@ -39,7 +39,9 @@ class TileExecutor final : public Executable {
     bool stopped = false;
   };
 
-  void run_tile(int tile);
+  // The work of the tiles from `first` to before `last`, which is that of one tile or of all.
+  void run_tiles(int first, int last);
+  std::byte* scratch_of(int tile) const { return memory_.get() + scratch_bytes_ * static_cast<std::size_t>(tile); }
   template <class Work>
   void timed(int tile, RecordedEvent::Kind kind, std::int64_t number, const Work& work);
   bool begin_step();
@@ -54,6 +56,7 @@ class TileExecutor final : public Executable {
   HostMemory memory_;
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> buffers_;
+  VariableUse variables_;
   std::vector<std::pair<std::int32_t, std::size_t>> feed_offsets_;
   std::vector<EveryStep> every_step_;
   // For each output, whether kernels can write it where a step() wants it: it is in the arena, and no other output.

@@ -2,68 +2,121 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
 
 namespace pando {
 
-std::byte* VariableStore::bind(const std::string& name, const Type& type) {
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) {
-    const std::size_t bytes = static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype);
-    auto entry =
-        std::make_shared<Entry>(Entry{type, allocate_host_memory(bytes, fmt::format("variable '{}'", name)), 0});
-    return entries_.emplace(name, std::move(entry)).first->second->memory.get();
+namespace {
+
+std::size_t bytes_of(const Type& type) { return static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype); }
+
+// Holds variables while it lives.
+class Held {
+ public:
+  explicit Held(const VariableUse& use) : use_(use) { use_.begin(); }
+  ~Held() { use_.end(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  const VariableUse& use_;
+};
+
+}  // namespace
+
+void VariableUse::add(std::shared_ptr<StoredVariable> variable, bool changes) {
+  const auto place = std::lower_bound(members_.begin(), members_.end(), variable,
+                                      [](const Member& member, const auto& other) { return member.variable < other; });
+  if (place != members_.end() && place->variable == variable) place->changes |= changes;
+  else members_.insert(place, {std::move(variable), changes});
+}
+
+void VariableUse::begin() const {
+  for (const Member& member : members_) member.variable->lock.begin(member.changes);
+}
+
+void VariableUse::end() const {
+  for (const Member& member : members_) {
+    member.variable->version += member.changes;
+    member.variable->lock.end(member.changes);
   }
-  const Entry& entry = *found->second;
-  if (entry.type != type)
+}
+
+std::shared_ptr<StoredVariable> VariableStore::bind(const std::string& name, const Type& type) {
+  const std::lock_guard guard(mutex_);
+  const auto found = variables_.find(name);
+  if (found == variables_.end()) {
+    auto memory = allocate_host_memory(bytes_of(type), fmt::format("variable '{}'", name));
+    std::shared_ptr<StoredVariable> made(new StoredVariable{type, std::move(memory)});
+    return variables_.emplace(name, std::move(made)).first->second;
+  }
+  if (found->second->type != type)
     throw Error(fmt::format("variable '{}' is {} and cannot be used as {}; rename it or reshape the value", name,
-                            to_string(entry.type), to_string(type)));
-  return entry.memory.get();
+                            to_string(found->second->type), to_string(type)));
+  return found->second;
 }
 
 void VariableStore::set(const std::string& name, const Array& value) {
-  std::memcpy(bind(name, {value.dtype(), value.shape()}), value.raw(), value.bytes());
-  ++entries_.at(name)->version;
-}
-
-void VariableStore::follow(const VariableStore& other, const std::vector<std::string>& names,
-                           std::vector<std::uint64_t>& versions) {
-  // A version that nothing has: the first time everything is copied.
-  versions.resize(names.size(), ~std::uint64_t{0});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Entry& entry = *other.find(names[i]);
-    if (entry.version == versions[i]) continue;
-    std::memcpy(bind(names[i], entry.type), entry.memory.get(),
-                static_cast<std::size_t>(entry.type.shape.elements()) * size_of(entry.type.dtype));
-    versions[i] = entry.version;
-  }
+  VariableUse use;
+  const std::shared_ptr<StoredVariable> variable = bind(name, {value.dtype(), value.shape()});
+  use.add(variable, true);
+  const Held held(use);
+  std::memcpy(variable->memory.get(), value.raw(), value.bytes());
 }
 
 Array VariableStore::get(const std::string& name) const {
-  const Entry& entry = *find(name);
-  Array copy(entry.type.dtype, entry.type.shape);
-  std::memcpy(copy.mutable_raw(), entry.memory.get(), copy.bytes());
+  VariableUse use;
+  const std::shared_ptr<StoredVariable> variable = find(name);
+  use.add(variable, false);
+  Array copy(variable->type.dtype, variable->type.shape);
+  const Held held(use);
+  std::memcpy(copy.mutable_raw(), variable->memory.get(), copy.bytes());
   return copy;
 }
 
 void VariableStore::share(const std::string& name, const VariableStore& other, const std::string& other_name) {
-  const std::shared_ptr<Entry>& entry = other.find(other_name);
-  if (entries_.try_emplace(name, entry).first->second != entry)
+  const std::shared_ptr<StoredVariable> variable = other.find(other_name);
+  const std::lock_guard guard(mutex_);
+  if (variables_.try_emplace(name, variable).first->second != variable)
     throw Error(fmt::format("variable '{}' exists and cannot become another one; rename it", name));
 }
 
-const std::shared_ptr<VariableStore::Entry>& VariableStore::find(const std::string& name) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) throw Error(unknown_name("variable", name, names()));
-  return found->second;
+std::shared_ptr<StoredVariable> VariableStore::find(const std::string& name) const {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = variables_.find(name); found != variables_.end()) return found->second;
+  }
+  throw Error(unknown_name("variable", name, names()));
 }
 
 std::vector<std::string> VariableStore::names() const {
+  const std::lock_guard guard(mutex_);
   std::vector<std::string> names;
-  for (const auto& [name, entry] : entries_) names.push_back(name);
+  for (const auto& [name, variable] : variables_) names.push_back(name);
   return names;
+}
+
+VariableCopies::VariableCopies(const VariableStore& originals, const VariableStore& copies,
+                               const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    pairs_.push_back({originals.find(name), copies.find(name)});
+    use_.add(pairs_.back().original, false);
+    use_.add(pairs_.back().copy, true);
+  }
+}
+
+void VariableCopies::follow() {
+  const Held held(use_);
+  for (Pair& pair : pairs_) {
+    const std::uint64_t difference = pair.original->version - pair.copy->version;
+    if (pair.difference != difference)
+      std::memcpy(pair.copy->memory.get(), pair.original->memory.get(), bytes_of(pair.original->type));
+    // Letting go of the copies counts a change of each.
+    pair.difference = difference - 1;
+  }
 }
 
 }  // namespace pando

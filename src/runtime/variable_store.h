@@ -1,41 +1,81 @@
-// VariableStore: the variables of a model, by name, in memory that programs on the CPU use directly.
+// VariableStore: the variables of a model, by name, in memory that programs on the CPU use directly. Stores may share a
+// variable. Any number of threads may use a store.
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "plan/plan.h"
 #include "runtime/memory.h"
+#include "runtime/use_lock.h"
 
 namespace pando {
 
+// A variable in memory.
+struct StoredVariable {
+  Type type;
+  HostMemory memory;
+  UseLock lock = {};
+  // How often it was changed, for those who keep copies. Changed while the lock is held.
+  std::uint64_t version = 0;
+};
+
+// The variables of a program or of a copy. Between begin() and end() they are held together, so that a step, however
+// many variables it reads and changes, is one action to all others.
+class VariableUse {
+ public:
+  // Before the first begin().
+  void add(std::shared_ptr<StoredVariable> variable, bool changes);
+  void begin() const;
+  // Counts a change of each variable that may have been changed.
+  void end() const;
+
+ private:
+  struct Member {
+    std::shared_ptr<StoredVariable> variable;
+    bool changes;
+  };
+  // Each once, in the order of their addresses: two uses that meet wait for each other in the same order.
+  std::vector<Member> members_;
+};
+
 class VariableStore {
  public:
-  // The memory of a variable, made (zero) if it is new. Throws Error if it exists with another type.
-  std::byte* bind(const std::string& name, const Type& type);
+  // The variable, made (zero) if it is new. Throws Error if it exists with another type.
+  std::shared_ptr<StoredVariable> bind(const std::string& name, const Type& type);
   void set(const std::string& name, const Array& value);
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;
   // From here on `name` is the same variable as `other_name` of the other store. Throws Error if `name` exists and is
   // another one.
   void share(const std::string& name, const VariableStore& other, const std::string& other_name);
-
-  // How often the variable was changed, to be counted up by who changes it otherwise than by set(). Lives as long as
-  // the store.
-  std::uint64_t& version(const std::string& name) { return find(name)->version; }
-  // Copies those variables of `names` from the other store that were changed there since `versions` were noted, and
-  // notes the new ones.
-  void follow(const VariableStore& other, const std::vector<std::string>& names, std::vector<std::uint64_t>& versions);
+  // Throws Error with the nearest name if there is no such variable.
+  std::shared_ptr<StoredVariable> find(const std::string& name) const;
 
  private:
-  struct Entry {
-    Type type;
-    HostMemory memory;
-    std::uint64_t version = 0;
-  };
-  const std::shared_ptr<Entry>& find(const std::string& name) const;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<StoredVariable>> variables_;
+};
 
-  std::map<std::string, std::shared_ptr<Entry>> entries_;
+// Copies of variables of one store in another, which follow the originals.
+class VariableCopies {
+ public:
+  // Both stores have variables of these names and types.
+  VariableCopies(const VariableStore& originals, const VariableStore& copies, const std::vector<std::string>& names);
+  // Copies what was changed since the last time, except where a copy was changed as often as its original: the replicas
+  // of a model make the same changes themselves.
+  void follow();
+
+ private:
+  struct Pair {
+    std::shared_ptr<StoredVariable> original, copy;
+    // Of their versions, when they were equal; none before the first time.
+    std::optional<std::uint64_t> difference = {};
+  };
+  std::vector<Pair> pairs_;
+  VariableUse use_;
 };
 
 }  // namespace pando

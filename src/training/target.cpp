@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
+#include "base/cores.h"
 #include "base/text.h"
 
 namespace pando {
@@ -38,15 +38,9 @@ std::optional<int> current_stage() { return stage_of_scope; }
 void set_current_stage(std::optional<int> stage) { stage_of_scope = stage; }
 
 std::vector<Device> make_ipus(int count, int tiles, const std::string& instruction_set) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (tiles == 0) tiles = std::max(1, cores / count);
-  const bool shared = tiles * count > cores;
+  if (tiles == 0) tiles = std::max(1, usable_cores() / count);
   std::vector<Device> ipus;
-  for (int i = 0; i < count; ++i)
-    ipus.emplace_back(DeviceOptions{.tiles = tiles,
-                                    .instruction_set = instruction_set,
-                                    .first_core = shared ? 0 : i * tiles,
-                                    .shared_cores = shared});
+  for (int i = 0; i < count; ++i) ipus.emplace_back(DeviceOptions{.tiles = tiles, .instruction_set = instruction_set});
   return ipus;
 }
 

@@ -88,10 +88,11 @@ void Trace::adopt(const Parameter& parameter, Value value) {
 void Trace::assign(const Parameter& parameter, Value value) { state_->graph.assign(value_of(parameter), value); }
 
 Value Trace::counter() {
-  if (!state_->counter) state_->counter = ops::input(state_->graph, "counter", DType::int32, {2});
+  if (!state_->counter) state_->counter = ops::input(state_->graph, "counter", DType::int64, {2});
   return state_->counter;
 }
 
+Value Trace::update_number() { return ops::reshape(ops::slice(counter(), {0}, {1}), {}); }
 Value Trace::sample_mask() const { return state_->sample_mask; }
 void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
 

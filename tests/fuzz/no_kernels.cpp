@@ -18,8 +18,8 @@ const std::vector<InstructionSet>& available_instruction_sets() {
   return none;
 }
 
-CpuBackend::CpuBackend(int, std::string_view, const TilePlacement& placement)
-    : routines_(no_routines), mixed_routines_(no_routines), tiles_(std::make_shared<TileGroup>(1, placement)) {}
+CpuBackend::CpuBackend(int, std::string_view)
+    : routines_(no_routines), mixed_routines_(no_routines), tiles_(std::make_shared<TileGroup>(1)) {}
 
 std::unique_ptr<Executable> CpuBackend::load(const Plan&, VariableStore&) {
   throw InternalError("there are no kernels in a fuzzer");

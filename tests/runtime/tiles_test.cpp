@@ -1,8 +1,15 @@
-// Tiles and their barrier, also when there are more tiles than cores.
+// Tiles and their barrier, also when there are more tiles than cores and when several threads want them.
+#include <pando/error.h>
+
 #include <gtest/gtest.h>
-#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/kernel.h"
@@ -15,7 +22,7 @@ TEST(TileGroup, RunsEveryTileOnce) {
   for (int count : {1, 2, 5}) {
     TileGroup tiles(count);
     std::vector<std::atomic<int>> calls(static_cast<std::size_t>(count));
-    for (int round = 0; round < 50; ++round) tiles.run([&](int tile) { ++calls[static_cast<std::size_t>(tile)]; });
+    for (int round = 0; round < 50; ++round) tiles.run([&](int tile, int) { ++calls[static_cast<std::size_t>(tile)]; });
     for (const auto& call : calls) EXPECT_EQ(call, 50);
   }
 }
@@ -26,7 +33,7 @@ TEST(TileGroup, TheBarrierSeparatesSupersteps) {
     // Not atomic: the barrier alone makes one tile's writes visible to the others.
     std::vector<int> step(static_cast<std::size_t>(count), 0);
     std::atomic<int> errors = 0;
-    tiles.run([&](int tile) {
+    tiles.run([&](int tile, int) {
       for (int round = 1; round <= 200; ++round) {
         step[static_cast<std::size_t>(tile)] = round;
         tiles.barrier().arrive_and_wait();
@@ -38,67 +45,60 @@ TEST(TileGroup, TheBarrierSeparatesSupersteps) {
   }
 }
 
-// Keeps the thread that makes it on one core while it lives.
-class OnCore {
- public:
-  explicit OnCore(int core) {
-    sched_getaffinity(0, sizeof old_, &old_);
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    sched_setaffinity(0, sizeof set, &set);
-  }
-  ~OnCore() { sched_setaffinity(0, sizeof old_, &old_); }
-
- private:
-  cpu_set_t old_;
-};
-
-std::vector<int> cores_of_this_thread() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  return cores;
+TEST(TileGroup, ACallThatFindsTheTilesTakenDoesAllTheWorkItself) {
+  TileGroup tiles(3);
+  std::atomic<bool> taken = false, done = false;
+  std::thread first([&] {
+    tiles.run([&](int tile, int) {
+      if (tile == 0) taken = true;
+      while (!done) std::this_thread::yield();
+    });
+  });
+  while (!taken) std::this_thread::yield();
+  std::vector<std::pair<int, int>> calls;
+  tiles.run([&](int begin, int end) { calls.emplace_back(begin, end); });
+  EXPECT_EQ(calls, (std::vector<std::pair<int, int>>{{0, 3}}));
+  done = true;
+  first.join();
 }
 
-TEST(TileGroup, BriefWorkRunsOnItsCoreToo) {
-  const std::vector<int> cores = cores_of_this_thread();
-  if (cores.size() < 2) GTEST_SKIP() << "this process has one core";
+TEST(TileGroup, ManyThreadsMayCallAtOnce) {
   TileGroup tiles(2);
-  const OnCore elsewhere(cores[1]);
-  for (bool brief : {false, true}) {
-    int core = -1;
-    tiles.run(
-        [&](int tile) {
-          if (tile == 0) core = sched_getcpu();
-        },
-        brief);
-    EXPECT_EQ(core, cores[0]) << (brief ? "brief" : "long");
-    EXPECT_EQ(cores_of_this_thread(), std::vector<int>{cores[1]});
-  }
+  std::atomic<int> work = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 500; ++round) tiles.run([&](int first, int last) { work += last - first; });
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(work, 4 * 500 * 2);
 }
 
-TEST(TileGroup, BriefWorkIsNotPinnedWhereItIsAlready) {
-  const std::vector<int> cores = cores_of_this_thread();
-  if (cores.size() < 2) GTEST_SKIP() << "this process has one core";
+TEST(TileGroup, AChildOfAForkIsToldThatTheTilesStayedInTheParent) {
   TileGroup tiles(2);
-  const auto cores_while_running = [&](bool brief) {
-    std::vector<int> seen;
-    tiles.run(
-        [&](int tile) {
-          if (tile == 0) seen = cores_of_this_thread();
-        },
-        brief);
-    return seen;
-  };
-  EXPECT_EQ(cores_while_running(false), std::vector<int>{cores[0]});
-  // That left it on its core, unless the system has moved it since.
-  bool was_left_alone = false;
-  for (int round = 0; round < 1000 && !was_left_alone; ++round) was_left_alone = cores_while_running(true) == cores;
-  EXPECT_TRUE(was_left_alone);
+  tiles.run([](int, int) {});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string message;
+    try {
+      tiles.run([](int, int) {});
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    const bool is_right =
+        message ==
+        "a device of several tiles was made before this process was forked, and its threads stayed in the parent; make "
+        "models and devices in the child, or fork before the first of them";
+    if (!is_right) std::fprintf(stderr, "%s\n", message.c_str());
+    // A device that the child makes is its own.
+    TileGroup own(2);
+    std::atomic<int> work = 0;
+    own.run([&](int first, int last) { work += last - first; });
+    std::_Exit(is_right && work == 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Share, CoversAllWorkOnce) {

@@ -18,10 +18,10 @@ std::unique_ptr<Kernel> make_kernel_for(const KernelCall& call, const Routines& 
 
 }  // namespace
 
-CpuBackend::CpuBackend(int tiles, std::string_view instruction_set, const TilePlacement& placement)
+CpuBackend::CpuBackend(int tiles, std::string_view instruction_set)
     : routines_(routines_for(choose_instruction_set(instruction_set))),
       mixed_routines_(with_mixed_products(routines_)),
-      tiles_(std::make_shared<TileGroup>(tiles, placement)) {}
+      tiles_(std::make_shared<TileGroup>(tiles)) {}
 
 std::unique_ptr<Executable> CpuBackend::load(const Plan& plan, VariableStore& variables) {
   const Routines& routines = plan.mixed_bfloat16 ? mixed_routines_ : routines_;

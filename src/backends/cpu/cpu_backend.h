@@ -8,7 +8,7 @@ namespace pando::cpu {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(int tiles, std::string_view instruction_set, const TilePlacement& placement = {});
+  CpuBackend(int tiles, std::string_view instruction_set);
 
   std::string_view name() const override { return "cpu"; }
   int tiles() const override { return tiles_->count(); }

@@ -23,6 +23,15 @@ T* pointer(const Tile& tile, const Operand& operand) {
   return reinterpret_cast<T*>(tile.buffers[operand.buffer]);
 }
 
+// Element `index` of an operand that counts: int32, int64, or whole float64 numbers.
+inline std::int64_t whole_number(const Tile& tile, const Operand& operand, int index) {
+  switch (operand.type.dtype) {
+    case DType::int64: return pointer<const std::int64_t>(tile, operand)[index];
+    case DType::float64: return static_cast<std::int64_t>(pointer<const double>(tile, operand)[index]);
+    default: return pointer<const std::int32_t>(tile, operand)[index];
+  }
+}
+
 // A Kernel that is nothing but its function; `Run` is called as run(tile).
 template <class Run>
 std::unique_ptr<Kernel> make_kernel(Run run, std::size_t scratch_bytes = 0) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 
+#include "base/cores.h"
 #include "frontends/keras/optimizer_state.h"
 
 namespace pando::keras {
@@ -67,7 +67,8 @@ PipelineSchedule schedule_of(const Division& division) {
 
 Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch_size) {
   Trainer trainer(model, "explain");
-  const Step& step = trainer.imagined_step(batch_size);
+  const StepLease lease = trainer.imagined_step(batch_size);
+  const Step& step = *lease;
   const auto& training = trainer.training();
   const Division& division = training.division;
   const Target& target = *training.target;
@@ -85,7 +86,7 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
                                                : std::optional(optimizer.learning_rate.rate()),
                           .steps_grow_with_gradients = optimizer.rule.grows_with_gradients,
                           .steps_per_execution = training.options->steps_per_execution,
-                          .cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
+                          .cores = usable_cores(),
                           .tiles_per_ipu = target.ipus.front().tiles(),
                           .schedule = schedule_of(division)};
   for (int stage = 0; stage < division.stages.stages; ++stage)

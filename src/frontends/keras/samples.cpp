@@ -302,8 +302,7 @@ bool StepFeeder::operator()(std::int64_t row, std::span<std::byte* const> feeds)
     fill_up(count, own, first);
     weigh(count, own);
     const std::int64_t first_sample = (row_of_update * options_.replicas + replica) * request_.batch_size;
-    const std::int32_t counter[2] = {static_cast<std::int32_t>(options_.first_update + row / options_.rows_per_update),
-                                     static_cast<std::int32_t>(first_sample)};
+    const std::int64_t counter[2] = {options_.first_update + row / options_.rows_per_update, first_sample};
     if (counter_feed_ >= 0) std::memcpy(own[static_cast<std::size_t>(counter_feed_)], counter, sizeof counter);
     counts_->add(count);
   }

@@ -176,7 +176,7 @@ class StepStage {
   void add_update(Trace& trace, const std::vector<Value>& slopes) {
     const Optimizer::State& optimizer = context_.optimizer->state();
     const std::vector<Value> clipped = clip_gradients(slopes, optimizer.clipping);
-    const Value step = ops::reshape(ops::slice(trace.counter(), {0}, {1}), {});
+    const Value step = trace.update_number();
     const auto& schedule = optimizer.learning_rate.schedule();
     const Value rate = schedule ? schedule(ops::cast(step, DType::float32))
                                 : ops::variable(trace.graph(), rate_variable, DType::float32, {});

@@ -31,7 +31,7 @@ void StepSegment::finish(Computation& computation) {
 
 void StepSegment::run(const Arrays& inputs) {
   if (!program_) return;
-  const std::int32_t counter[2] = {static_cast<std::int32_t>(updates_), 0};
+  const std::int64_t counter[2] = {updates_, 0};
   std::vector<const std::byte*> feeds;
   for (int number : input_of_feed_)
     feeds.push_back(number < 0 ? reinterpret_cast<const std::byte*>(counter)

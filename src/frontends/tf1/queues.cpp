@@ -140,7 +140,7 @@ std::string InfeedPorts::name(std::size_t column) { return fmt::format("infeed{}
 void InfeedPorts::write(const data::Element& element, std::int64_t update, std::int64_t sample,
                         std::span<std::byte* const> feeds) const {
   for (std::size_t i = 0; i < column_of_feed_.size(); ++i) {
-    const std::int32_t counter[2] = {static_cast<std::int32_t>(update), static_cast<std::int32_t>(sample)};
+    const std::int64_t counter[2] = {update, sample};
     if (column_of_feed_[i] < 0) std::memcpy(feeds[i], counter, sizeof counter);
     else {
       const Array& column = element[static_cast<std::size_t>(column_of_feed_[i])];

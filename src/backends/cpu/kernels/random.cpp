@@ -27,9 +27,11 @@ struct Draws {
 
   RandomSequence at(const Tile& tile) const {
     RandomSequence now = sequence;
-    const auto* values = pointer<const std::int32_t>(tile, counter);
-    now.update = static_cast<std::uint32_t>(values[0]);
-    now.first_sample = static_cast<std::uint32_t>(values[1]);
+    const std::int64_t update = whole_number(tile, counter, 0);
+    now.update = static_cast<std::uint32_t>(update);
+    // Updates from 2^32 on draw from another sequence rather than from the first one again.
+    now.seed += static_cast<std::uint64_t>(update >> 32) * 0x9E3779B97F4A7C15u;
+    now.first_sample = static_cast<std::uint32_t>(whole_number(tile, counter, 1));
     return now;
   }
 

@@ -108,7 +108,7 @@ std::unique_ptr<Kernel> adam_update(const KernelCall& call, const Routines& rout
   const bool decoupled = a.flag("decoupled"), after_correction = a.flag("epsilon_after_correction");
   const Operand step = call.inputs[1];
   const auto prepare = [=](double rate, const Tile& tile) {
-    const double t = *pointer<const std::int32_t>(tile, step) + 1.0;
+    const double t = static_cast<double>(whole_number(tile, step, 0)) + 1.0;
     const double correction = 1 - std::pow(beta1, t), root = std::sqrt(1 - std::pow(beta2, t));
     return AdamSettings{.decay = decoupled ? 0.0 : decay,
                         .shrink = decoupled ? 1 - rate * decay : 1.0,

@@ -50,8 +50,7 @@ FillFeeds PoplarExecutor::State::filler(const Call& call) const {
         std::byte* to = memory[static_cast<std::size_t>(r) * sources.size() + f];
         if (sources[f] == nullptr) {
           // The update, and the number of the micro-batch's first sample within it.
-          const std::int32_t counter[2] = {static_cast<std::int32_t>(first_update + row / group),
-                                           static_cast<std::int32_t>((row % group * replicas + r) * size)};
+          const std::int64_t counter[2] = {first_update + row / group, (row % group * replicas + r) * size};
           std::memcpy(to, counter, sizeof counter);
           continue;
         }
@@ -63,7 +62,7 @@ FillFeeds PoplarExecutor::State::filler(const Call& call) const {
 }
 
 void PoplarExecutor::State::run_once(const Call& call) {
-  const std::int32_t counter[2] = {static_cast<std::int32_t>(updates), 0};
+  const std::int64_t counter[2] = {updates, 0};
   std::vector<const std::byte*> feeds;
   for (const PortInfo& feed : call.step.feeds()) {
     const auto found = call.feeds.find(feed.name);

@@ -1,0 +1,56 @@
+// Threads that the library starts. One place turns a refusal of the system into an Error, and knows what becomes of
+// threads when the process forks.
+#pragma once
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace pando {
+
+// Joins its thread when it is destroyed, as std::jthread does. In a child made by fork(), where the thread does not
+// exist, it lets go of it.
+class Thread {
+ public:
+  Thread() = default;
+  // Throws Error with the remedy if the system does not give a thread; `purpose` completes "cannot start a thread ...".
+  Thread(const std::string& purpose, std::function<void()> work);
+  ~Thread();
+  Thread(Thread&& other) noexcept = default;
+  Thread& operator=(Thread&& other) noexcept;
+
+  bool joinable() const { return thread_.joinable(); }
+  void join();
+
+ private:
+  std::thread thread_;
+  unsigned forks_ = 0;
+};
+
+// While it lives, the calling thread is in `call`, and the threads that it starts serve that call: it waits for what
+// they do. Scopes end in the reverse order.
+class CallScope {
+ public:
+  explicit CallScope(const void* call);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+};
+
+// Whether the calling thread, or a thread that started it or one before that, was started to serve `call`.
+bool serves_call(const void* call);
+
+// Remembers the process that made it.
+class ProcessMark {
+ public:
+  ProcessMark();
+  // False in a child that was forked since: the threads of the parent do not exist there. Costs no system call.
+  bool is_here() const;
+  // Throws Error, beginning with `what`, in such a child.
+  void check(const std::string& what) const;
+
+ private:
+  unsigned forks_;
+};
+
+}  // namespace pando

@@ -1,0 +1,57 @@
+// How threads wait for each other: awake for some microseconds, in which a partner on another core has
+// all but arrived, then asleep. A thread that waits for one whose core was given to another process must not keep a
+// core itself: its partner may need that one.
+#pragma once
+#include <atomic>
+#include <chrono>
+
+namespace pando {
+
+// What a thread that waits awake does between two looks.
+inline void pause_core() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+// Longer than tiles of equal shares differ on a quiet machine, far shorter than the time for which a system lets a
+// process run.
+inline constexpr std::chrono::microseconds awake_time{50};
+
+// Looks until `ready()` or for `time`, once if that is 0; returns what the last look said.
+template <class Ready>
+bool wait_awake(std::chrono::nanoseconds time, const Ready& ready) {
+  constexpr int looks_a_clock = 32;
+  std::chrono::steady_clock::time_point end = {};
+  if (time.count() == 0) return ready();
+  while (true) {
+    for (int look = 0; look < looks_a_clock; ++look) {
+      if (ready()) return true;
+      pause_core();
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (end == std::chrono::steady_clock::time_point()) end = now + time;
+    else if (now >= end) return false;
+  }
+}
+
+// Returns when `value` is not `old` any more. What changes it notifies after a store or an addition in the default
+// order: a weaker one could pass the look at who is asleep.
+template <class T>
+void wait_while(const std::atomic<T>& value, T old, std::chrono::nanoseconds awake = awake_time) {
+  const auto changed = [&] { return value.load(std::memory_order_acquire) != old; };
+  if (wait_awake(awake, changed)) return;
+  value.wait(old, std::memory_order_acquire);
+}
+
+// Returns when `value`, which only grows, is at least `wanted`.
+template <class T>
+void wait_until_at_least(const std::atomic<T>& value, T wanted, std::chrono::nanoseconds awake = awake_time) {
+  const auto reached = [&] { return value.load(std::memory_order_acquire) >= wanted; };
+  if (wait_awake(awake, reached)) return;
+  for (T seen; (seen = value.load(std::memory_order_acquire)) < wanted;) value.wait(seen, std::memory_order_acquire);
+}
+
+}  // namespace pando
