@@ -106,6 +106,13 @@ struct ModelOptions {
 
 // What is fed where everything else is read from the layers. Copies are the same model. A model made in the scope of an
 // IPUStrategy runs on its device, others on the host.
+//
+// Any number of threads may use models at once, the same one or different ones, on one device or several; a model may
+// also be called in the data pipeline of another. evaluate(), predict() and the weights are there for all at any time
+// and see the weights as they are between two training steps. Calls of one model that train it or change how it is
+// trained (fit, train_on_batch, compile, add and set_...) take turns: the second waits until the first has returned.
+// Inside the data pipeline of the model's own fit() such a call throws Error, because the two would wait for each
+// other.
 class PANDO_API Model : public Layer {
  public:
   // All layers between the inputs and the outputs. Throws Error if an output depends on another input.

@@ -44,7 +44,7 @@ FitRun::FitRun(Trainer& trainer, const Samples& samples, const Samples* validati
 
 void FitRun::find_step() {
   const bool weighted = has_weights(trainer_.use(true), samples_) || !options_.class_weight.empty();
-  step_ = &trainer_.step_for(Mode::train, samples_, weighted);
+  step_ = trainer_.step_for(Mode::train, samples_, weighted);
 }
 
 void FitRun::resume(const RunCheckpoints::Resumed& resumed) {

@@ -48,7 +48,7 @@ class FitRun {
   const Samples* validation_;
   const FitOptions& options_;
   std::optional<RunCheckpoints> checkpoints_;
-  Step* step_ = nullptr;
+  StepLease step_;
   std::optional<InterruptDelay> interrupt_;
   RunPosition position_;
   // Of runs with checkpoints.

@@ -163,6 +163,8 @@ Model::Model(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outpu
 }
 
 void Model::compile(const CompileOptions& options) {
+  const CallLock::Call turn = training_->take_turn("compile", name());
+  const std::lock_guard lock(training_->mutex);
   if (options.steps_per_execution < 1)
     throw Error(fmt::format("compile: steps_per_execution is {} but must be at least 1", options.steps_per_execution));
   precision_named(options.precision);
@@ -182,6 +184,7 @@ void Model::compile(const CompileOptions& options) {
 }
 
 History Model::fit(const Arrays& x, const Arrays& y, const FitOptions& options) {
+  const CallLock::Call turn = training_->take_turn("fit", name());
   check_numbers(options);
   const Split split = split_samples(x, y, options);
   Trainer trainer(*this, "fit");
@@ -195,6 +198,7 @@ History Model::fit(const Arrays& x, const Arrays& y, const FitOptions& options) 
 }
 
 History Model::fit(const data::Dataset& dataset, const FitOptions& options) {
+  const CallLock::Call turn = training_->take_turn("fit", name());
   check_numbers(options);
   if (options.sample_weight)
     throw Error("fit: sample_weight is for arrays; put weights into the data set as a third column");
@@ -243,6 +247,7 @@ Array Model::predict(const data::Dataset& dataset, const PredictOptions& options
 }
 
 Logs Model::train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight) {
+  const CallLock::Call turn = training_->take_turn("train_on_batch", name());
   Trainer trainer(*this, "train_on_batch");
   const std::int64_t count = x.empty() || x[0].shape().rank() == 0 ? 1 : std::max<std::int64_t>(1, x[0].shape()[0]);
   const Samples samples = samples_of(trainer.use(true), x, y, sample_weight, count, false);
@@ -252,6 +257,8 @@ Logs Model::train_on_batch(const Arrays& x, const Arrays& y, const std::optional
 }
 
 void Model::set_pipeline_stage_assignment(const std::vector<int>& stages) {
+  const CallLock::Call turn = training_->take_turn("set_pipeline_stage_assignment", name());
+  const std::lock_guard lock(training_->mutex);
   const std::size_t wanted =
       built() ? body_of(*this).network()->calls.size() - body_of(*this).network()->inputs.size() : layers().size();
   if (stages.size() != wanted)
@@ -288,12 +295,16 @@ void Model::print_pipeline_stage_assignment_summary() const {
 }
 
 void Model::set_pipelining_options(const ipu::keras::PipeliningOptions& options) {
+  const CallLock::Call turn = training_->take_turn("set_pipelining_options", name());
+  const std::lock_guard lock(training_->mutex);
   check_accumulation_count("set_pipelining_options", options.gradient_accumulation_steps_per_replica);
   training_->parallelism.pipelining = options;
   training_->steps.clear();
 }
 
 void Model::set_gradient_accumulation_options(const ipu::keras::GradientAccumulationOptions& options) {
+  const CallLock::Call turn = training_->take_turn("set_gradient_accumulation_options", name());
+  const std::lock_guard lock(training_->mutex);
   check_accumulation_count("set_gradient_accumulation_options", options.gradient_accumulation_steps_per_replica);
   training_->parallelism.accumulation = options;
   training_->steps.clear();
@@ -377,6 +388,8 @@ Sequential::Sequential(const std::vector<Layer>& layers, const ModelOptions& opt
 }
 
 void Sequential::add(const Item& item) {
+  const CallLock::Call turn = training_->take_turn("add", name());
+  const std::lock_guard lock(training_->mutex);
   body_of(*this).add(item.layer);
   if (training_->options) training_->trainable.note(item.layer);
   training_->goals.clear();

@@ -21,7 +21,7 @@ class StepRun {
   std::int64_t run_rows(std::int64_t batches);
 
   Step& step_;
-  const Division& division_;
+  const Division division_;
   std::shared_ptr<const SampleCounts> counts_;
   std::optional<Feed> feed_;
   std::optional<ParallelFeed> parallel_feed_;

@@ -30,6 +30,7 @@ ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output) {
 const Network& Trainer::network() const { return *network_of(model_); }
 
 SampleUse Trainer::use(bool with_targets) const {
+  const auto guard = lock();
   const Network* built = network_of(model_);
   const std::size_t inputs = built == nullptr ? 1 : built->inputs.size();
   const std::size_t outputs = built == nullptr ? 1 : built->outputs.size();
@@ -37,6 +38,7 @@ SampleUse Trainer::use(bool with_targets) const {
 }
 
 void Trainer::check(const Samples& samples, bool with_targets) {
+  const auto guard = lock();
   if (with_targets && !training().options)
     throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
   build_for(samples);
@@ -52,7 +54,10 @@ void Trainer::build_for(const Samples& samples) {
   model_.build({shape});
 }
 
-void Trainer::check_labels_of(const Arrays& y) { check_labels(use(true), y, network(), training().goals); }
+void Trainer::check_labels_of(const Arrays& y) {
+  const auto guard = lock();
+  check_labels(use(true), y, network(), training().goals);
+}
 
 StepRequest Trainer::request_for(Mode mode, const Samples& samples, bool weighted) const {
   const auto inputs = static_cast<std::ptrdiff_t>(network().inputs.size());
@@ -79,11 +84,27 @@ Step Trainer::build(const StepRequest& request, const Division& division) {
   return build_step(request, context);
 }
 
-Step& Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
+StepLease Trainer::step_for(Mode mode, const Samples& samples, bool weighted) {
+  const auto guard = lock();
   const StepRequest request = request_for(mode, samples, weighted);
-  for (Step& step : training().steps)
-    if (step.request == request) return step;
-  return training().steps.emplace_back(build(request, training().division));
+  for (const auto& kept : training().steps)
+    if (!kept->in_use && kept->step.request == request) return lease(kept);
+  using KeptStep = Model::Training::KeptStep;
+  std::shared_ptr<KeptStep> kept(new KeptStep{build(request, training().division)});
+  return lease(training().steps.emplace_back(std::move(kept)));
+}
+
+StepLease Trainer::lease(const std::shared_ptr<Model::Training::KeptStep>& kept) const {
+  kept->in_use = true;
+  return {&kept->step, [kept, training = model_.training_](Step*) {
+            const std::lock_guard guard(training->mutex);
+            kept->in_use = false;
+          }};
+}
+
+std::int64_t Trainer::steps_per_execution() const {
+  const auto guard = lock();
+  return training().options ? compiled().steps_per_execution : 1;
 }
 
 void Trainer::check_built_and_compiled() const {
@@ -107,7 +128,8 @@ Samples Trainer::imagined_samples(std::int64_t batch_size) const {
   return samples;
 }
 
-const Step& Trainer::imagined_step(std::int64_t batch_size) {
+StepLease Trainer::imagined_step(std::int64_t batch_size) {
+  const auto guard = lock();
   check_built_and_compiled();
   training().division = make_division(who_, training().parallelism, *training().target, network());
   check_accumulation(who_, training().parallelism, training().division);
@@ -115,6 +137,7 @@ const Step& Trainer::imagined_step(std::int64_t batch_size) {
 }
 
 std::vector<KernelInfo> Trainer::imagined_whole_step_kernels(std::int64_t batch_size) {
+  const auto guard = lock();
   check_built_and_compiled();
   Division whole;
   whole.stages.of_call.resize(network().calls.size(), 0);
@@ -123,6 +146,7 @@ std::vector<KernelInfo> Trainer::imagined_whole_step_kernels(std::int64_t batch_
 
 StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight,
                        std::int64_t done) {
+  const auto guard = lock();
   const bool trains = step.request.mode == Mode::train;
   const SampleUse sample_use = use(step.request.mode != Mode::predict);
   const std::uint64_t key = training().key + static_cast<std::uint64_t>(training().epochs_begun);
@@ -190,12 +214,13 @@ History Trainer::fit(const Samples& samples, const Samples* validation, const Fi
 
 std::optional<Logs> Trainer::test(const Samples& samples, const std::string& prefix, ProgressBar* bar,
                                   const std::function<bool()>& stopping) {
-  Step& step = step_for(Mode::test, samples, has_weights(use(true), samples));
+  const StepLease lease = step_for(Mode::test, samples, has_weights(use(true), samples));
+  Step& step = *lease;
   StepRun run = begin(step, samples);
   RunningMeans means(step.names);
   bool stopped = false;
   const std::int64_t done = run_executions(
-      samples.steps, compiled().steps_per_execution, [&](std::int64_t batches) { return run.run(batches); },
+      samples.steps, steps_per_execution(), [&](std::int64_t batches) { return run.run(batches); },
       [&](std::int64_t first, std::int64_t count) {
         means.add(run, step);
         if (bar != nullptr) bar->update(first + count, means.logs().entries());
@@ -215,13 +240,13 @@ Logs Trainer::evaluate(const Samples& samples, const EvaluateOptions& options) {
 }
 
 std::vector<Array> Trainer::predict(const Samples& samples, const PredictOptions& options) {
-  Step& step = step_for(Mode::predict, samples, false);
+  const StepLease lease = step_for(Mode::predict, samples, false);
+  Step& step = *lease;
   StepRun run = begin(step, samples);
   ProgressBar bar = make_bar(samples.steps, options.verbose, options.output);
   std::vector<Arrays> pieces(step.names.size());
-  const std::int64_t per_execution = training().options ? compiled().steps_per_execution : 1;
   const auto execute = [&](std::int64_t batches) { return run.run(batches); };
-  run_executions(samples.steps, per_execution, execute, [&](std::int64_t first, std::int64_t count) {
+  run_executions(samples.steps, steps_per_execution(), execute, [&](std::int64_t first, std::int64_t count) {
     for (std::size_t i = 0; i < step.names.size(); ++i) {
       const Array rows = run.output(step.names[i]);
       for (std::int64_t j = 0; j < count; ++j) {
@@ -241,7 +266,8 @@ std::vector<Array> Trainer::predict(const Samples& samples, const PredictOptions
 Logs Trainer::train_on_batch(const Samples& samples) {
   check_accumulation(who_, training().parallelism, training().division);
   tell_about_trainable();
-  Step& step = step_for(Mode::train, samples, has_weights(use(true), samples));
+  const StepLease lease = step_for(Mode::train, samples, has_weights(use(true), samples));
+  Step& step = *lease;
   apply_learning_rate();
   StepRun run = begin(step, samples);
   run.run(1);

@@ -11,6 +11,9 @@ namespace pando::keras {
 // `verbose` as in FitOptions; negative steps: not known.
 ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output);
 
+// A step that a call uses, and no other call until all copies of this are gone.
+using StepLease = std::shared_ptr<Step>;
+
 class Trainer {
  public:
   // `who` begins messages: "fit".
@@ -23,7 +26,7 @@ class Trainer {
   void check_labels_of(const Arrays& y);
 
   // The training step for samples that nobody has; and what its kernels cost if it were not divided.
-  const Step& imagined_step(std::int64_t batch_size);
+  StepLease imagined_step(std::int64_t batch_size);
   std::vector<KernelInfo> imagined_whole_step_kernels(std::int64_t batch_size);
   const Network& network() const;
   Model::Training& training() const { return *model_.training_; }
@@ -37,12 +40,15 @@ class Trainer {
  private:
   friend class FitRun;
 
+  std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(training().mutex); }
+  std::int64_t steps_per_execution() const;
   const CompileOptions& compiled() const { return *training().options; }
   void check_built_and_compiled() const;
   Samples imagined_samples(std::int64_t batch_size) const;
   StepRequest request_for(Mode mode, const Samples& samples, bool weighted) const;
   Step build(const StepRequest& request, const Division& division);
-  Step& step_for(Mode mode, const Samples& samples, bool weighted);
+  StepLease step_for(Mode mode, const Samples& samples, bool weighted);
+  StepLease lease(const std::shared_ptr<Model::Training::KeptStep>& kept) const;
   // Builds the model for samples of this type if it is not built.
   void build_for(const Samples& samples);
   // `done` batches of the epoch are behind it.

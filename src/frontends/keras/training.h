@@ -1,9 +1,12 @@
 // What a model keeps for training, and the programs that it was compiled to.
 #pragma once
+#include <fmt/format.h>
+
 #include <atomic>
-#include <deque>
+#include <mutex>
 
 #include "frontends/keras/division.h"
+#include "training/call_lock.h"
 
 namespace pando::keras {
 
@@ -49,10 +52,22 @@ struct Model::Training {
   Division division = {};
   // The states of the optimizer; the weights are shared into it.
   Variables variables = {};
-  // Never moved: a run holds on to its step.
-  std::deque<Step> steps = {};
+  // A step is used by one call at a time; where all that fit are in use, another one is made.
+  struct KeptStep {
+    Step step;
+    bool in_use = false;
+  };
+  std::vector<std::shared_ptr<KeptStep>> steps = {};
   std::atomic<bool> stop = false;
+  // Calls that train the model, or change how it is trained, take turns.
+  CallLock calls = {};
+  // Held while a call looks at what is here or changes it: never while a program runs.
+  std::recursive_mutex mutex = {};
   bool told_about_steps_per_execution = false, told_about_trainable = false;
+
+  CallLock::Call take_turn(const std::string& who, const std::string& model) {
+    return {calls, who, fmt::format("the model '{}'", model)};
+  }
 };
 
 }  // namespace pando::keras
