@@ -25,13 +25,16 @@ unsigned count_forks() {
 // The calls that this thread is in, and those that it was started to serve.
 thread_local std::vector<const void*> calls, served_calls;
 
+std::vector<const void*> with_own_calls(std::vector<const void*> served) {
+  served.insert(served.end(), calls.begin(), calls.end());
+  return served;
+}
+
 }  // namespace
 
 Thread::Thread(const std::string& purpose, std::function<void()> work) : forks_(count_forks()) {
-  std::vector<const void*> served = served_calls;
-  served.insert(served.end(), calls.begin(), calls.end());
   try {
-    thread_ = std::thread([served = std::move(served), work = std::move(work)]() mutable {
+    thread_ = std::thread([served = with_own_calls(served_calls), work = std::move(work)]() mutable {
       served_calls = std::move(served);
       work();
     });
@@ -60,6 +63,9 @@ void Thread::join() {
 
 CallScope::CallScope(const void* call) { calls.push_back(call); }
 CallScope::~CallScope() { calls.pop_back(); }
+
+ServiceScope::ServiceScope() : before_(served_calls) { served_calls = with_own_calls(before_); }
+ServiceScope::~ServiceScope() { served_calls = std::move(before_); }
 
 bool serves_call(const void* call) {
   return std::find(served_calls.begin(), served_calls.end(), call) != served_calls.end();

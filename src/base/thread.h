@@ -20,7 +20,10 @@ class Thread {
   Thread& operator=(Thread&& other) noexcept;
 
   bool joinable() const { return thread_.joinable(); }
+  std::thread::native_handle_type native_handle() { return thread_.native_handle(); }
   void join();
+  // The thread ends by itself; what it uses must be its own.
+  void detach() { thread_.detach(); }
 
  private:
   std::thread thread_;
@@ -35,6 +38,18 @@ class CallScope {
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
+};
+
+// While it lives, the calling thread does what a thread that serves the calls it is in would do.
+class ServiceScope {
+ public:
+  ServiceScope();
+  ~ServiceScope();
+  ServiceScope(const ServiceScope&) = delete;
+  ServiceScope& operator=(const ServiceScope&) = delete;
+
+ private:
+  std::vector<const void*> before_;
 };
 
 // Whether the calling thread, or a thread that started it or one before that, was started to serve `call`.

@@ -37,13 +37,14 @@ bool wait_awake(std::chrono::nanoseconds time, const Ready& ready) {
   }
 }
 
-// Returns when `value` is not `old` any more. What changes it notifies after a store or an addition in the default
-// order: a weaker one could pass the look at who is asleep.
+// Returns when `value` is not `old` any more; whether it slept meanwhile. What changes it notifies after a store or an
+// addition in the default order: a weaker one could pass the look at who is asleep.
 template <class T>
-void wait_while(const std::atomic<T>& value, T old, std::chrono::nanoseconds awake = awake_time) {
+bool wait_while(const std::atomic<T>& value, T old, std::chrono::nanoseconds awake = awake_time) {
   const auto changed = [&] { return value.load(std::memory_order_acquire) != old; };
-  if (wait_awake(awake, changed)) return;
+  if (wait_awake(awake, changed)) return false;
   value.wait(old, std::memory_order_acquire);
+  return true;
 }
 
 // Returns when `value`, which only grows, is at least `wanted`.

@@ -32,6 +32,11 @@ void LocalGroup::barrier() {
   wait_while(generation_, generation);
 }
 
+void LocalGroup::reduce_all(std::span<const std::span<const std::span<float>>> parts, bool mean) {
+  for (std::size_t array = 0; parts.size() > 1 && array < parts[0].size(); ++array)
+    reduce_range(parts, array, 0, parts[0][array].size(), mean);
+}
+
 void LocalGroup::all_reduce(int member, std::span<const std::span<float>> numbers, bool mean) {
   if (members_ == 1) return;
   parts_[static_cast<std::size_t>(member)] = numbers;

@@ -17,6 +17,8 @@ class LocalGroup {
   // Every member gives as many numbers; afterwards each has their sum, or mean, over all members: the same bits,
   // whoever comes first. Each member computes its share of the numbers.
   void all_reduce(int member, std::span<const std::span<float>> numbers, bool mean);
+  // The same for parts[member], done by the calling thread while no member is in a call.
+  static void reduce_all(std::span<const std::span<const std::span<float>>> parts, bool mean);
 
  private:
   const int members_;

@@ -3,8 +3,8 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <thread>
 
+#include "base/thread.h"
 #include "data/dataset_recipe.h"
 
 namespace pando::data {
@@ -17,7 +17,7 @@ class PrefetchPass : public PassOverInput {
   ~PrefetchPass() override { stop(); }
 
   std::optional<Item> next() override {
-    if (!thread_.joinable()) thread_ = std::thread([this] { fill(); });
+    if (!thread_.joinable()) thread_ = Thread("to prefetch", [this] { fill(); });
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [&] { return !ready_.empty() || ended_; });
     if (ready_.empty()) {
@@ -48,7 +48,7 @@ class PrefetchPass : public PassOverInput {
       stopping_ = true;
     }
     taken_.notify_one();
-    if (thread_.joinable()) thread_.join();
+    thread_.join();
   }
 
   void fill() {
@@ -82,7 +82,7 @@ class PrefetchPass : public PassOverInput {
   std::deque<Item> ready_;
   std::exception_ptr failure_;
   bool ended_ = false, stopping_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 class Prefetch : public Recipe {

@@ -9,10 +9,10 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "base/philox.h"
+#include "base/thread.h"
 #include "data/shuffled_order.h"
 
 namespace pando::torch::utils::data {
@@ -60,7 +60,8 @@ class WorkerPass : public BatchLoader::Pass {
     const std::int64_t ahead = workers * std::min(batches_.options().prefetch_factor, count);
     slots_.resize(static_cast<std::size_t>(std::min(ahead, count)));
     try {
-      for (std::int64_t i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+      for (std::int64_t i = 0; i < workers; ++i)
+        workers_.emplace_back("for a worker of a DataLoader", [this] { work(); });
     } catch (...) {
       stop();
       throw;
@@ -120,7 +121,7 @@ class WorkerPass : public BatchLoader::Pass {
       claimed_ = batches_.count();
     }
     taken_one_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
   }
 
   const EpochBatches batches_;
@@ -128,7 +129,7 @@ class WorkerPass : public BatchLoader::Pass {
   std::condition_variable filled_, taken_one_;
   std::vector<Slot> slots_;
   std::int64_t claimed_ = 0, taken_ = 0;
-  std::vector<std::thread> workers_;
+  std::vector<Thread> workers_;
 };
 
 }  // namespace

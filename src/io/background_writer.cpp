@@ -4,7 +4,7 @@
 
 namespace pando {
 
-BackgroundWriter::BackgroundWriter() : thread_([this] { serve(); }) {}
+BackgroundWriter::BackgroundWriter() : thread_("to write checkpoints", [this] { serve(); }) {}
 
 BackgroundWriter::~BackgroundWriter() {
   {
@@ -12,7 +12,6 @@ BackgroundWriter::~BackgroundWriter() {
     stopping_ = true;
   }
   given_.notify_one();
-  thread_.join();
 }
 
 void BackgroundWriter::submit(Work work) {

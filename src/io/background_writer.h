@@ -3,7 +3,8 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
+
+#include "base/thread.h"
 
 namespace pando {
 
@@ -14,6 +15,7 @@ class BackgroundWriter {
   // Must not throw.
   using Work = std::function<void()>;
 
+  // Throws Error if the system does not give a thread.
   BackgroundWriter();
   // Does the last work before it goes.
   ~BackgroundWriter();
@@ -31,7 +33,7 @@ class BackgroundWriter {
   std::condition_variable given_, done_;
   Work next_;
   bool working_ = false, stopping_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace pando

@@ -1,6 +1,10 @@
 #include "runtime/feed.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
 
 #include "base/waiting.h"
 
@@ -12,12 +16,6 @@ namespace {
 // device uses, too, so that the time between them follows the device's pace.
 constexpr std::chrono::microseconds shortest_wait{50}, longest_wait{5000};
 
-}  // namespace
-
-SingleFeed::SingleFeed(const Plan& plan) : memory_(allocate_host_memory(plan.feed_bytes, "the feeds")) {}
-
-namespace {
-
 std::vector<std::size_t> feed_offsets(const Plan& plan) {
   std::vector<std::size_t> offsets;
   for (const Port& feed : plan.feeds) offsets.push_back(plan.buffers[static_cast<std::size_t>(feed.buffer)].offset);
@@ -26,76 +24,134 @@ std::vector<std::size_t> feed_offsets(const Plan& plan) {
 
 }  // namespace
 
+SingleFeed::SingleFeed(const Plan& plan) : memory_(allocate_host_memory(plan.feed_bytes, "the feeds")) {}
+
+struct FeedRing::Ring {
+  std::vector<std::size_t> offsets;
+  std::size_t slot_bytes;
+  std::int64_t slots;
+  Fill fill;
+  HostMemory memory;
+  // Used by the one who is filling.
+  std::vector<std::byte*> feeds = std::vector<std::byte*>(offsets.size());
+  std::exception_ptr failure = {};
+  std::atomic<bool> filling = false, filler_is_late = false, running = false, stopping = false;
+  // The steps that are filled; with the mark when there will be no more.
+  static constexpr std::int64_t end_mark = std::int64_t{1} << 62;
+  alignas(64) std::atomic<std::int64_t> filled = 0;
+  alignas(64) std::atomic<std::int64_t> taken = 0;
+
+  bool has_ended() const { return filled.load(std::memory_order_acquire) >= end_mark; }
+  std::int64_t room() const {
+    return slots - ((filled.load(std::memory_order_acquire) & ~end_mark) - taken.load(std::memory_order_acquire));
+  }
+  std::byte* slot(std::int64_t step) const {
+    return memory.get() + static_cast<std::size_t>(step % slots) * slot_bytes;
+  }
+  void set_running(bool value) {
+    running = value;
+    running.notify_one();
+  }
+
+  void fill_all();
+  // Fills a slot if there is room and the feed has not ended; false if another thread is doing so.
+  bool fill_next();
+};
+
+void FeedRing::Ring::fill_all() {
+  std::chrono::microseconds wait = shortest_wait;
+  while (!stopping && !has_ended()) {
+    // Where the one who waits is filling a slot, there is time.
+    if (!fill_next()) std::this_thread::sleep_for(shortest_wait);
+    // Ideally it finds, each time it looks, a part of the ring free, and never all of it.
+    while (room() <= 0 && !stopping) {
+      running.wait(false);
+      std::this_thread::sleep_for(wait);
+      if (room() <= 0) wait = std::min(wait * 2, longest_wait);
+      else if (room() > slots / 2) wait = std::max(wait / 2, shortest_wait);
+    }
+  }
+}
+
+bool FeedRing::Ring::fill_next() {
+  if (filling.exchange(true, std::memory_order_acquire)) return false;
+  if (!has_ended() && room() > 0) {
+    const std::int64_t step = filled.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < offsets.size(); ++i) feeds[i] = slot(step) + offsets[i];
+    bool is_filled = false;
+    try {
+      is_filled = fill(step, feeds);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    filled.store(is_filled ? step + 1 : step | end_mark);
+    filled.notify_all();
+  }
+  filling.store(false);
+  filling.notify_all();
+  return true;
+}
+
 FeedRing::FeedRing(const Plan& plan, Fill fill, int slots)
     : FeedRing(feed_offsets(plan), plan.feed_bytes, std::move(fill), slots) {}
 
-FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots)
-    : offsets_(std::move(offsets)),
-      slot_bytes_(std::max(slot_bytes, buffer_alignment)),
-      slots_(slots),
-      fill_(std::move(fill)),
-      memory_(allocate_host_memory(slot_bytes_ * static_cast<std::size_t>(slots), "the feed ring")) {
-  thread_ = Thread("to fill the feed", [this] { fill_all(); });
+FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots) {
+  slot_bytes = std::max(slot_bytes, buffer_alignment);
+  HostMemory memory = allocate_host_memory(slot_bytes * static_cast<std::size_t>(slots), "the feed ring");
+  ring_.reset(new Ring{std::move(offsets), slot_bytes, slots, std::move(fill), std::move(memory)});
+  Thread("to fill the feed", [ring = ring_] { ring->fill_all(); }).detach();
 }
 
 FeedRing::~FeedRing() {
-  stopping_ = true;
-  running_ = true;
-  running_.notify_one();
+  ring_->stopping = true;
+  ring_->set_running(true);
+  // From here on `fill` is not called, and what it uses may go. In a child of a fork no other thread calls it.
+  while (process_.is_here() && ring_->filling.exchange(true)) wait_while(ring_->filling, true);
+  ring_->fill = nullptr;
+}
+
+std::byte* FeedRing::acquire() {
+  return const_cast<std::byte*>(wait_for(ring_->taken.load(std::memory_order_relaxed)));
+}
+
+bool FeedRing::is_late() const { return !has(ring_->taken.load(std::memory_order_relaxed)); }
+
+void FeedRing::release() { ring_->taken.fetch_add(1, std::memory_order_release); }
+
+void FeedRing::release_before(std::int64_t step) {
+  std::int64_t taken = ring_->taken.load(std::memory_order_relaxed);
+  while (taken < step && !ring_->taken.compare_exchange_weak(taken, step, std::memory_order_release)) {
+  }
+}
+
+// The mark of the end is more than any step.
+bool FeedRing::has(std::int64_t step) const { return ring_->filled.load(std::memory_order_acquire) > step; }
+
+const std::byte* FeedRing::wait_for(std::int64_t step) {
+  Ring& ring = *ring_;
+  // On a busy machine the filler may get no core for long. A slot that it did not fill in time is a sign of that.
+  const bool was_late = ring.filler_is_late.load(std::memory_order_relaxed);
+  if (was_late && has(step)) ring.filler_is_late.store(false, std::memory_order_relaxed);
+  const std::chrono::nanoseconds patience = was_late ? std::chrono::nanoseconds(0) : awake_time;
+  while (!wait_awake(patience, [&] { return has(step); })) {
+    ring.filler_is_late.store(true, std::memory_order_relaxed);
+    const std::int64_t seen = ring.filled.load(std::memory_order_acquire);
+    const ServiceScope serves;
+    if ((ring.room() <= 0 || !ring.fill_next()) && !has(step)) ring.filled.wait(seen);
+  }
+  const bool is_past_the_end = (ring.filled.load(std::memory_order_acquire) & ~Ring::end_mark) <= step;
+  return is_past_the_end ? nullptr : ring.slot(step);
 }
 
 void FeedRing::begin() {
   process_.check("a feed");
-  running_ = true;
-  running_.notify_one();
+  ring_->set_running(true);
 }
 
-// Ideally it finds, each time it looks, a part of the ring free, and never all of it.
-bool FeedRing::wait_for_room(std::int64_t step) {
-  const auto room = [&] { return slots_ - (step - taken_.load(std::memory_order_acquire)); };
-  while (room() == 0 && !stopping_) {
-    running_.wait(false);
-    std::this_thread::sleep_for(wait_);
-    if (room() == 0) wait_ = std::min(wait_ * 2, longest_wait);
-    else if (room() > slots_ / 2) wait_ = std::max(wait_ / 2, shortest_wait);
-  }
-  return !stopping_;
-}
-
-void FeedRing::fill_all() {
-  std::vector<std::byte*> feeds(offsets_.size());
-  try {
-    for (std::int64_t step = 0; wait_for_room(step); ++step) {
-      std::byte* slot = memory_.get() + static_cast<std::size_t>(step % slots_) * slot_bytes_;
-      for (std::size_t i = 0; i < offsets_.size(); ++i) feeds[i] = slot + offsets_[i];
-      if (!fill_(step, feeds)) break;
-      filled_.store(step + 1);
-      filled_.notify_all();
-    }
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
-  filled_.fetch_or(end_mark);
-  filled_.notify_all();
-}
-
-std::byte* FeedRing::acquire() { return const_cast<std::byte*>(wait_for(taken_.load(std::memory_order_relaxed))); }
-
-void FeedRing::release_before(std::int64_t step) {
-  std::int64_t taken = taken_.load(std::memory_order_relaxed);
-  while (taken < step && !taken_.compare_exchange_weak(taken, step, std::memory_order_release)) {
-  }
-}
-
-const std::byte* FeedRing::wait_for(std::int64_t step) {
-  // The mark of the end is more than any step.
-  wait_until_at_least(filled_, step + 1);
-  if ((filled_.load(std::memory_order_acquire) & ~end_mark) <= step) return nullptr;
-  return memory_.get() + static_cast<std::size_t>(step % slots_) * slot_bytes_;
-}
+void FeedRing::end() { ring_->running = false; }
 
 void FeedRing::rethrow() {
-  if (filled_.load(std::memory_order_acquire) >= end_mark && failure_) std::rethrow_exception(failure_);
+  if (ring_->has_ended() && ring_->failure) std::rethrow_exception(ring_->failure);
 }
 
 }  // namespace pando

@@ -1,11 +1,9 @@
 // Feeds: batches on their way to a device.
 #pragma once
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,6 +19,8 @@ class Feeds {
   virtual ~Feeds() = default;
   // The slot of the next step, laid out as the Plan says, or null at the end.
   virtual std::byte* acquire() = 0;
+  // Whether acquire() would have to wait.
+  virtual bool is_late() const { return false; }
   // Gives the acquired slot back.
   virtual void release() = 0;
 };
@@ -41,49 +41,41 @@ class SingleFeed final : public Feeds {
 // when there are no more steps; may throw, and the exception reaches who runs the program.
 using Fill = std::function<bool(std::int64_t step, std::span<std::byte* const> feeds)>;
 
-// A ring of slots that a host thread fills ahead. A full ring makes the filler wait, an empty one the device.
+// A ring of slots that a host thread fills ahead. A full ring makes the filler wait. A device that finds the ring empty
+// waits for a moment, then fills the next slot itself unless the filler is doing that: so `fill` is called by one
+// thread at a time, but not always by the same.
 class FeedRing final : public Feeds {
  public:
   // Throws Error if the memory or the thread cannot be had.
   FeedRing(const Plan& plan, Fill fill, int slots);
   // Slots of `slot_bytes` with a feed at each offset.
   FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots);
+  // Waits for a call of `fill`, but not for the filler, which may get no core for long: it ends by itself.
   ~FeedRing() override;
   FeedRing(const FeedRing&) = delete;
   FeedRing& operator=(const FeedRing&) = delete;
 
   std::byte* acquire() override;
-  void release() override { taken_.fetch_add(1, std::memory_order_release); }
+  bool is_late() const override;
+  void release() override;
   // For several readers, instead of acquire() and release(): the slot of step number `step`, or null if the feed ends
-  // before it; and that nobody needs the slots before `step` any more.
+  // before it; and that the slots before `step` are not needed any more.
   const std::byte* wait_for(std::int64_t step);
   void release_before(std::int64_t step);
+  // Whether wait_for() would return at once.
+  bool has(std::int64_t step) const;
   // Around an execution: only then, with the ring full, the filler looks for room. Throws Error in a child made by
   // fork(), where the filler does not exist.
   void begin();
-  void end() { running_ = false; }
+  void end();
   // Throws what the filler threw, if it did.
   void rethrow();
 
  private:
-  void fill_all();
-  // False when it is to stop.
-  bool wait_for_room(std::int64_t step);
-
-  std::vector<std::size_t> offsets_;
-  std::size_t slot_bytes_;
-  std::int64_t slots_;
-  Fill fill_;
-  HostMemory memory_;
-  std::exception_ptr failure_;
+  // What the filler uses: it may end after the FeedRing.
+  struct Ring;
+  std::shared_ptr<Ring> ring_;
   const ProcessMark process_;
-  // The steps that are filled; with the mark when there will be no more.
-  static constexpr std::int64_t end_mark = std::int64_t{1} << 62;
-  alignas(64) std::atomic<std::int64_t> filled_ = 0;
-  alignas(64) std::atomic<std::int64_t> taken_ = 0;
-  std::atomic<bool> running_ = false, stopping_ = false;
-  std::chrono::microseconds wait_{50};
-  Thread thread_;
 };
 
 // While it lives an execution takes from the ring.

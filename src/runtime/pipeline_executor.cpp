@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 
 #include "base/waiting.h"
 
@@ -23,6 +25,9 @@ struct PipelineExecutor::Stage {
   std::vector<PipelineAction> actions = {};
   std::vector<const std::byte*> feeds = {};
   std::vector<std::byte*> outputs = {};
+  // How far it is where one thread runs all stages.
+  std::int64_t update = 0, rows_of_update = 0;
+  std::size_t next_action = 0;
   Stage *before = nullptr, *behind = nullptr;
 
   std::byte* slot(std::int64_t row) const { return memory.get() + static_cast<std::size_t>(row % slots) * slot_bytes; }
@@ -59,9 +64,11 @@ PipelineExecutor::PipelineExecutor(PipelineLayout layout, std::vector<DeviceProg
   }
   for (int i = 0; i < stages(); ++i) groups_.push_back(std::make_unique<LocalGroup>(layout_.replicas));
   try {
-    for (int device = 1; device < static_cast<int>(stages_.size()); ++device)
+    for (int device = 1; device < static_cast<int>(stages_.size()); ++device) {
       threads_.emplace_back(fmt::format("for IPU {} of {}", device + 1, stages_.size()),
                             [this, device] { serve(device); });
+      crowding_.add_member(threads_.back().native_handle());
+    }
   } catch (...) {
     stop();
     throw;
@@ -97,6 +104,25 @@ void PipelineExecutor::set_recorders(const std::vector<Recorder*>& recorders) {
 
 std::int64_t PipelineExecutor::run(const Run& run) {
   process_.check("a program of several IPUs");
+  if (threads_.empty() || crowding_.is_crowded()) return run_part(run, false);
+  // A few milliseconds show whether the devices get on together.
+  const std::int64_t few = nanoseconds_of_update_ > 0 ? std::llround(5e6 / nanoseconds_of_update_) : 1;
+  Run first = run;
+  first.updates = std::clamp<std::int64_t>(few, 1, run.updates);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::int64_t rows = run_part(first, true);
+  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+  nanoseconds_of_update_ = taken.count() / static_cast<double>(first.updates);
+  if (first.updates == run.updates || rows < first.updates * run.rows_per_update) return rows;
+  Run rest = run;
+  rest.updates -= first.updates;
+  rest.first_row += rows;
+  rest.first_update += first.updates;
+  rest.results += static_cast<std::size_t>(rows * layout_.replicas) * layout_.result_bytes;
+  return rows + run_part(rest, !crowding_.is_crowded());
+}
+
+std::int64_t PipelineExecutor::run_part(const Run& run, bool together) {
   for (auto& stage : stages_) {
     if (stage->actions.empty() || run.rows_per_update != run_.rows_per_update)
       stage->actions = actions_of_stage(layout_.schedule, stage->index, run.rows_per_update);
@@ -105,12 +131,20 @@ std::int64_t PipelineExecutor::run(const Run& run) {
     stage->rows = 0;
   }
   run_ = run;
+  if (together) run_together();
+  else run_alone();
+  return stages_.front()->rows;
+}
+
+void PipelineExecutor::run_together() {
+  crowding_.forget();
+  crowding_.judge();
   finished_ = 0;
   launches_.fetch_add(1);
   launches_.notify_all();
   run_device(0);
-  wait_until_at_least(finished_, std::ssize(threads_));
-  return stages_.front()->rows;
+  wait_until_at_least(finished_, static_cast<std::int64_t>(threads_.size()));
+  crowding_.judge();
 }
 
 void PipelineExecutor::serve(int device) {
@@ -148,12 +182,93 @@ bool PipelineExecutor::run_update(Stage& stage, std::int64_t update) {
     group.all_reduce(stage.replica, stage.programs.statistics, true);
     stage.programs.statistics_use.end();
     if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::exchange, update);
-    stage.counter[0] = run_.first_update + update;
-    if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::update, update);
-    run_program(stage, stage.programs.update, nullptr, 0);
-    if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::update, update);
+    update_weights(stage, update);
   }
   return rows == run_.rows_per_update;
+}
+
+void PipelineExecutor::update_weights(Stage& stage, std::int64_t update) {
+  stage.counter[0] = run_.first_update + update;
+  if (observer_ != nullptr) observer_->begin(stage.device, PipelineObserver::Kind::update, update);
+  run_program(stage, stage.programs.update, nullptr, 0);
+  if (observer_ != nullptr) observer_->end(stage.device, PipelineObserver::Kind::update, update);
+}
+
+// Each stage goes as far as it can before the next has its turn.
+void PipelineExecutor::run_alone() {
+  for (auto& stage : stages_) {
+    stage->update = 0;
+    begin_update(*stage);
+  }
+  const auto is_over = [&](const auto& stage) { return stage->update == run_.updates; };
+  while (!std::all_of(stages_.begin(), stages_.end(), is_over)) {
+    bool moved = false;
+    for (auto& stage : stages_) moved = run_possible_actions(*stage) || moved;
+    for (int index = 0; index < stages(); ++index) moved = end_update_alone(index) || moved;
+    // Nothing but data is missing, and the first stage of the first replica is not behind the others.
+    if (!moved) run_.feed->wait_for(run_.first_row + stages_.front()->rows + next_row(*stages_.front()));
+  }
+}
+
+void PipelineExecutor::begin_update(Stage& stage) {
+  stage.next_action = 0;
+  stage.rows_of_update = run_.rows_per_update;
+}
+
+std::int64_t PipelineExecutor::next_row(const Stage& stage) const {
+  return stage.next_action < stage.actions.size() ? stage.actions[stage.next_action].micro_batch : 0;
+}
+
+// Whether there was one.
+bool PipelineExecutor::run_possible_actions(Stage& stage) {
+  bool moved = false;
+  for (; stage.update < run_.updates && stage.next_action < stage.actions.size(); ++stage.next_action) {
+    const PipelineAction& action = stage.actions[stage.next_action];
+    if (action.micro_batch >= stage.rows_of_update) continue;
+    const std::int64_t row = stage.rows + action.micro_batch;
+    if (!can_run(stage, action, row)) return moved;
+    if (!action.forward) run_backward(stage, row, action.micro_batch == 0);
+    else if (!run_forward(stage, row)) stage.rows_of_update = action.micro_batch;
+    moved = true;
+  }
+  return moved;
+}
+
+bool PipelineExecutor::can_run(const Stage& stage, const PipelineAction& action, std::int64_t row) const {
+  if (!action.forward) return stage.behind == nullptr || stage.behind->backward_done > row;
+  if (!run_.feed->has(run_.first_row + row)) return false;
+  // Where the feed has ended, the pass finds that out and does nothing else.
+  if (run_.feed->wait_for(run_.first_row + row) == nullptr) return true;
+  if (stage.before != nullptr && stage.before->forward_done <= row) return false;
+  if (stage.behind == nullptr || row < stage.behind->slots) return true;
+  return (training() ? stage.behind->backward_done : stage.behind->forward_done) > row - stage.behind->slots;
+}
+
+// Ends the update of stage number `index` if all replicas have run its actions; whether they had.
+bool PipelineExecutor::end_update_alone(int index) {
+  std::vector<Stage*> members;
+  std::vector<std::span<const std::span<float>>> gradients, statistics;
+  for (auto& stage : stages_) {
+    if (stage->index != index) continue;
+    if (stage->update == run_.updates || stage->next_action < stage->actions.size()) return false;
+    members.push_back(stage.get());
+    gradients.emplace_back(stage->programs.gradients);
+    statistics.emplace_back(stage->programs.statistics);
+  }
+  const std::int64_t rows = members.front()->rows_of_update;
+  if (rows > 0 && training()) {
+    LocalGroup::reduce_all(gradients, false);
+    for (Stage* stage : members) stage->programs.statistics_use.begin();
+    LocalGroup::reduce_all(statistics, true);
+    for (Stage* stage : members) stage->programs.statistics_use.end();
+    for (Stage* stage : members) update_weights(*stage, stage->update);
+  }
+  for (Stage* stage : members) {
+    stage->rows += rows;
+    stage->update = rows == run_.rows_per_update ? stage->update + 1 : run_.updates;
+    begin_update(*stage);
+  }
+  return true;
 }
 
 bool PipelineExecutor::run_forward(Stage& stage, std::int64_t row) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/crowding.h"
 #include "comm/local_group.h"
 #include "plan/pipeline_schedule.h"
 #include "runtime/backend.h"
@@ -93,6 +94,16 @@ class PipelineExecutor {
   void serve(int device);
   void stop();
   void run_device(int device);
+  // All devices at once, each on its thread; or all on the calling thread, with the same results.
+  std::int64_t run_part(const Run& run, bool together);
+  void run_together();
+  void run_alone();
+  void begin_update(Stage& stage);
+  bool run_possible_actions(Stage& stage);
+  bool can_run(const Stage& stage, const PipelineAction& action, std::int64_t row) const;
+  std::int64_t next_row(const Stage& stage) const;
+  bool end_update_alone(int index);
+  void update_weights(Stage& stage, std::int64_t update);
   bool run_update(Stage& stage, std::int64_t update);
   bool run_forward(Stage& stage, std::int64_t row);
   void run_backward(Stage& stage, std::int64_t row, bool first_of_update);
@@ -111,6 +122,9 @@ class PipelineExecutor {
   std::atomic<std::int64_t> launches_ = 0, finished_ = 0;
   std::atomic<bool> stopping_ = false;
   std::vector<Thread> threads_;
+  Crowding crowding_;
+  // When the devices last worked together; 0 before that.
+  double nanoseconds_of_update_ = 0;
 };
 
 }  // namespace pando

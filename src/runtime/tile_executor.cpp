@@ -110,12 +110,21 @@ void TileExecutor::timed(int tile, RecordedEvent::Kind kind, std::int64_t number
 
 void TileExecutor::run_tiles(int first, int last) {
   const int count = tiles_->count();
+  const bool has_others = last - first < count;
+  bool waits = has_others;
   const auto wait_for_others = [&] {
-    if (last - first < count) tiles_->barrier().arrive_and_wait();
+    if (waits && tiles_->barrier().arrive_and_wait() && first == 0) tiles_->crowding().judge();
   };
   using Kind = RecordedEvent::Kind;
   while (true) {
-    if (first == 0) timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
+    if (first == 0) {
+      // To wait for data says nothing about the tiles.
+      if (has_others && execution_.feeds != nullptr && execution_.feeds->is_late()) tiles_->crowding().forget();
+      timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
+      // Where the machine is crowded, tile 0 does the work of all while the others wait for the next step of all.
+      waits = has_others && (execution_.stopped || !tiles_->crowding().is_crowded());
+      if (has_others) last = waits ? 1 : count;
+    }
     wait_for_others();
     if (execution_.stopped) return;
     std::int64_t number = 0;

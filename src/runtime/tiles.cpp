@@ -30,22 +30,24 @@ std::chrono::nanoseconds time_to_stay_awake(int cores) {
 
 }  // namespace
 
-void TileBarrier::arrive_and_wait() {
-  if (count_ == 1) return;
+bool TileBarrier::arrive_and_wait() {
+  if (count_ == 1) return false;
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) == count_ - 1) {
     arrived_.store(0, std::memory_order_relaxed);
     generation_.store(generation + 1);
     generation_.notify_all();
-    return;
+    return false;
   }
-  wait_while(generation_, generation, time_to_stay_awake(cores_));
+  return wait_while(generation_, generation, time_to_stay_awake(cores_));
 }
 
 TileGroup::TileGroup(int count) : cores_(usable_cores()), count_(count > 0 ? count : cores_), barrier_(count_, cores_) {
   try {
-    for (int tile = 1; tile < count_; ++tile)
+    for (int tile = 1; tile < count_; ++tile) {
       threads_.emplace_back(fmt::format("for tile {} of {}", tile + 1, count_), [this, tile] { serve(tile); });
+      crowding_.add_member(threads_.back().native_handle());
+    }
   } catch (...) {
     stop();
     throw;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/crowding.h"
 #include "base/thread.h"
 
 namespace pando {
@@ -13,8 +14,8 @@ class TileBarrier {
  public:
   TileBarrier(int count, int cores) : count_(count), cores_(cores) {}
 
-  // Returns when all have arrived. What each wrote before is then visible to all.
-  void arrive_and_wait();
+  // Returns when all have arrived; whether the caller slept meanwhile. What each wrote before is then visible to all.
+  bool arrive_and_wait();
 
  private:
   const int count_, cores_;
@@ -34,6 +35,8 @@ class TileGroup {
 
   int count() const { return count_; }
   TileBarrier& barrier() { return barrier_; }
+  // For tile 0 at work: whether it is faster by itself at the moment.
+  Crowding& crowding() { return crowding_; }
   // Returns when the work of all tiles is done: work(tile, tile + 1) was called on every tile, or work(0, count()) on
   // the calling thread because another call had the tiles. The work must not throw. Throws Error in a child made by
   // fork(), where the tiles' threads do not exist.
@@ -46,6 +49,7 @@ class TileGroup {
   const int cores_, count_;
   const ProcessMark process_;
   TileBarrier barrier_;
+  Crowding crowding_;
   std::atomic<bool> taken_ = false;
   const std::function<void(int, int)>* work_ = nullptr;
   alignas(64) std::atomic<std::uint32_t> launch_ = 0;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/crowding.h"
 #include "runtime/use_lock.h"
 #include "tests/message.h"
 
@@ -56,6 +57,21 @@ TEST(SharedDevice, ProgramsOfManyThreadsGiveTheSameBitsAsAlone) {
   for (Array& result : results) threads.emplace_back([&result, &run] { result = run(); });
   for (std::thread& thread : threads) thread.join();
   for (const Array& result : results) EXPECT_EQ(std::memcmp(result.raw(), alone.raw(), alone.bytes()), 0);
+}
+
+TEST(SharedDevice, ACrowdedMachineDoesNotShowInTheResults) {
+  const auto run = [](int tiles) {
+    Variables variables;
+    variables.set("w", first_weights());
+    Program program(product_graph(), Device({.tiles = tiles}), variables);
+    program.run(50);
+    return variables.get("w");
+  };
+  const Array together = run(3);
+  Crowding::is_assumed = true;
+  const Array alone = run(3);
+  Crowding::is_assumed = false;
+  EXPECT_EQ(std::memcmp(alone.raw(), together.raw(), alone.bytes()), 0);
 }
 
 TEST(SharedVariables, AStepIsOneActionToOtherPrograms) {

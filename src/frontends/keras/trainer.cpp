@@ -207,7 +207,7 @@ History Trainer::fit(const Samples& samples, const Samples* validation, const Fi
   check_accumulation(who_, training().parallelism, training().division);
   check_class_weight(use(true), options.class_weight, network(), training().goals);
   const bool weighted = has_weights(use(true), samples) || !options.class_weight.empty();
-  check_callbacks(step_for(Mode::train, samples, weighted), validation != nullptr, options.callbacks);
+  check_callbacks(*step_for(Mode::train, samples, weighted), validation != nullptr, options.callbacks);
   tell_about_trainable();
   return FitRun(*this, samples, validation, options).run();
 }

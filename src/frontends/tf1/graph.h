@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "training/call_lock.h"
 #include "training/tensor.h"
 
 namespace pando::tf1 {
@@ -46,6 +47,8 @@ class DefaultGraph {
   // Gives the entries before `end` their first values.
   void reset(std::size_t end) const;
   void clear();
+  // Runs of all sessions take turns.
+  CallLock& calls() { return calls_; }
 
  private:
   struct Entry {
@@ -55,6 +58,7 @@ class DefaultGraph {
   };
   std::vector<Entry> entries_;
   std::size_t cleared_ = 0;
+  CallLock calls_;
 };
 
 }  // namespace pando::tf1

@@ -221,11 +221,13 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 
 Arrays Session::run(const Fetch& fetch, const Feeds& feeds) {
+  const CallLock::Call turn(DefaultGraph::current().calls(), "run", "the default graph");
   Evaluation evaluation(*state_, feeds);
   return fetch(evaluation);
 }
 
 std::vector<Arrays> Session::run(const std::vector<Fetch>& fetches, const Feeds& feeds) {
+  const CallLock::Call turn(DefaultGraph::current().calls(), "run", "the default graph");
   Evaluation evaluation(*state_, feeds);
   std::vector<Arrays> results;
   for (const Fetch& fetch : fetches) results.push_back(fetch(evaluation));

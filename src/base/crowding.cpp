@@ -1,0 +1,65 @@
+#include "base/crowding.h"
+
+#include <algorithm>
+
+namespace pando {
+
+namespace {
+
+// A shorter one says little: another process may have run for a moment. After a longer pause between two looks most of
+// the time was good.
+constexpr std::chrono::milliseconds shortest_phase{2}, longest_pause{20};
+// Of the time apart to the time that it took to find out: what trying again costs at most.
+constexpr int least_ratio = 16;
+
+std::chrono::nanoseconds read(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
+
+void Crowding::add_member(pthread_t thread) {
+  clockid_t clock = {};
+  if (pthread_getcpuclockid(thread, &clock) == 0) members_.push_back(clock);
+}
+
+std::chrono::nanoseconds Crowding::processor_time() const {
+  std::chrono::nanoseconds sum = read(CLOCK_THREAD_CPUTIME_ID);
+  for (clockid_t member : members_) sum += read(member);
+  return sum;
+}
+
+std::atomic<bool> Crowding::is_assumed = false;
+
+bool Crowding::is_crowded() {
+  if (is_assumed.load(std::memory_order_relaxed)) return true;
+  if (!is_apart_) return false;
+  if (Clock::now() < apart_until_) return true;
+  is_apart_ = false;
+  phase_begin_ = {};
+  return false;
+}
+
+void Crowding::judge() {
+  const Clock::time_point now = Clock::now();
+  const bool begins = phase_begin_ == Clock::time_point() || now - last_look_ > longest_pause;
+  last_look_ = now;
+  if (begins) {
+    // The members got on well for so long that the next time apart is a short one again.
+    if (now - apart_until_ > next_time_apart_) next_time_apart_ = shortest_time_apart;
+    phase_begin_ = now;
+    processor_time_before_ = processor_time();
+    return;
+  }
+  if (now - phase_begin_ < shortest_phase) return;
+  const std::chrono::nanoseconds phase = now - phase_begin_;
+  phase_begin_ = {};
+  if (phase < processor_time() - processor_time_before_) return;
+  is_apart_ = true;
+  apart_until_ = now + std::max(next_time_apart_, least_ratio * phase);
+  next_time_apart_ = std::min<std::chrono::nanoseconds>(2 * next_time_apart_, longest_time_apart);
+}
+
+}  // namespace pando
