@@ -72,9 +72,10 @@ class PANDO_API Fetch {
 // Values for tensors, placeholders above all.
 using Feeds = std::vector<std::pair<Tensor, Array>>;
 
-// Variables belong to the graph: all sessions share their values, but each must have initialised those that it uses. Any
-// number of threads may call run(), of one session or several: the runs take turns. Inside a data set that a run takes its
-// elements from, run() throws Error, because the two would wait for each other. One thread at a time builds the graph.
+// Variables belong to the graph: all sessions share their values, but each must have initialised those that it uses.
+// Any number of threads may call run(), of one session or several: the runs take turns. Inside a data set that a run
+// takes its elements from, run() throws Error, because the two would wait for each other. One thread at a time builds
+// the graph.
 class PANDO_API Session {
  public:
   Session();
