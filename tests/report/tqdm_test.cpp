@@ -81,7 +81,7 @@ TEST(Tqdm, ANarrowTerminalCutsTheLineOff) {
 
 TEST(Tqdm, ShowsControlCharactersOfDescriptionsAsEscapes) {
   const TqdmMoment moment = {
-      .current = 1, .total = 2, .seconds = 1, .rate = 1, .description = "\x1b]0;title\x07\n", .postfix = "\u202e"};
+      .current = 1, .total = 2, .seconds = 1, .description = "\x1b]0;title\x07\n", .postfix = "\u202e", .rate = 1};
   EXPECT_EQ(tqdm_line(moment, 0), "\\x1b]0;title\\x07\\n:  50% 1/2 [00:01<00:01,  1.00it/s, \\u202e]");
 }
 
