@@ -91,11 +91,17 @@ TEST_F(Saving, LeavesTheOldModelWhenItFails) {
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"model"});
 }
 
-TEST_F(Saving, KeepsAModelThatIsNotBuilt) {
-  Sequential({layers::Dense(3, {.name = "late"})}, {.name = "open"}).save(path);
-  Model back = load_model(path);
-  EXPECT_FALSE(back.built());
-  EXPECT_EQ(back.layers()[0].name(), "late");
+TEST_F(Saving, RefusesAModelThatIsNotBuiltAndKeepsWhatIsThere) {
+  small_model().save(path);
+  const std::string before = load_model(path).to_json();
+  const Sequential open({layers::Dense(3, {.name = "late"})}, {.name = "open"});
+  EXPECT_EQ(
+      message([&] { open.save(path); }),
+      "save: the model 'open' is not built and has no weights yet; begin it with an Input, give its first layer an "
+      "input_shape, or fit it before");
+  EXPECT_EQ(load_model(path).to_json(), before);
+  // Its layers alone are text.
+  EXPECT_FALSE(model_from_json(open.to_json()).built());
 }
 
 TEST_F(Saving, NamesTheFileThatIsWrong) {
