@@ -33,12 +33,13 @@ def finish(folder, expected):
 
 def kill_at_any_time(folder, duration):
     """Returns the exit status, what the run said, and what it was writing."""
+    before = folder.leftovers()
     process = folder.start()
     time.sleep(random.uniform(0, duration))
     process.kill()
     text, _ = process.communicate(timeout=120)
-    leftovers = folder.leftovers()
-    return process.returncode, text, leftovers[0] if leftovers else None
+    new = [path for path in folder.leftovers() if path not in before]
+    return process.returncode, text, new[0] if new else None
 
 
 def kill_within_a_write(folder):
