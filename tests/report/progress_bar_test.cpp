@@ -132,7 +132,7 @@ TEST(ProgressBar, ShowsControlCharactersOfNamesAsEscapesAndNanWithoutASign) {
 
 TEST(ProgressBar, CountsColumnsAndNotBytes) {
   const ProgressMoment moment = {.current = 1, .total = 2, .metrics = {{"größe", 1}}};
-  EXPECT_EQ(progress_line(moment, 50), "1/2 [======>.......] - ETA: 0s - größe: 1.0000");
+  EXPECT_EQ(progress_line(moment, 50), "1/2 [=======>.........] - ETA: 0s - größe: 1.0000");
 }
 
 TEST(ProgressBar, KeepsTheWholeLastLine) {

@@ -57,7 +57,7 @@ TEST(Summary, ShowsControlCharactersAsEscapesAndKeepsItsColumns) {
   const std::vector<SummaryRow> rows = {{"a\x1b[2Jb\n", "Dense", "(None, 1)", 2}, {"größe", "層", "(None, 1)", 2}};
   const std::string text = summary_text("m\x07", rows, {}, /*with_connections=*/false);
   EXPECT_NE(text.find("Model: \"m\\x07\"\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\na\\x1b[2Jb\\n (Dense)         (None, 1)                 2         \n"), std::string::npos)
+  EXPECT_NE(text.find("\na\\x1b[2Jb\\n (Dense)          (None, 1)                 2         \n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("\ngröße (層)                   (None, 1)                 2         \n"), std::string::npos)
       << text;
