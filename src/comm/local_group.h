@@ -10,7 +10,9 @@ namespace pando {
 
 class LocalGroup {
  public:
-  explicit LocalGroup(int members) : members_(members), parts_(static_cast<std::size_t>(members)) {}
+  // `first_barrier`: what the count of barriers begins with.
+  explicit LocalGroup(int members, std::uint32_t first_barrier = 0)
+      : members_(members), parts_(static_cast<std::size_t>(members)), generation_(first_barrier) {}
 
   // Returns when all members have arrived.
   void barrier();
@@ -24,7 +26,7 @@ class LocalGroup {
   const int members_;
   std::vector<std::span<const std::span<float>>> parts_;
   std::atomic<std::uint32_t> arrived_ = 0;
-  std::atomic<std::uint32_t> generation_ = 0;
+  std::atomic<std::uint32_t> generation_;
 };
 
 }  // namespace pando

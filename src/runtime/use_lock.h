@@ -11,6 +11,9 @@ namespace pando {
 // two of them. Where the variable is free it costs two atomic operations and no system call.
 class UseLock {
  public:
+  // `first`: what the count of uses begins with.
+  explicit UseLock(std::uint32_t first = 0) : next_(first), served_(first) {}
+
   void begin(bool changes) {
     const std::uint32_t ticket = next_.fetch_add(1, std::memory_order_relaxed);
     for (std::uint32_t served; (served = served_.load(std::memory_order_acquire)) != ticket;)
@@ -35,7 +38,7 @@ class UseLock {
     served_.notify_all();
   }
 
-  std::atomic<std::uint32_t> next_ = 0, served_ = 0, readers_ = 0;
+  std::atomic<std::uint32_t> next_, served_, readers_ = 0;
 };
 
 }  // namespace pando

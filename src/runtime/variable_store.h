@@ -17,7 +17,7 @@ namespace pando {
 struct StoredVariable {
   Type type;
   HostMemory memory;
-  UseLock lock = {};
+  UseLock lock = UseLock();
   // How often it was changed, for those who keep copies. Changed while the lock is held.
   std::uint64_t version = 0;
 };

@@ -1,4 +1,6 @@
 // Sessions: what is fetched, fed, iterated over, and brought into computations.
+#include <thread>
+
 #include "tests/tf1/programs.h"
 
 namespace pando {
@@ -31,6 +33,19 @@ TEST_F(Tf1, placeholders_take_batches_of_any_size) {
   EXPECT_EQ(numbers(session.run(z, {{x, Array::of<float>({1, 2}, {1, 2})}, {y, scale}})[0]), Numbers({30}));
   EXPECT_EQ(numbers(session.run(z, {{x, Array::of<float>({1, 2, 3, 4}, {2, 2})}, {y, scale}})[0]), Numbers({30, 70}));
   EXPECT_EQ(session.run(x, {{x, Array(DType::float32, {0, 2})}})[0].shape(), Shape({0, 2}));
+}
+
+TEST_F(Tf1, runs_of_several_threads_take_turns) {
+  const Tensor x = tf::placeholder(DType::float32, {2});
+  const Tensor result = x * 2.0 + 1.0;
+  tf::Session session;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int run = 0; run < 50; ++run)
+        EXPECT_EQ(numbers(session.run(result, {{x, floats({1, 2})}})[0]), Numbers({3, 5}));
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(Tf1, any_tensor_can_be_fed) {

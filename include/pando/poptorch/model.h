@@ -40,7 +40,8 @@ struct PerfCounters {
   double last = 0.0, least = 0.0, most = 0.0, mean = 0.0;
 };
 
-// What trainingModel and inferenceModel return, but for the types of a call.
+// What trainingModel and inferenceModel return, but for the types of a call. Any number of threads may use one: the
+// calls take turns. Models of different kinds for one module share its weights and run at the same time.
 class PANDO_API PoplarExecutor {
  public:
   using Forward = std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;

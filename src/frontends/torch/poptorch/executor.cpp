@@ -136,6 +136,7 @@ bool PoplarExecutor::isCompiled() const { return state_->step.has_value(); }
 bool PoplarExecutor::isAttachedToDevice() const { return state_->attached; }
 
 void PoplarExecutor::attachToDevice() {
+  const CallLock::Call turn = state_->take_turn();
   state_->check_usable();
   if (!state_->step)
     throw Error(fmt::format("{}: compile the model, or call it, before attachToDevice()", state_->who()));
@@ -144,6 +145,7 @@ void PoplarExecutor::attachToDevice() {
 }
 
 void PoplarExecutor::detachFromDevice() {
+  const CallLock::Call turn = state_->take_turn();
   state_->check_attached();
   state_->attached = false;
 }
@@ -152,12 +154,14 @@ void PoplarExecutor::copyWeightsToHost() const { state_->check_attached(); }
 void PoplarExecutor::copyWeightsToDevice() const { state_->check_attached(); }
 
 void PoplarExecutor::compile_for(const Arrays& inputs) {
+  const CallLock::Call turn = state_->take_turn();
   state_->check_usable();
   if (state_->step) throw Error(fmt::format("{}: the model is compiled already", state_->who()));
   state_->build(types_of(inputs));
 }
 
 Arrays PoplarExecutor::run(const Arrays& inputs) {
+  const CallLock::Call turn = state_->take_turn();
   State& state = *state_;
   state.check_usable();
   const std::vector<Type> types = types_of(inputs);
@@ -179,7 +183,10 @@ Arrays PoplarExecutor::run(const Arrays& inputs) {
   return outputs;
 }
 
-PerfCounters PoplarExecutor::getPerfCounters() const { return state_->counters; }
+PerfCounters PoplarExecutor::getPerfCounters() const {
+  const CallLock::Call turn = state_->take_turn();
+  return state_->counters;
+}
 std::int64_t PoplarExecutor::cycleCount() const {
   if (state_->counters.calls == 0) throw Error(fmt::format("{}: cycleCount needs a call of the model", state_->who()));
   return static_cast<std::int64_t>(state_->device_seconds * 1e9);
@@ -203,6 +210,7 @@ bool keeps_states(const torch::optim::Optimizer& first, const torch::optim::Opti
 }  // namespace
 
 void PoplarExecutor::setOptimizer(const torch::optim::Optimizer& optimizer) {
+  const CallLock::Call turn = state_->take_turn();
   State& state = *state_;
   state.check_usable();
   if (!state.optimizer) throw Error("setOptimizer: an inferenceModel has no optimizer");
@@ -225,6 +233,7 @@ void PoplarExecutor::setOptimizer(const torch::optim::Optimizer& optimizer) {
 }
 
 void PoplarExecutor::save(const std::string& path) const {
+  const CallLock::Call turn = state_->take_turn();
   const State& state = *state_;
   state.check_usable();
   std::map<std::string, Array> arrays = {{updates_key, Array::scalar(state.updates)},
@@ -235,6 +244,7 @@ void PoplarExecutor::save(const std::string& path) const {
 }
 
 void PoplarExecutor::load(const std::string& path) {
+  const CallLock::Call turn = state_->take_turn();
   State& state = *state_;
   state.check_usable();
   torch::nn::StateDict weights;
@@ -267,6 +277,7 @@ void PoplarExecutor::load(const std::string& path) {
 }
 
 void PoplarExecutor::destroy() {
+  const CallLock::Call turn = state_->take_turn();
   state_->check_usable();
   state_->step.reset();
   state_->masked_step.reset();

@@ -8,6 +8,7 @@
 
 #include "frontends/torch/poptorch/step.h"
 #include "pando/poptorch/model.h"
+#include "training/call_lock.h"
 
 namespace pando::poptorch {
 
@@ -77,6 +78,10 @@ struct PoplarExecutor::State {
 
   // Outputs of a call of one micro-batch, which is not run as a loop.
   std::vector<Array> single_outputs = {};
+
+  // Calls of several threads take turns.
+  mutable CallLock calls = {};
+  CallLock::Call take_turn() const { return {calls, who(), "the model"}; }
 };
 
 std::vector<Type> types_of(const Arrays& arrays);
