@@ -129,11 +129,10 @@ void TileExecutor::run_tiles(int first, int last) {
     if (execution_.stopped) return;
     std::int64_t number = 0;
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
-      for (const auto& kernel : kernels_[s]) {
-        for (int tile = first; tile < last; ++tile)
-          timed(tile, Kind::kernel, number, [&] { kernel->run({tile, count, scratch_of(tile), buffers_.data()}); });
-        ++number;
-      }
+      for (const auto& kernel : kernels_[s])
+        timed(first, Kind::kernel, number++, [&] {
+          for (int tile = first; tile < last; ++tile) kernel->run({tile, count, scratch_of(tile), buffers_.data()});
+        });
       timed(first, Kind::barrier, static_cast<std::int64_t>(s), wait_for_others);
       if (!plan_.check_numerics) continue;
       if (first == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);

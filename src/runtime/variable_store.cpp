@@ -40,7 +40,7 @@ void VariableUse::begin() const {
 
 void VariableUse::end() const {
   for (const Member& member : members_) {
-    member.variable->version += member.changes;
+    if (member.changes) ++member.variable->version;
     member.variable->lock.end(member.changes);
   }
 }

@@ -90,10 +90,13 @@ TEST(TileGroup, AChildOfAForkIsToldThatTheTilesStayedInTheParent) {
         "a device of several tiles was made before this process was forked, and its threads stayed in the parent; make "
         "models and devices in the child, or fork before the first of them";
     if (!is_right) std::fprintf(stderr, "%s\n", message.c_str());
-    // A device that the child makes is its own.
+    std::atomic<int> work = 2;
+#if !defined(__SANITIZE_THREAD__)
+    // A device that the child makes is its own. The thread sanitizer does not support threads of such a child.
+    work = 0;
     TileGroup own(2);
-    std::atomic<int> work = 0;
     own.run([&](int first, int last) { work += last - first; });
+#endif
     std::_Exit(is_right && work == 2 ? 0 : 1);
   }
   int status = -1;
