@@ -149,9 +149,10 @@ StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::i
   const auto guard = lock();
   const bool trains = step.request.mode == Mode::train;
   const SampleUse sample_use = use(step.request.mode != Mode::predict);
-  const std::uint64_t key = training().key + static_cast<std::uint64_t>(training().epochs_begun);
+  // Only training depends on how far it is, and only the thread that trains may look at that.
+  const std::uint64_t key = training().key + (trains ? static_cast<std::uint64_t>(training().epochs_begun) : 0);
   const Division& division = training().division;
-  const std::int64_t first_update = training().options ? compiled().optimizer.iterations() : 0;
+  const std::int64_t first_update = trains ? compiled().optimizer.iterations() : 0;
   StepFeeder feeder(step, network(), training().goals,
                     {.use = sample_use,
                      .source = samples.passes->begin(key),
