@@ -28,12 +28,13 @@ std::optional<std::int64_t> micro_batches_for_small_bubble(const PipelineSchedul
   return std::max<std::int64_t>(1, divided_up(9 * (schedule.slots(1) - schedule.period), gain));
 }
 
-std::string idle_hint(const Explanation& explanation, int idle) {
+std::string idle_hint(const Explanation& explanation, const ExplainedCounts& counts) {
+  const int idle = counts.idle_ipus;
   const int stages = std::max(1, static_cast<int>(explanation.stages.size()));
-  const int used = explanation.ipus - idle;
+  const int used = explanation.ipus - idle, more = used + counts.ipus_per_replica;
   return fmt::format("{} of {} IPUs stay{} idle: {} replica{} x {} stage{} need {}; use {} IPUs, or {} for {} replicas",
                      idle, explanation.ipus, idle == 1 ? "s" : "", explanation.replicas,
-                     explanation.replicas == 1 ? "" : "s", stages, stages == 1 ? "" : "s", used, used, used + stages,
+                     explanation.replicas == 1 ? "" : "s", stages, stages == 1 ? "" : "s", used, used, more,
                      explanation.replicas + 1);
 }
 
@@ -181,9 +182,13 @@ ExplainedCounts counts_of(const Explanation& explanation) {
   counts.empty_batches = divided_up(counts.batches_in_last_update, replicas) * replicas - counts.batches_in_last_update;
   counts.updates_in_last_execution = last_part(counts.updates, counts.updates_per_execution);
   counts.micro_batches = explanation.training ? accumulation : counts.updates_per_execution;
-  if (explanation.stages.size() > 1) counts.bubble = explanation.schedule.bubble(counts.micro_batches);
-  const int stages = std::max(1, static_cast<int>(explanation.stages.size()));
-  counts.idle_ipus = std::max(0, explanation.ipus - explanation.replicas * stages);
+  counts.ipus_per_replica = std::max(1, static_cast<int>(explanation.stages.size()));
+  const std::vector<int>& mapping = explanation.device_mapping;
+  if (!mapping.empty()) counts.ipus_per_replica = *std::max_element(mapping.begin(), mapping.end()) + 1;
+  counts.stages_share_ipus = counts.ipus_per_replica < std::ssize(explanation.stages);
+  if (explanation.stages.size() > 1 && !counts.stages_share_ipus)
+    counts.bubble = explanation.schedule.bubble(counts.micro_batches);
+  counts.idle_ipus = std::max(0, explanation.ipus - explanation.replicas * counts.ipus_per_replica);
   for (const ExplainedStage& stage : explanation.stages) {
     counts.megaflops += stage.megaflops;
     counts.memory += stage.memory.total() * static_cast<std::size_t>(replicas);
@@ -197,8 +202,8 @@ std::vector<std::string> hints(const Explanation& explanation) {
   const auto add = [&](std::optional<std::string> hint) {
     if (hint) list.push_back(std::move(*hint));
   };
-  if (counts.idle_ipus > 0) add(idle_hint(explanation, counts.idle_ipus));
-  add(balance_hint(explanation, counts.megaflops));
+  if (counts.idle_ipus > 0) add(idle_hint(explanation, counts));
+  if (!counts.stages_share_ipus) add(balance_hint(explanation, counts.megaflops));
   add(bubble_hint(explanation, counts));
   add(sharing_hint(explanation, explanation.ipus - counts.idle_ipus));
   add(execution_hint(explanation, counts));
@@ -222,6 +227,7 @@ std::string to_json(const Explanation& explanation) {
                          {"ipus", number(explanation.ipus)},
                          {"idle_ipus", number(counts.idle_ipus)},
                          {"replicas", number(explanation.replicas)},
+                         {"device_mapping", json_list(explanation.device_mapping, number)},
                          {"cores", number(explanation.cores)},
                          {"tiles_per_ipu", number(explanation.tiles_per_ipu)},
                          {"gradient_accumulation", number(explanation.gradient_accumulation)},

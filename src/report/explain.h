@@ -33,6 +33,8 @@ struct Explanation {
   // 0: the model runs on the host device.
   int ipus = 0;
   int replicas = 1;
+  // The IPU, of those of a replica, that each stage runs on; empty: in their order.
+  std::vector<int> device_mapping = {};
   std::vector<ExplainedStage> stages = {};
   // Micro-batches of each replica in an update.
   std::int64_t gradient_accumulation = 1;
@@ -71,8 +73,11 @@ struct ExplainedCounts {
   std::int64_t updates_in_last_execution = 0;
   // A pipeline fills and empties once for so many: those of an update, or without training of an execution.
   std::int64_t micro_batches = 0;
-  // The part of its time in which a pipeline's devices wait; 0 without a pipeline.
+  // The part of its time in which a pipeline's devices wait; 0 without a pipeline, and where stages share an IPU: they
+  // fill each other's gaps.
   double bubble = 0;
+  int ipus_per_replica = 1;
+  bool stages_share_ipus = false;
   int idle_ipus = 0;
   // Of all stages and replicas.
   double megaflops = 0;

@@ -52,16 +52,31 @@ std::string shortened(const std::string& name, std::size_t width) {
   return fmt::format("{:.{}}...", readable, width - 3);
 }
 
+// "IPU 0 has stages 0 2 4, IPU 1 has stages 1 3".
+std::string mapping_text(const Explanation& explanation, const ExplainedCounts& counts) {
+  const std::vector<int>& mapping = explanation.device_mapping;
+  if (mapping.empty()) return "";
+  std::vector<std::string> ipus;
+  for (int ipu = 0; ipu < counts.ipus_per_replica; ++ipu) {
+    std::vector<std::size_t> stages;
+    for (std::size_t stage = 0; stage < mapping.size(); ++stage)
+      if (mapping[stage] == ipu) stages.push_back(stage);
+    ipus.push_back(fmt::format("IPU {} has stage{} {}", ipu, stages.size() == 1 ? "" : "s", fmt::join(stages, " ")));
+  }
+  return labelled("Mapping", join(ipus, ", "));
+}
+
 std::string devices_text(const Explanation& explanation, const ExplainedCounts& counts) {
   const std::string tiles = counted(explanation.tiles_per_ipu, "tile");
   const std::string cores = explanation.cores == 0 ? "" : ", " + counted(explanation.cores, "core");
   if (explanation.ipus == 0) return labelled("Device", "the host: " + tiles + cores);
   const int used = explanation.ipus - counts.idle_ipus;
+  std::string part = counted(std::max<std::int64_t>(1, std::ssize(explanation.stages)), "stage");
+  if (counts.stages_share_ipus) part = fmt::format("{} for {}", counted(counts.ipus_per_replica, "IPU"), part);
   std::string text = fmt::format("{} = {} x {}, {}{}{}", counted(used, "IPU"), counted(explanation.replicas, "replica"),
-                                 counted(std::max<std::int64_t>(1, std::ssize(explanation.stages)), "stage"), tiles,
-                                 explanation.ipus == 1 ? "" : " each", cores);
+                                 part, tiles, explanation.ipus == 1 ? "" : " each", cores);
   if (counts.idle_ipus > 0) text += fmt::format("; {} idle", counted(counts.idle_ipus, "IPU"));
-  return labelled("Devices", text);
+  return labelled("Devices", text) + mapping_text(explanation, counts);
 }
 
 // Only where there is something to reduce.
@@ -202,7 +217,9 @@ std::string memory_text(const Explanation& explanation, const ExplainedCounts& c
   if (stages.size() == 1) grid.erase(grid.begin());
   const int used = explanation.ipus - counts.idle_ipus;
   std::string text = explanation.ipus == 0 ? "\nMemory of the host\n" : "\nMemory of an IPU\n";
-  if (used > 1) text = fmt::format("\nMemory of each IPU; all {} together {}\n", used, bytes_text(counts.memory));
+  if (counts.stages_share_ipus)
+    text = fmt::format("\nMemory of each stage; all together {}\n", bytes_text(counts.memory));
+  else if (used > 1) text = fmt::format("\nMemory of each IPU; all {} together {}\n", used, bytes_text(counts.memory));
   return text + grid_text(grid);
 }
 
@@ -243,10 +260,12 @@ std::string schedule_drawing(const PipelineSchedule& schedule, std::int64_t micr
 std::string schedule_text(const Explanation& explanation, const ExplainedCounts& counts) {
   if (explanation.stages.size() < 2) return "";
   const PipelineSchedule& schedule = explanation.schedule;
-  return fmt::format("\nSchedule {}: {} in {} slots {}, bubble {:.1f} %\n", schedule.name,
+  const std::string gaps = counts.stages_share_ipus ? "; stages that share an IPU take turns"
+                                                    : fmt::format(", bubble {:.1f} %", 100 * counts.bubble);
+  return fmt::format("\nSchedule {}: {} in {} slots {}{}\n", schedule.name,
                      counted(counts.micro_batches, "micro-batch"),
                      grouped_by_thousands(schedule.slots(counts.micro_batches)),
-                     explanation.training ? "an update" : "an execution", 100 * counts.bubble) +
+                     explanation.training ? "an update" : "an execution", gaps) +
          schedule_drawing(schedule, counts.micro_batches);
 }
 

@@ -114,19 +114,31 @@ TEST_F(IpuSystem, IsNeededWheneverAStrategyIsEntered) {
             "IPUStrategy::num_ipus: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
 }
 
-TEST_F(IpuSystem, TellsWhenAnExecutionIsOneStepOnly) {
+void train_step_by_step(const std::string& name, int verbose) {
   ipu::IPUConfig config;
   config.auto_select_ipus = 1;
   config.configure_ipu_system();
   const ipu::IPUStrategy strategy;
   const auto scope = strategy.scope();
-  keras::Sequential model({keras::layers::Dense(1)}, {.name = "slow"});
+  keras::Sequential model({keras::layers::Dense(1)}, {.name = name});
   model.compile({.optimizer = "sgd", .loss = "mse"});
-  testing::internal::CaptureStderr();
-  model.fit(ones({8, 2}), ones({8, 1}), {.batch_size = 4, .epochs = 2, .verbose = 0});
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "The model 'slow' has been configured with only 1 step per execution. Consider increasing the value of "
-            "`steps_per_execution` passed to `compile()` to improve performance.\n");
+  model.fit(ones({8, 2}), ones({8, 1}), {.batch_size = 4, .epochs = 2, .verbose = verbose});
+  ipu::reset_ipu_configuration();
+}
+
+TEST_F(IpuSystem, TellsOnceThatAnExecutionIsOneStepOnly) {
+  // In a process of its own, where nothing was told before.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        train_step_by_step("silent", 0);
+        train_step_by_step("slow", 2);
+        train_step_by_step("slow_too", 2);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "^The model 'slow' has been configured with only 1 step per execution. Consider increasing the value of "
+      "`steps_per_execution` passed to `compile\\(\\)` to improve performance.\n$");
 }
 
 }  // namespace

@@ -382,7 +382,8 @@ TEST(ParallelRefuses, PipelinesThatCannotBe) {
     });
   };
   EXPECT_EQ(fit(make_model("mlp", 4)),
-            "fit: the pipeline has 4 stages but /device:IPU:0 has 2 IPUs; configure 4 IPUs or use fewer stages");
+            "fit: the pipeline has 4 stages but /device:IPU:0 has 2 IPUs; configure 4 IPUs, use fewer stages, "
+            "or let stages share an IPU by device_mapping");
   EXPECT_EQ(fit(make_model("mlp", 2), -1),
             "fit: the model is a pipeline of 2 stages, but nobody said how many micro-batches make an update; call "
             "set_pipelining_options({.gradient_accumulation_steps_per_replica = ...})");
@@ -420,6 +421,84 @@ TEST(ParallelRefuses, PipelinesThatCannotBe) {
               stack.set_pipeline_stage_assignment({0, 0, 1});
             }),
             "set_pipeline_stage_assignment: the model 'stack' has 2 layers but 3 stages were given");
+}
+
+// A layer a stage, with dropout so that random numbers count too.
+struct FiveStages {
+  Sequential model;
+  explicit FiveStages(const std::vector<int>& device_mapping, PipelineSchedule schedule = PipelineSchedule::Grouped)
+      : model({layers::Flatten(), layers::Dense(12, {.activation = "relu"}), layers::Dropout(0.3),
+               layers::Dense(8, {.activation = "tanh"}), layers::Dense(3, {.activation = "softmax"})},
+              {.name = "five"}) {
+    model.set_pipeline_stage_assignment({0, 1, 2, 3, 4});
+    model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 6,
+                                  .pipeline_schedule = schedule,
+                                  .device_mapping = device_mapping});
+    model.compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy", .steps_per_execution = 12});
+  }
+};
+
+TEST(Parallel, StagesThatShareAnIpuGiveTheBitsOfStagesThatDoNot) {
+  const Data data = images(100);
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::Grouped, PipelineSchedule::Interleaved, PipelineSchedule::Sequential}) {
+    const auto trained = [&](int ipus, int tiles, const std::vector<int>& mapping) {
+      configure(ipus, tiles);
+      const ipu::IPUStrategy strategy;
+      const auto scope = strategy.scope();
+      set_random_seed(3);
+      FiveStages five(mapping, schedule);
+      five.model.fit(data.x, data.y, {.batch_size = 4, .epochs = 2, .shuffle = false, .verbose = 0});
+      std::vector<Array> arrays = five.model.get_weights();
+      arrays.push_back(five.model.predict(data.x, {.batch_size = 4}));
+      return arrays;
+    };
+    const auto expect_equal = [](const std::vector<Array>& a, const std::vector<Array>& b) {
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(array_equal(a[i], b[i])) << i;
+    };
+    const std::vector<Array> apart = trained(5, 1, {});
+    expect_equal(apart, trained(2, 1, {0, 1, 0, 1, 0}));
+    expect_equal(apart, trained(2, 2, {0, 1, 0, 1, 0}));
+    expect_equal(apart, trained(3, 1, {2, 1, 1, 0, 0}));
+    expect_equal(apart, trained(1, 1, {0, 0, 0, 0, 0}));
+    // Two replicas of two IPUs, and one that is left over.
+    expect_equal(trained(10, 1, {}), trained(5, 1, {0, 1, 0, 1, 0}));
+  }
+}
+
+TEST(Parallel, ExplainsTheDeviceMapping) {
+  configure(5, 1);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  FiveStages five({0, 1, 0, 1, 0});
+  five.model.build({Shape{-1, 6, 6, 1}});
+  const std::string text = five.model.explain({.samples = 100, .batch_size = 4});
+  EXPECT_NE(text.find("4 IPUs = 2 replicas x 2 IPUs for 5 stages, 1 tile each"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nMapping      IPU 0 has stages 0 2 4, IPU 1 has stages 1 3\n"), std::string::npos) << text;
+  EXPECT_NE(five.model.explain_json({.samples = 100, .batch_size = 4}).find("\"device_mapping\": [0, 1, 0, 1, 0]"),
+            std::string::npos);
+}
+
+TEST(ParallelRefuses, DeviceMappingsThatCannotBe) {
+  configure(2, 1);
+  const Data data = images(8);
+  const ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  const auto fit = [&](const std::vector<int>& mapping) {
+    return message([&] { FiveStages(mapping).model.fit(data.x, data.y, {.batch_size = 2, .verbose = 0}); });
+  };
+  EXPECT_EQ(fit({0, 1, 0}),
+            "fit: device_mapping is [0, 1, 0] but the pipeline has 5 stages; name the IPU of each stage");
+  EXPECT_EQ(fit({0, 1, 2, 1, 0}),
+            "fit: device_mapping is [0, 1, 2, 1, 0] but /device:IPU:0 has 2 IPUs; name numbers from 0 to 1, or "
+            "configure more IPUs");
+  EXPECT_EQ(fit({0, 0, -1, 0, 0}),
+            "fit: device_mapping is [0, 0, -1, 0, 0] but /device:IPU:0 has 2 IPUs; name numbers from 0 to 1, or "
+            "configure more IPUs");
+  EXPECT_EQ(fit({1, 1, 1, 1, 1}),
+            "fit: device_mapping is [1, 1, 1, 1, 1] but IPU 0 would have no stage; name each of the IPUs 0 to 1 of a "
+            "replica");
 }
 
 TEST(Parallel, SplitsModelsIntoStagesOfEqualWork) {

@@ -116,6 +116,24 @@ TEST(Explain, SaysWhatTheReductionDoesToTheLearningRate) {
   EXPECT_EQ(line(), "");
 }
 
+TEST(Explain, ShowsStagesThatShareAnIpu) {
+  Explanation explanation = two_stages();
+  explanation.ipus = 3;
+  explanation.replicas = 3;
+  explanation.device_mapping = {0, 0};
+  const std::string text = to_text(explanation);
+  EXPECT_NE(text.find("Devices      3 IPUs = 3 replicas x 1 IPU for 2 stages, 1 tile each, 2 cores\n"
+                      "Mapping      IPU 0 has stages 0 1\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nMemory of each stage; all together 15.1 MiB\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("\nSchedule Grouped: 8 micro-batches in 20 slots an update; stages that share an IPU take turns\n"),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(hints(explanation).size(), 1u) << "that 3 IPUs share 2 cores";
+}
+
 TEST(Explain, ShowsReplicasOfALongPipeline) {
   EXPECT_EQ(to_text(many_ipus()), R"(Model "resnet", training
 

@@ -214,12 +214,16 @@ TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_options) {
   const auto two_stages = [&](const ipu::pipelining_ops::PipelineOptions& options) {
     return compile_message([&] { return pipeline({stage, stage}, options); });
   };
-  const std::pair<std::vector<int>, std::string> mappings[] = {
-      {{0}, "[0]"}, {{0, 0}, "[0, 0]"}, {{0, 2}, "[0, 2]"}, {{-1, 0}, "[-1, 0]"}, {{0, 1, 2}, "[0, 1, 2]"}};
+  const std::string few = " but the pipeline has 2 stages; name the IPU of each stage";
+  const std::string far = " but /device:IPU:0 has 2 IPUs; name numbers from 0 to 1, or configure more IPUs";
+  const std::string gap = " but IPU 0 would have no stage; name each of the IPUs 0 to 1 of a replica";
+  const std::pair<std::vector<int>, std::string> mappings[] = {{{0}, "[0]" + few},
+                                                               {{0, 1, 2}, "[0, 1, 2]" + few},
+                                                               {{0, 2}, "[0, 2]" + far},
+                                                               {{-1, 0}, "[-1, 0]" + far},
+                                                               {{1, 1}, "[1, 1]" + gap}};
   for (const auto& [wrong, text] : mappings)
-    EXPECT_EQ(two_stages({.infeed_queue = infeed, .device_mapping = wrong}),
-              "pipeline: device_mapping is " + text +
-                  " but must name each of the IPUs 0 to 1 of a replica once, an IPU for each stage");
+    EXPECT_EQ(two_stages({.infeed_queue = infeed, .device_mapping = wrong}), "pipeline: device_mapping is " + text);
   EXPECT_EQ(two_stages({}), "pipeline: there is no infeed_queue; the first stage takes its columns");
   EXPECT_EQ(two_stages({.gradient_accumulation_count = 0, .infeed_queue = infeed}),
             "pipeline: gradient_accumulation_count is 0 but must be at least 1");
@@ -229,7 +233,8 @@ TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_options) {
   EXPECT_EQ(compile_message([&] {
               return pipeline({stage, stage, stage}, {.infeed_queue = infeed});
             }),
-            "pipeline: the pipeline has 3 stages but /device:IPU:0 has 2 IPUs; configure 3 IPUs or use fewer stages");
+            "pipeline: the pipeline has 3 stages but /device:IPU:0 has 2 IPUs; configure 3 IPUs, use fewer "
+            "stages, or let stages share an IPU by device_mapping");
 }
 
 TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_training) {

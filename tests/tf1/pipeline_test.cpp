@@ -136,6 +136,10 @@ std::vector<Setup> setups() {
   list.push_back({"recomputation", 3, 3, options});
   options = {.gradient_accumulation_count = 4, .repeat_count = 3, .device_mapping = {2, 0, 1}};
   list.push_back({"mapped", 3, 3, options});
+  options.device_mapping = {0, 1, 0};
+  list.push_back({"shared_by_stages", 2, 3, options});
+  options.device_mapping = {0, 0, 0};
+  list.push_back({"all_on_one", 1, 3, options});
   // Two replicas make half of the micro-batches each.
   options = {.gradient_accumulation_count = 2, .repeat_count = 3};
   list.push_back({"replicas_of_two", 4, 2, options});
@@ -158,6 +162,15 @@ TEST_P(Pipelines, train_as_one_device_with_a_larger_batch) {
   EXPECT_EQ(divided.outputs[1].shape(), Shape({12, micro_batch, 3}));
   expect_near({divided.outputs[1].reshape({3, 4 * micro_batch, 3})}, {plain.outputs[1]});
   expect_near({mean(divided.outputs[0].reshape({3, 4}), 1)}, {plain.outputs[0]});
+}
+
+TEST_F(Tf1, stages_that_share_an_ipu_give_the_bits_of_stages_that_do_not) {
+  PipelineOptions options{.gradient_accumulation_count = 2, .repeat_count = 3};
+  const Result apart = train_pipeline(6, 3, options);
+  options.device_mapping = {0, 1, 0};
+  const Result shared = train_pipeline(4, 3, options);
+  for (std::size_t i = 0; i < apart.weights.size(); ++i) EXPECT_TRUE(array_equal(apart.weights[i], shared.weights[i]));
+  for (std::size_t i = 0; i < apart.outputs.size(); ++i) EXPECT_TRUE(array_equal(apart.outputs[i], shared.outputs[i]));
 }
 
 TEST_F(Tf1, a_pipeline_adds_the_gradients_unless_told) {

@@ -37,7 +37,7 @@ struct PipeliningOptions {
   // Micro-batches of an update; at least 1, and it must be given.
   std::int64_t gradient_accumulation_steps_per_replica = 0;
   pipelining_ops::PipelineSchedule pipeline_schedule = pipelining_ops::PipelineSchedule::Grouped;
-  // The IPU, of those of a replica, that each stage runs on; empty: in their order.
+  // The IPU, of those of a replica, that each stage runs on; stages may share one. Empty: in their order.
   std::vector<int> device_mapping = {};
   // Compute the forward pass of a stage again in its backward pass rather than keep what it needs.
   bool recomputation = false;

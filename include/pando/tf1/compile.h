@@ -103,7 +103,7 @@ struct PipelineOptions {
   // From what the last stage returns to what is made small; none: inference.
   std::function<OptimizerFunctionOutput(const tf1::Outputs& outputs)> optimizer_function = {};
   PipelineSchedule pipeline_schedule = PipelineSchedule::Grouped;
-  // The IPU of the device that each stage runs on; empty: in their order.
+  // The IPU, of those of a replica, that each stage runs on; stages may share one. Empty: in their order.
   std::vector<int> device_mapping = {};
   bool recomputation = false;
   GradientReduction reduction_method = GradientReduction::Sum;

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <numeric>
 
+#include "base/notice.h"
 #include "base/text.h"
 #include "training/target.h"
 
@@ -113,8 +113,7 @@ void IPUConfig::configure_ipu_system() const {
     targets.push_back(std::make_shared<const Target>(
         Target{fmt::format("/device:IPU:{}", i), false, std::vector<Device>(next, next + sizes[i])}));
   if (!ipu_targets().empty())
-    std::fputs("Warning: the IPU system was configured before and is reset now; models keep their old devices.\n",
-               stderr);
+    tell("Warning: the IPU system was configured before and is reset now; models keep their old devices.\n");
   set_ipu_targets(std::move(targets));
 }
 

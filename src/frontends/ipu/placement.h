@@ -9,9 +9,10 @@ namespace pando::ipu {
 
 PipelineOrder order_of(pipelining_ops::PipelineSchedule schedule);
 
-// `mapping`: the IPU, of those of a replica, that each stage runs on; empty: in their order. Throws Error, beginning
-// with `who`, if there are more stages than IPUs or the mapping does not fit.
+// `mapping`: the IPU, of those of a replica, that each stage runs on; empty: in their order. Stages may share an IPU.
+// Throws Error, beginning with `who`, if there are more stages than IPUs or the mapping does not fit.
 void check_placement(const std::string& who, const Target& target, int stages, const std::vector<int>& mapping);
+int ipus_of_replica(int stages, const std::vector<int>& mapping);
 // As many replicas as there are IPUs for: the stages of the first, then those of the next.
 std::vector<Device> place_stages(const Target& target, int stages, const std::vector<int>& mapping);
 

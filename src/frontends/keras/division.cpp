@@ -11,7 +11,7 @@ Division make_division(const std::string& who, const Parallelism& parallelism, c
   Division division{.stages = assign_stages(network, parallelism.stages), .reduction = parallelism.reduction};
   const int stages = division.stages.stages;
   ipu::check_placement(who, target, stages, parallelism.device_mapping());
-  division.replicas = static_cast<int>(target.ipus.size()) / stages;
+  division.replicas = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(stages, parallelism.device_mapping());
   if (const auto& options = parallelism.pipelining) {
     division.accumulation = options->gradient_accumulation_steps_per_replica;
     division.order = ipu::order_of(options->pipeline_schedule);

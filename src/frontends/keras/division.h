@@ -16,8 +16,8 @@ struct Parallelism {
   std::vector<int> device_mapping() const { return pipelining ? pipelining->device_mapping : std::vector<int>(); }
 };
 
-// Replicas = IPUs / stages. `who` begins messages. Throws Error if there are more stages than IPUs or the device
-// mapping does not fit.
+// Replicas = IPUs / those of a replica. `who` begins messages. Throws Error if there are more stages than IPUs or the
+// device mapping does not fit.
 Division make_division(const std::string& who, const Parallelism& parallelism, const Target& target,
                        const Network& network);
 

@@ -78,6 +78,7 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
                           .batch_size = batch_size,
                           .ipus = target.is_host ? 0 : static_cast<int>(target.ipus.size()),
                           .replicas = division.replicas,
+                          .device_mapping = training.parallelism.device_mapping(),
                           .gradient_accumulation = division.accumulation,
                           .reduction = division.reduction == ipu::GradientReduction::Sum ? "sum" : "mean",
                           .optimizer = optimizer.rule.name,

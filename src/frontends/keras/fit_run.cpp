@@ -121,7 +121,7 @@ void FitRun::for_callbacks(const std::function<void(Callback&)>& tell) const {
 }
 
 History FitRun::run() {
-  trainer_.tell_about_steps_per_execution(samples_.steps);
+  if (options_.verbose != 0) trainer_.tell_about_steps_per_execution(samples_.steps);
   trainer_.training().stop = false;
   std::optional<Profiler> profiler;
   if (!options_.profile.empty() || options_.record_timeline) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 #include "base/notice.h"
@@ -107,10 +108,12 @@ std::int64_t Trainer::steps_per_execution() const {
   return training().options ? compiled().steps_per_execution : 1;
 }
 
-void Trainer::check_built_and_compiled() const {
+void Trainer::check_built_and_compiled() {
   if (!training().options)
     throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
   check_built(who_, model_);
+  // A model may have been built after it was compiled.
+  if (training().goals.empty()) training().goals = make_goals(network(), compiled());
 }
 
 Samples Trainer::imagined_samples(std::int64_t batch_size) const {
@@ -171,15 +174,13 @@ void Trainer::apply_learning_rate() {
   if (!rate.schedule()) training().variables.set(rate_variable, Array::scalar(static_cast<float>(rate.rate())));
 }
 
-void Trainer::tell_about_steps_per_execution(std::int64_t steps) {
-  if (training().target->is_host || compiled().steps_per_execution > 1 || steps == 1 ||
-      training().told_about_steps_per_execution)
-    return;
-  training().told_about_steps_per_execution = true;
-  fmt::print(stderr,
-             "The model '{}' has been configured with only 1 step per execution. Consider increasing the value of "
-             "`steps_per_execution` passed to `compile()` to improve performance.\n",
-             model_.name());
+void Trainer::tell_about_steps_per_execution(std::int64_t steps) const {
+  static std::atomic<bool> told = false;
+  if (training().target->is_host || compiled().steps_per_execution > 1 || steps == 1 || told.exchange(true)) return;
+  tell(
+      fmt::format("The model '{}' has been configured with only 1 step per execution. Consider increasing the value of "
+                  "`steps_per_execution` passed to `compile()` to improve performance.\n",
+                  model_.name()));
 }
 
 void Trainer::tell_about_trainable() {

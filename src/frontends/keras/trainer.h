@@ -43,7 +43,7 @@ class Trainer {
   std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(training().mutex); }
   std::int64_t steps_per_execution() const;
   const CompileOptions& compiled() const { return *training().options; }
-  void check_built_and_compiled() const;
+  void check_built_and_compiled();
   Samples imagined_samples(std::int64_t batch_size) const;
   StepRequest request_for(Mode mode, const Samples& samples, bool weighted) const;
   Step build(const StepRequest& request, const Division& division);
@@ -58,7 +58,8 @@ class Trainer {
   // Nothing if it was stopped before its end.
   std::optional<Logs> test(const Samples& samples, const std::string& prefix, ProgressBar* bar,
                            const std::function<bool()>& stopping = {});
-  void tell_about_steps_per_execution(std::int64_t steps);
+  // Once a process.
+  void tell_about_steps_per_execution(std::int64_t steps) const;
   void tell_about_trainable();
   // Throws Error if a callback needs a log that no epoch will have.
   void check_callbacks(const Step& step, bool validates, const Callbacks& callbacks) const;

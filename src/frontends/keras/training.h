@@ -63,7 +63,7 @@ struct Model::Training {
   CallLock calls = {};
   // Held while a call looks at what is here or changes it: never while a program runs.
   std::recursive_mutex mutex = {};
-  bool told_about_steps_per_execution = false, told_about_trainable = false;
+  bool told_about_trainable = false;
 
   CallLock::Call take_turn(const std::string& who, const std::string& model) {
     return {calls, who, fmt::format("the model '{}'", model)};

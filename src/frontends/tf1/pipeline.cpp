@@ -126,7 +126,7 @@ void PipelineSegment::finish(Computation& computation) {
   const int count = static_cast<int>(stages_.size());
   ipu::check_placement("pipeline", target, count, options_.device_mapping);
   if (trains()) check_parameters();
-  replicas_ = static_cast<int>(target.ipus.size()) / count;
+  replicas_ = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(count, options_.device_mapping);
   std::vector<StageGraphs> graphs;
   const std::string name = trains() ? computation.new_variable(loss_->optimizer.state().rule.name) : "";
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) graphs.push_back(graphs_of(stage, computation, name));
