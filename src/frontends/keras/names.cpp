@@ -1,6 +1,7 @@
 #include "frontends/keras/names.h"
 
 #include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <set>
 
@@ -42,6 +43,21 @@ GivenNames& given_names() {
   return names;
 }
 
+// Whether unique_name() is past the name: it need not be remembered. A program may load models without end.
+bool was_given(const GivenNames& given, const std::string& name) {
+  const std::size_t line = name.rfind('_');
+  int number = 0;
+  std::string base = name;
+  if (line != std::string::npos) {
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data() + line + 1, end, number);
+    if (error == std::errc() && rest == end) base = name.substr(0, line);
+    else number = 0;
+  }
+  const auto count = given.counts.find(base);
+  return count != given.counts.end() && number < count->second;
+}
+
 }  // namespace
 
 std::string unique_name(const std::string& base) {
@@ -57,7 +73,7 @@ std::string unique_name(const std::string& base) {
 void reserve_name(const std::string& name) {
   GivenNames& given = given_names();
   const std::lock_guard lock(given.mutex);
-  given.reserved.insert(name);
+  if (!was_given(given, name)) given.reserved.insert(name);
 }
 
 void check_choice(const std::string& who, const std::string& option, const std::string& value,
