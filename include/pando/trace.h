@@ -57,7 +57,7 @@ class PANDO_API Trace {
 
   // The number of the update and of the first sample of the batch, an int64 input [2] named "counter": for random ops.
   Value counter();
-  // The number of the update alone, for optimizers: an int64 scalar.
+  // The number of the update alone, for optimizers: a float64 scalar, exact up to 2^53, which can be computed with.
   Value update_number();
   // 1 for each sample of the batch, [batch], and 0 for those that only fill it up; no value where none do.
   Value sample_mask() const;

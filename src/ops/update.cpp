@@ -66,7 +66,7 @@ std::vector<Type> infer_sgd(const OpCall& call) {
 std::vector<Type> infer_adam(const OpCall& call) {
   for (std::string_view key : {"beta1", "beta2"}) require_fraction(call, key);
   for (std::string_view key : {"epsilon", "weight_decay"}) number_attribute(call, key, 0);
-  require_dtype(call, 1, {DType::int32, DType::int64, DType::float64});
+  require_dtype(call, 1, {DType::int32, DType::float64});
   require_shape(call, 1, {}, "a scalar number of updates");
   return update_types(call);
 }

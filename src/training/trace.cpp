@@ -92,7 +92,7 @@ Value Trace::counter() {
   return state_->counter;
 }
 
-Value Trace::update_number() { return ops::reshape(ops::slice(counter(), {0}, {1}), {}); }
+Value Trace::update_number() { return ops::cast(ops::reshape(ops::slice(counter(), {0}, {1}), {}), DType::float64); }
 Value Trace::sample_mask() const { return state_->sample_mask; }
 void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
 

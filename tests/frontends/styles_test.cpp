@@ -64,7 +64,7 @@ class Canonical {
   std::string text() const {
     std::string text;
     CompileOptions options;
-    cpu::CpuBackend backend(1, "", {});
+    cpu::CpuBackend backend(1, "");
     options.evaluate = [&](const Node& node, const std::vector<Array>& inputs) {
       return backend.evaluate(node, inputs);
     };

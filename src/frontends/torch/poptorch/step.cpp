@@ -95,9 +95,7 @@ std::vector<Parameter> trained_parameters(const StepContext& context, const Trac
 void add_update(const StepContext& context, Trace& trace, const std::vector<Parameter>& parameters,
                 const std::vector<Value>& gradients) {
   Value step = trace.update_number();
-  // Numbers of updates are whole, also as float64, which can be computed with.
-  if (context.optimizer_begin != 0)
-    step = ops::cast(step, DType::float64) - static_cast<double>(context.optimizer_begin);
+  if (context.optimizer_begin != 0) step = step - static_cast<double>(context.optimizer_begin);
   const std::vector<ParameterGroup>& groups = context.optimizer->state().groups;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::vector<Parameter> members;
