@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/notice.h"
 #include "base/text.h"
 #include "report/text_width.h"
 #include "report/thousands.h"
@@ -34,7 +35,7 @@ bool is_number(const std::string& cell) {
 
 void print(const std::string& text) {
   const std::string shown = terminal_lines(text);
-  std::fwrite(shown.data(), 1, shown.size(), stdout);
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() && write_error == 0) write_error = errno;
 }
 
 void print_json(const Json& json) { print(json.text(2) + "\n"); }
@@ -42,7 +43,7 @@ void print_json(const Json& json) { print(json.text(2) + "\n"); }
 void tell(const std::string& text) {
   // What was printed before comes before it where both go to one place.
   flush_results();
-  std::fputs((terminal_lines(text) + "\n").c_str(), stderr);
+  pando::tell(terminal_lines(text) + "\n");
 }
 
 void finish_output() {

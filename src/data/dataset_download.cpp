@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 
+#include "base/notice.h"
 #include "base/text.h"
 #include "io/byte_file.h"
 #include "io/compression.h"
@@ -32,7 +32,7 @@ std::vector<std::byte> download_visibly(const std::string& address, std::uint64_
   const auto kibibytes = [](std::uint64_t bytes) { return static_cast<std::int64_t>((bytes + 1023) / 1024); };
   const std::vector<std::byte> bytes = download(address, limit, [&](std::uint64_t done, std::uint64_t total) {
     if (!bar) {
-      std::fprintf(stderr, "Downloading %s\n", address.c_str());
+      tell(fmt::format("Downloading {}\n", address));
       bar.emplace(kibibytes(total), ProgressOptions{.stream = stderr, .unit = "KiB"});
     }
     bar->update(kibibytes(done));

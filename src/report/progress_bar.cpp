@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/notice.h"
 #include "base/text.h"
 #include "report/text_width.h"
 
@@ -166,11 +167,7 @@ double steady_seconds() {
 }  // namespace
 
 ProgressOutput output_to(std::FILE* stream) {
-  return {.write =
-              [stream](std::string_view text) {
-                std::fwrite(text.data(), 1, text.size(), stream);
-                std::fflush(stream);
-              },
+  return {.write = [stream](std::string_view text) { tell(stream, text); },
           .columns = [stream] { return terminal_columns(stream); },
           .seconds = steady_seconds,
           .rewraps = terminal_rewraps()};

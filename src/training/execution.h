@@ -1,5 +1,6 @@
 // Running a program over its batches, an execution at a time.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 
@@ -12,21 +13,29 @@ std::int64_t run_executions(std::int64_t steps, std::int64_t steps_per_execution
                             const std::function<std::int64_t(std::int64_t steps)>& execute,
                             const std::function<bool(std::int64_t first, std::int64_t count)>& after);
 
-// While it lives, the first interrupt, SIGINT (Ctrl-C) or SIGTERM, is remembered rather than acted on, also where the
-// program has a handler of its own. A second one ends the process at once. What is ignored stays ignored. Of several,
-// nested or in different threads, the last lets the interrupt act.
+// While it lives, the first interrupt, SIGINT (Ctrl-C), SIGTERM or SIGHUP (the terminal has gone), is remembered rather
+// than acted on, also where the program has a handler of its own. A second one ends the process at once. So does the
+// first if requested() is not asked within the grace period after it, because an execution or a callback does not end:
+// 10 seconds, or twice the longest execution so far if that is longer, so that a run which is merely slow loses
+// nothing. What is ignored stays ignored. Of several, nested or in different threads, the last lets the interrupt act.
 class InterruptDelay {
  public:
-  InterruptDelay();
+  explicit InterruptDelay(std::chrono::milliseconds shortest_grace = std::chrono::seconds(10));
   // Takes the old behaviour back.
   ~InterruptDelay();
   InterruptDelay(const InterruptDelay&) = delete;
   InterruptDelay& operator=(const InterruptDelay&) = delete;
 
-  bool requested() const;
+  // Whether to end. Who asks and is told so has as long as that takes.
+  bool requested();
+  // An execution took this long.
+  void allow_for(std::chrono::steady_clock::duration execution);
   // If there was an interrupt, and nothing else delays it, takes the old behaviour back and lets it act now: the
   // process ends, or the program's handler is called.
   void deliver();
+
+ private:
+  bool told_ = false;
 };
 
 }  // namespace pando

@@ -1,5 +1,5 @@
-// Interrupts during fit, Ctrl-C and SIGTERM: the running execution ends, callbacks are told, a checkpoint is written,
-// and the process ends as the shell expects.
+// Interrupts during fit, Ctrl-C, SIGTERM and SIGHUP: the running execution ends, callbacks are told, a checkpoint is
+// written, and the process ends as the shell expects.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pando/pando.h>
@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -15,6 +17,7 @@
 
 #include "tests/data/temporary_folder.h"
 #include "tests/keras/checkpoint_state.h"
+#include "training/execution.h"
 
 using namespace pando;
 using namespace pando::keras;
@@ -40,6 +43,7 @@ pid_t start(std::vector<std::string> arguments, const std::string& output) {
   sigemptyset(&interrupts);
   sigaddset(&interrupts, SIGINT);
   sigaddset(&interrupts, SIGTERM);
+  sigaddset(&interrupts, SIGHUP);
   posix_spawnattr_setsigdefault(&attributes, &interrupts);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> words;
@@ -120,8 +124,81 @@ TEST_P(Interrupt, LosesNothingWithCheckpoints) {
     EXPECT_EQ(contents(broken.path() + file), contents(whole.path() + file));
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM),
-                         [](const auto& signal) { return signal.param == SIGINT ? "SIGINT" : "SIGTERM"; });
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](const auto& signal) { return std::string("SIG") + sigabbrev_np(signal.param); });
+
+// `timeout` sends one signal only.
+TEST(Interrupts, EndTheProcessThoughTheRunHangs) {
+  const TemporaryFolder folder;
+  const std::string output = folder.path() + "/output";
+  const pid_t process = start({PANDO_TRAIN_PROGRAM, "hanging"}, output);
+  wait_until([&] { return contents(output).find("Hanging.") != std::string::npos; });
+  kill(process, SIGTERM);
+  const int status = status_of(process);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  EXPECT_NE(contents(output).find("\nInterrupted: the execution does not end; the process ends without it.\n"),
+            std::string::npos);
+}
+
+using std::chrono::milliseconds;
+constexpr milliseconds short_grace(50), long_sleep(400);
+
+void sleep(milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) std::this_thread::sleep_until(end);
+}
+
+TEST(Interrupts, EndTheProcessAfterTheGracePeriodWhicheverComes) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const auto hang = [&] {
+      std::signal(signal, SIG_DFL);
+      InterruptDelay delay(short_grace);
+      raise(signal);
+      for (;;) sleep(long_sleep);
+    };
+    EXPECT_EXIT(hang(), testing::KilledBySignal(signal), "Interrupted: the execution does not end");
+  }
+}
+
+TEST(Interrupts, LeaveARunThatWasToldOfThemAllTheTimeItNeeds) {
+  const auto end_slowly = [] {
+    std::signal(SIGTERM, SIG_DFL);
+    InterruptDelay delay(short_grace);
+    raise(SIGTERM);
+    if (!delay.requested()) std::_Exit(1);
+    sleep(long_sleep);
+    std::_Exit(42);
+  };
+  EXPECT_EXIT(end_slowly(), testing::ExitedWithCode(42), "^$");
+}
+
+TEST(Interrupts, LeaveASlowExecutionTwiceTheTimeOfTheLongest) {
+  const auto run_slowly = [] {
+    std::signal(SIGTERM, SIG_DFL);
+    InterruptDelay delay(short_grace);
+    delay.allow_for(std::chrono::hours(1));
+    delay.allow_for(milliseconds(1));
+    raise(SIGTERM);
+    sleep(long_sleep);
+    std::_Exit(delay.requested() ? 42 : 1);
+  };
+  EXPECT_EXIT(run_slowly(), testing::ExitedWithCode(42), "^$");
+}
+
+// Two models in two threads: one ends its run, the other hangs.
+TEST(Interrupts, EndTheProcessWhereOneOfTwoRunsHangs) {
+  const auto hang_beside = [] {
+    std::signal(SIGTERM, SIG_DFL);
+    InterruptDelay hanging(short_grace);
+    {
+      InterruptDelay ending;
+      raise(SIGTERM);
+      if (!ending.requested()) std::_Exit(1);
+    }
+    for (;;) sleep(long_sleep);
+  };
+  EXPECT_EXIT(hang_beside(), testing::KilledBySignal(SIGTERM), "the execution does not end");
+}
 
 volatile std::sig_atomic_t handled = 0;
 void handle(int signal) { handled = signal; }
@@ -144,7 +221,7 @@ std::size_t interrupted_fit(int signal, const std::string& directory, const std:
 }
 
 TEST(Interrupts, ReachAHandlerOfTheProgramAfterFit) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const TemporaryFolder folder;
     handled = 0;
     const auto before = std::signal(signal, handle);

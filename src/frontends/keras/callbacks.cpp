@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "base/json.h"
+#include "base/notice.h"
 #include "frontends/keras/log_path.h"
 #include "frontends/keras/names.h"
 
@@ -88,7 +88,7 @@ double number_in(const Json& state, const char* name) {
 Json parsed(const CallbackState& state) { return Json::parse(state.text, "the state of a callback"); }
 
 void say(int verbose, const std::string& text) {
-  if (verbose > 0) fmt::print("{}\n", text);
+  if (verbose > 0) tell(stdout, text + "\n");
 }
 
 class Checkpoint : public KnownCallback {
@@ -235,7 +235,7 @@ class NanGuard : public KnownCallback {
   void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs) override {
     if (ended_ || std::isfinite(logs["loss"])) return;
     ended_ = true;
-    fmt::print(stderr, "\nBatch {}: the loss is {}, training ends; try a smaller learning rate\n", batch, logs["loss"]);
+    tell(fmt::format("\nBatch {}: the loss is {}, training ends; try a smaller learning rate\n", batch, logs["loss"]));
     model.stop_training();
   }
   bool sees_batches() const override { return true; }

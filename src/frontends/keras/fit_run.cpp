@@ -112,7 +112,7 @@ void FitRun::restore_state() {
   resumed_.reset();
 }
 
-bool FitRun::is_over() const {
+bool FitRun::is_over() {
   return over_ || position_.epoch >= options_.epochs || trainer_.training().stop || interrupt_->requested();
 }
 
@@ -137,11 +137,20 @@ History FitRun::run() {
   if (profiler) {
     profiler->detach();
     if (options_.record_timeline) position_.history.set_timeline(profiler->timeline());
-    if (!options_.profile.empty()) profiler->save(options_.profile);
+    if (!options_.profile.empty()) save_profile(profiler->timeline());
   }
   tell_of_the_end();
   interrupt_->deliver();
   return std::move(position_.history);
+}
+
+// The model is worth more than the page about it.
+void FitRun::save_profile(const report::Timeline& timeline) const {
+  try {
+    timeline.save(options_.profile);
+  } catch (const std::exception& error) {
+    tell(fmt::format("Warning: {}.\n", error.what()));
+  }
 }
 
 void FitRun::run_epoch() {
@@ -172,7 +181,12 @@ bool FitRun::train(ProgressBar& bar) {
   ++training.epochs_begun;
   RunningMeans means(step_->names, position_.sums);
   const std::int64_t left = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - batches_before_);
-  const auto execute = [&](std::int64_t batches) { return run.run(batches); };
+  const auto execute = [&](std::int64_t batches) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::int64_t count = run.run(batches);
+    interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
+    return count;
+  };
   const std::int64_t done = run_executions(left, trainer_.compiled().steps_per_execution, execute,
                                            [&](std::int64_t first, std::int64_t count) {
                                              after_execution(run, means, first + count);

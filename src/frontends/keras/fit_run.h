@@ -20,7 +20,7 @@ class FitRun {
   void restore_data(const RunPosition& position);
   // What callbacks might have changed at the beginning is as it was, and so are they.
   void restore_state();
-  bool is_over() const;
+  bool is_over();
 
   void run_epoch();
   // Returns whether the data ended before its time.
@@ -39,6 +39,8 @@ class FitRun {
   RunState capture() const;
   // Unless there is one of this position.
   void checkpoint();
+  // What cannot be written is told, and does not end the run.
+  void save_profile(const report::Timeline& timeline) const;
   void tell_of_the_end();
   void for_callbacks(const std::function<void(Callback&)>& tell) const;
 

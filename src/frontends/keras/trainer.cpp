@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 
 #include "base/notice.h"
 #include "frontends/keras/fit_run.h"

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
+#include "base/notice.h"
 #include "pando/poptorch/data_loader.h"
 
 namespace pando::poptorch {
@@ -23,7 +22,7 @@ void check_positive(const char* option, std::int64_t number) {
   if (number < 1) throw Error(fmt::format("Options: {} is {} but must be at least 1", option, number));
 }
 
-void notice(const std::string& text) { std::fprintf(stderr, "Notice: %s\n", text.c_str()); }
+void notice(const std::string& text) { tell("Notice: " + text + "\n"); }
 
 }  // namespace
 
