@@ -99,8 +99,8 @@ void sweep_folders(const Folder& parent, std::string_view name, const std::vecto
 
 void remove_folder(const Folder& parent, const std::string& name, const std::vector<std::string>& files) {
   {
+    // Where no descriptor is left it cannot be opened; it goes all the same if it is empty.
     const Folder folder(parent, name);
-    if (!folder.is_open()) return;
     for (const std::string& found : folder.names())
       if (std::any_of(files.begin(), files.end(),
                       [&](const std::string& file) { return found == file || name_of_temporary(found) == file; }))
