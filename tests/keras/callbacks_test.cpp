@@ -2,18 +2,29 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
 #include <sstream>
 
 #include "frontends/keras/log_path.h"
+#include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 
 using namespace pando;
 using namespace pando::keras;
 
 namespace {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 
 struct Line {
   Array x = arange(64).astype(DType::float32).reshape({64, 1}) / 64.0, y = x * 3.0 + 1.0;
@@ -107,7 +118,51 @@ TEST(Callbacks, WriteTheHistoryAsATable) {
   EXPECT_EQ(message([&] {
               model.fit(line.x, line.y, {.verbose = 0, .callbacks = {callbacks::CSVLogger("/nowhere/log.csv")}});
             }),
-            "CSVLogger: cannot write /nowhere/log.csv; see that the folder exists and is writable");
+            "CSVLogger: cannot write /nowhere/log.csv: No such file or directory; see that the folder exists and is "
+            "writable");
+}
+
+TEST(Callbacks, KeepTrainingWhenTheTableCannotBeWritten) {
+  const Line line;
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/log.csv",
+                    problem = "CSVLogger: cannot write " + path + ": File too large; ";
+  std::string told_at_the_end;
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const std::string before_it(999, 'x');
+  // A limit that lets half of the first line through, until the third epoch; the warnings go to a file as well.
+  const auto limit = [&](std::int64_t epoch) {
+    rlimit file_size = before;
+    if (epoch < 2) file_size.rlim_cur = 1004;
+    setrlimit(RLIMIT_FSIZE, &file_size);
+  };
+  const auto end = [&](const std::string& text) { told_at_the_end = text; };
+  const auto train = [&](int epochs) {
+    folder.write("log.csv", before_it + "\n");
+    Sequential model = line_model();
+    testing::internal::CaptureStderr();
+    const History history = model.fit(line.x, line.y,
+                                      {.epochs = epochs,
+                                       .verbose = 0,
+                                       .callbacks = {callbacks::LambdaCallback({.on_epoch_begin = limit}),
+                                                     callbacks::CSVLogger(path, {.append = true, .on_failure = end})}});
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_EQ(history.epochs().size(), static_cast<std::size_t>(epochs));
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(told.find("Warning: " + problem), 0u) << told;
+    // Once.
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+    return contents(path);
+  };
+  // No half line.
+  EXPECT_EQ(train(2), before_it + "\n");
+  EXPECT_EQ(told_at_the_end.find(problem), 0u) << told_at_the_end;
+  told_at_the_end = "";
+  const std::string text = train(3);
+  EXPECT_EQ(text.find(before_it + "\n0,"), 0u) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  EXPECT_EQ(told_at_the_end, "");
 }
 
 TEST(Callbacks, EndTrainingWhenTheLossIsNoNumber) {

@@ -388,7 +388,7 @@ TEST(ParallelRefuses, PipelinesThatCannotBe) {
             "fit: the model is a pipeline of 2 stages, but nobody said how many micro-batches make an update; call "
             "set_pipelining_options({.gradient_accumulation_steps_per_replica = ...})");
   EXPECT_EQ(fit(make_model("mlp", 2), 0),
-            "set_pipelining_options: gradient_accumulation_steps_per_replica is 0 but must be at least 1");
+            "set_pipelining_options: gradient_accumulation_steps_per_replica is 0 but must be between 1 and 1000000");
   EXPECT_EQ(
       message([&] {
         Model model = make_model("mlp", 2);

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 
 using namespace pando;
@@ -57,6 +59,36 @@ TEST(Profiles, ShowThePassesOfEveryDevice) {
   const std::string page = contents(path);
   for (const char* device : {"replica 0 stage 0", "replica 0 stage 1", "replica 1 stage 0", "replica 1 stage 1"})
     EXPECT_NE(page.find(device), std::string::npos) << device;
+}
+
+TEST(Profiles, ThatCannotBeWrittenAreRefusedBeforeTheFirstStep) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/away/profile.html";
+  Sequential model({layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Array x = arange(8).astype(DType::float32).reshape({8, 1});
+  int epochs = 0;
+  const auto count = callbacks::LambdaCallback({.on_epoch_begin = [&](std::int64_t) { ++epochs; }});
+  EXPECT_EQ(message([&] { model.fit(x, x, {.verbose = 0, .callbacks = {count}, .profile = path}); }),
+            path + ": cannot be written: No such file or directory; check its folder and permissions");
+  EXPECT_EQ(epochs, 0);
+}
+
+TEST(Profiles, ThatCannotBeWrittenInTheEndDoNotCostTheRun) {
+  const TemporaryFolder folder;
+  const std::string pages = folder.path() + "/pages";
+  std::filesystem::create_directory(pages);
+  Sequential model({layers::Dense(1)});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Array x = arange(8).astype(DType::float32).reshape({8, 1});
+  const auto remove = callbacks::LambdaCallback({.on_train_end = [&] { std::filesystem::remove(pages); }});
+  testing::internal::CaptureStderr();
+  const History history =
+      model.fit(x, x, {.epochs = 2, .verbose = 0, .callbacks = {remove}, .profile = pages + "/a.html"});
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(history.epochs().size(), 2u);
+  EXPECT_EQ(told.find("Warning: "), 0u) << told;
+  EXPECT_NE(told.find(pages + "/a.html"), std::string::npos) << told;
 }
 
 TEST(Profiles, RefusePathsThatSayNothing) {

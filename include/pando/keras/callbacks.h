@@ -89,8 +89,11 @@ PANDO_API std::shared_ptr<Callback> LearningRateScheduler(
 struct CSVLoggerOptions {
   char separator = ',';
   bool append = false;
+  // Told at the end of training why lines are missing, if some are.
+  std::function<void(const std::string& problem)> on_failure = {};
 };
-// One line an epoch.
+// One line an epoch. Throws Error before the first step if the file cannot be opened. A line that cannot be written
+// later is told on standard error and tried again with the next; training goes on.
 PANDO_API std::shared_ptr<Callback> CSVLogger(const std::string& filename, const CSVLoggerOptions& options = {});
 
 // Ends training at the first batch whose loss is no number.

@@ -12,4 +12,8 @@ PANDO_API Model model_from_json(const std::string& text);
 // The model that Model::save() wrote, with its weights; it has to be compiled. Throws Error naming the file.
 PANDO_API Model load_model(const std::string& directory);
 
+// Throws the Error that Model::save() would if nothing can be written there, or something else is there. Changes
+// nothing and leaves nothing, so that a program can ask before it trains.
+PANDO_API void probe_save(const std::string& directory);
+
 }  // namespace pando::keras

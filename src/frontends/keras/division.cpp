@@ -35,8 +35,11 @@ std::vector<Device> devices_of(const Division& division, const Parallelism& para
 }
 
 void check_accumulation_count(const char* who, std::int64_t count) {
-  if (count < 1)
-    throw Error(fmt::format("{}: gradient_accumulation_steps_per_replica is {} but must be at least 1", who, count));
+  // The host keeps a few numbers for each micro-batch of an update.
+  constexpr std::int64_t most = 1'000'000;
+  if (count < 1 || count > most)
+    throw Error(fmt::format("{}: gradient_accumulation_steps_per_replica is {} but must be between 1 and {}", who,
+                            count, most));
 }
 
 }  // namespace pando::keras

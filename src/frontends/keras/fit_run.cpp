@@ -11,6 +11,7 @@
 #include "base/random_seed.h"
 #include "frontends/keras/layer.h"
 #include "frontends/keras/optimizer_state.h"
+#include "io/probe.h"
 
 namespace pando::keras {
 
@@ -31,6 +32,7 @@ void set_layer_keys(const Model& model, const std::vector<std::uint64_t>& keys) 
 
 FitRun::FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options)
     : trainer_(trainer), model_(trainer.model_), samples_(samples), validation_(validation), options_(options) {
+  if (!options.profile.empty()) probe_file(options.profile);
   position_.epoch = options.initial_epoch;
   position_.epochs_begun = trainer.training().epochs_begun;
   if (!options.checkpoint.directory.empty()) checkpoints_.emplace(trainer.who_, options.checkpoint);

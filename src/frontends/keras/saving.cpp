@@ -10,6 +10,7 @@
 #include "io/byte_store.h"
 #include "io/file_writer.h"
 #include "io/folder_writer.h"
+#include "io/probe.h"
 #include "data/safetensors.h"
 #include "frontends/keras/memory_limit.h"
 #include "frontends/keras/model_json.h"
@@ -98,6 +99,8 @@ void Model::save(const std::string& directory) const {
   write_file(folder.file(model_file), text);
   folder.commit();
 }
+
+void probe_save(const std::string& directory) { probe_folder(directory, {model_file, weights_file}); }
 
 Model load_model(const std::string& directory) {
   const std::string path = fmt::format("{}/{}", directory, model_file);
