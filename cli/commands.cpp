@@ -32,7 +32,8 @@ const Option batch_size_option = {.name = "batch-size",
                                   .value = "B",
                                   .help = "images of a micro-batch",
                                   .fallback = "64",
-                                  .smallest = 1};
+                                  .smallest = 1,
+                                  .largest = 1'000'000};
 const Option optimizer_option = {.name = "optimizer",
                                  .kind = Kind::choice,
                                  .value = "NAME",
@@ -73,7 +74,8 @@ OptionGroup division_options() {
             .kind = Kind::whole,
             .value = "N",
             .help = "micro-batches of a weight update, of each replica (default: 8 in a pipeline, else 1)",
-            .smallest = 1},
+            .smallest = 1,
+            .largest = 1'000'000},
            {.name = "reduction",
             .kind = Kind::choice,
             .value = "NAME",
@@ -85,7 +87,8 @@ OptionGroup division_options() {
             .value = "K",
             .help = "micro-batches that the IPUs run before the host looks again",
             .fallback = "50",
-            .smallest = 1},
+            .smallest = 1,
+            .largest = 1'000'000},
            tiles_option}};
 }
 
@@ -122,7 +125,9 @@ OptionGroup file_options() {
           {{.name = "save",
             .kind = Kind::folder,
             .value = "DIR",
-            .help = "where the trained model goes (default: the folder of --checkpoint, else nowhere)"},
+            .help = "where the trained model goes (default: the folder of --checkpoint, else a new one in "
+                    "pando-runs)"},
+           {.name = "overwrite", .help = "replace a trained model that is there already"},
            {.name = "checkpoint",
             .kind = Kind::folder,
             .value = "DIR",
@@ -345,7 +350,8 @@ const std::vector<Described>& exit_statuses() {
       {"0", "done"},
       {"1", "something failed; the message says what, and what to do"},
       {"2", "the command line is wrong"},
-      {"130", "interrupted by Ctrl-C or SIGTERM; with --checkpoint nothing is lost"}};
+      {"3", "the training or test loss is not a number at the end, so that the model is of no use"},
+      {"130", "interrupted by Ctrl-C, SIGTERM or SIGHUP; with --checkpoint nothing is lost"}};
   return list;
 }
 

@@ -8,8 +8,8 @@ namespace pando::cli {
 
 namespace {
 
-constexpr std::array<int, 2> signals = {SIGINT, SIGTERM};
-std::array<struct sigaction, 2> before;
+constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, signals.size()> before;
 volatile std::sig_atomic_t received = 0;
 
 void remember(int number) {

@@ -3,7 +3,8 @@
 
 namespace pando::cli {
 
-// While it lives, SIGINT and SIGTERM do not end the process but are remembered; a second one ends it. One at a time.
+// While it lives, SIGINT, SIGTERM and SIGHUP do not end the process but are remembered; a second one ends it. One at a
+// time.
 class InterruptWatch {
  public:
   InterruptWatch();

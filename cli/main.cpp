@@ -1,7 +1,9 @@
 // The program `pando`: finds the command, and turns what it throws into messages and exit statuses.
 #include <pando/error.h>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -59,9 +61,20 @@ int run(const Words& words) {
   return 0;
 }
 
+// Otherwise the first file that is opened would take the number of a standard stream that is closed, and the progress
+// would be written into it. Using the stream still fails.
+void hold_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    // The lowest number that is free: those below are open.
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
+  hold_closed_streams();
   // Where the reader of a pipe has gone, or a file would be larger than the limit (ulimit -f), what is written is lost,
   // and the command goes on.
   std::signal(SIGPIPE, SIG_IGN);
@@ -77,7 +90,7 @@ int main(int count, char** words) {
                      name));
     return 2;
   } catch (const std::exception& error) {
-    tell(fmt::format("pando: {}", terminal_text(error.what())));
+    tell(fmt::format("pando: {}", terminal_text(message_of(error))));
     return 1;
   }
 }

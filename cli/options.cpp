@@ -28,7 +28,9 @@ std::optional<Number> parsed(const std::string& text) {
 std::string wanted(const Option& option) {
   switch (option.kind) {
     case Option::Kind::choice: return join(option.choices, ", ");
-    case Option::Kind::whole: return fmt::format("a whole number of at least {}", option.smallest);
+    case Option::Kind::whole:
+      return option.largest > 0 ? fmt::format("a whole number from {} to {}", option.smallest, option.largest)
+                                : fmt::format("a whole number of at least {}", option.smallest);
     case Option::Kind::number:
       return fmt::format("a number {} {}", option.above ? "above" : "of at least", option.smallest);
     default: return "something";
@@ -41,7 +43,8 @@ bool is_right(const Option& option, const std::string& value) {
       return std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end();
     case Option::Kind::whole: {
       const auto number = parsed<std::int64_t>(value);
-      return number && static_cast<double>(*number) >= option.smallest;
+      return number && static_cast<double>(*number) >= option.smallest &&
+             (option.largest == 0 || *number <= option.largest);
     }
     case Option::Kind::number: {
       const auto number = parsed<double>(value);

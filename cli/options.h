@@ -27,6 +27,8 @@ struct Option {
   // Of whole and other numbers; a number must be above it where `above` is set.
   double smallest = 0;
   bool above = false;
+  // Of whole numbers; 0: as large as can be written.
+  std::int64_t largest = 0;
 };
 
 // Options under a heading.

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "base/notice.h"
 #include "base/text.h"
@@ -44,6 +45,13 @@ void tell(const std::string& text) {
   // What was printed before comes before it where both go to one place.
   flush_results();
   pando::tell(terminal_lines(text) + "\n");
+}
+
+std::string message_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
+  return "there is not enough memory; use fewer --samples, a smaller --batch-size or model, or fewer --ipus and "
+         "--tiles, "
+         "or raise the limit (ulimit -v, or memory.max of the cgroup)";
 }
 
 void finish_output() {

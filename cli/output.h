@@ -1,6 +1,7 @@
 // Where the words of the command go: results to the standard output, everything else to the standard error stream. Both
 // show control characters as escapes, whoever chose the names in them.
 #pragma once
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ void print(const std::string& text);
 void print_json(const Json& json);
 // Something to know beside the results: a line on the standard error stream.
 void tell(const std::string& text);
+
+// What an exception says, and the remedy for a lack of memory, which says nothing.
+std::string message_of(const std::exception& error);
 
 // Writes out what was printed. Throws Error if that is impossible, unless the reader has gone: it has what it wanted.
 void finish_output();

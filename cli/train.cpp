@@ -3,20 +3,23 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <functional>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/model_place.h"
 #include "cli/output.h"
 #include "cli/run_report.h"
-#include "cli/trained_model.h"
 #include "cli/virtual_ipus.h"
+#include "io/probe.h"
 
 namespace pando::cli {
 
 namespace {
 
-constexpr int interrupted_status = 130;
+constexpr int failed_status = 1, lost_status = 3, interrupted_status = 130;
 
 // What can be refused before anything is read.
 void check_files(const Arguments& arguments) {
@@ -32,9 +35,12 @@ void check_files(const Arguments& arguments) {
     arguments.fail("--resume needs --checkpoint DIR, the folder that the run wrote its checkpoints to");
 }
 
-// Where the trained model goes; empty: nowhere.
-std::string save_folder(const Arguments& arguments) {
-  return arguments.text(arguments.given("save") ? "save" : "checkpoint");
+// That the files can be written is found out before the training whose results they are for.
+void probe_files(const Arguments& arguments) {
+  for (const char* option : {"report", "profile"})
+    if (arguments.given(option)) probe_file(arguments.text(option));
+  if (arguments.given("checkpoint")) probe_folder(arguments.text("checkpoint"));
+  if (arguments.given("log-csv")) probe_log(arguments.text("log-csv"));
 }
 
 std::string headline(const std::string& model, const Samples& samples, const Division& division,
@@ -42,9 +48,9 @@ std::string headline(const std::string& model, const Samples& samples, const Div
   const auto counted = [](std::int64_t count, const std::string& noun) {
     return fmt::format("{} {}{}", thousands(count), noun, count == 1 ? "" : "s");
   };
-  return fmt::format("{} on {}: {}, {} = {} x {}, micro-batches of {}.", model, samples.kind.dataset,
-                     counted(samples.kind.train, "image"), counted(division.ipus, "virtual IPU"),
-                     counted(division.stages, "stage"), counted(division.replicas, "replica"), batch_size);
+  return fmt::format("{} on {}: {} in micro-batches of {}\n{} = {} x {}", model, samples.kind.dataset,
+                     counted(samples.kind.train, "image"), batch_size, counted(division.ipus, "virtual IPU"),
+                     counted(division.stages, "stage"), counted(division.replicas, "replica"));
 }
 
 struct Outcome {
@@ -53,20 +59,40 @@ struct Outcome {
   bool interrupted = false;
 };
 
-keras::FitOptions fit_options(const Arguments& arguments, const TrainingRecipe& recipe) {
+// What cannot be written must not cost the results: it is told at the end.
+class Attempts {
+ public:
+  void write(const std::function<void()>& write) {
+    try {
+      write();
+    } catch (const std::exception& error) {
+      fail(message_of(error));
+    }
+  }
+  void fail(const std::string& problem) { failures_.push_back(problem); }
+  bool failed() const { return !failures_.empty(); }
+  void tell_failures() const {
+    for (const std::string& failure : failures_) tell("pando: " + failure);
+  }
+
+ private:
+  std::vector<std::string> failures_;
+};
+
+keras::FitOptions fit_options(const Arguments& arguments, const TrainingRecipe& recipe, Attempts& attempts) {
   keras::FitOptions options = {.batch_size = recipe.batch_size,
                                .epochs = arguments.whole("epochs"),
                                .verbose = arguments.flag("quiet") ? 0 : 1,
-                               .output = stderr,
-                               .profile = arguments.text("profile")};
-  options.record_timeline = arguments.given("report");
+                               .output = stderr};
+  options.record_timeline = arguments.given("report") || arguments.given("profile");
   options.checkpoint = {.directory = arguments.text("checkpoint"), .resume = arguments.flag("resume")};
-  if (arguments.given("log-csv")) options.callbacks.push_back(keras::callbacks::CSVLogger(arguments.text("log-csv")));
+  if (arguments.given("log-csv"))
+    options.callbacks.push_back(keras::callbacks::CSVLogger(
+        arguments.text("log-csv"), {.on_failure = [&](const std::string& problem) { attempts.fail(problem); }}));
   return options;
 }
 
-Outcome fit(OpenedModel& opened, const Samples& samples, keras::FitOptions options) {
-  const InterruptWatch watch;
+Outcome fit(OpenedModel& opened, const Samples& samples, keras::FitOptions options, const InterruptWatch& watch) {
   // What came between the watch and the first step.
   options.callbacks.push_back(keras::callbacks::LambdaCallback({.on_train_begin = [&] {
     if (watch.interrupted()) opened.model.stop_training();
@@ -74,7 +100,7 @@ Outcome fit(OpenedModel& opened, const Samples& samples, keras::FitOptions optio
   const auto start = std::chrono::steady_clock::now();
   const keras::History history = opened.model.fit(as_input(opened, samples.train.x), samples.train.y, options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return {history, seconds.count(), watch.interrupted()};
+  return {.history = history, .seconds = seconds.count()};
 }
 
 // The numbers of the last epoch, under the names of a test.
@@ -101,8 +127,8 @@ Json json_of(const keras::Logs& logs) {
   return json;
 }
 
-void print_results(const Arguments& arguments, const Samples& samples, const Outcome& outcome,
-                   const keras::Logs& test) {
+void print_results(const Arguments& arguments, const Samples& samples, const Outcome& outcome, const keras::Logs& test,
+                   const ModelPlace& place) {
   Json json, history;
   for (const plot::Curve& curve : outcome.history) {
     Json values = Json::List();
@@ -117,14 +143,13 @@ void print_results(const Arguments& arguments, const Samples& samples, const Out
   json.set("interrupted", outcome.interrupted);
   json.set("history", history);
   if (!test.empty()) json.set("test", json_of(test));
-  if (const std::string folder = save_folder(arguments); !folder.empty()) json.set("saved", folder);
+  if (!place.saved().empty()) json.set("saved", place.saved());
   print_json(json);
 }
 
 // Told once everything is written.
-void tell_interrupted(const Arguments& arguments) {
-  const std::string folder = save_folder(arguments);
-  if (!folder.empty()) tell(fmt::format("The model so far is in {}.", folder));
+void tell_interrupted(const Arguments& arguments, const ModelPlace& place) {
+  tell(fmt::format("The model so far is in {}.", shell_word(place.saved())));
   if (!arguments.given("checkpoint")) {
     tell("Interrupted: the run cannot be resumed, because no checkpoint was kept; --checkpoint DIR keeps one.");
     return;
@@ -132,29 +157,35 @@ void tell_interrupted(const Arguments& arguments) {
   tell(fmt::format("To go on:\n  {}{}", arguments.line(), arguments.flag("resume") ? "" : " --resume"));
 }
 
-// What cannot be written must not cost the results: it is told at the end.
-class Attempts {
- public:
-  void write(const std::function<void()>& write) {
-    try {
-      write();
-    } catch (const Error& error) {
-      failures_.emplace_back(error.what());
-    }
-  }
-  bool failed() const { return !failures_.empty(); }
-  void tell_failures() const {
-    for (const std::string& failure : failures_) tell("pando: " + failure);
-  }
+void tell_next(const ModelPlace& place) {
+  if (!place.is_named()) tell(fmt::format("The model is in {}.", shell_word(place.saved())));
+  tell(fmt::format("Try next: {} evaluate --model {}", program(), shell_word(place.saved())));
+}
 
- private:
-  std::vector<std::string> failures_;
-};
+// The loss that is not a number, of the training or the test; nothing if both are.
+std::optional<double> lost_loss(const keras::Logs& training, const keras::Logs& test) {
+  for (const keras::Logs* logs : {&training, &test})
+    if (logs->contains("loss") && !std::isfinite((*logs)["loss"])) return (*logs)["loss"];
+  return std::nullopt;
+}
 
-void tell_next(const Arguments& arguments) {
-  const std::string folder = save_folder(arguments);
-  tell(folder.empty() ? fmt::format("Try next: {} --save trained", arguments.line())
-                      : fmt::format("Try next: {} evaluate --model {}", program(), shell_word(folder)));
+// Returns the exit status.
+int tell_end(const Arguments& arguments, const Outcome& outcome, const keras::Logs& test, const ModelPlace& place,
+             const Attempts& attempts) {
+  const std::optional<double> lost = lost_loss(last_epoch(outcome.history), test);
+  if (lost) tell(fmt::format("The loss is {}: the model is of no use; try a smaller --learning-rate.", *lost));
+  if (attempts.failed()) {
+    attempts.tell_failures();
+    if (!place.saved().empty()) tell(fmt::format("The model is in {}.", shell_word(place.saved())));
+    return failed_status;
+  }
+  if (outcome.interrupted) {
+    tell_interrupted(arguments, place);
+    return interrupted_status;
+  }
+  if (lost) return lost_status;
+  tell_next(place);
+  return 0;
 }
 
 }  // namespace
@@ -165,6 +196,8 @@ int train(const Arguments& arguments) {
   TrainingRecipe recipe = recipe_of(arguments);
   recipe.learning_rate = arguments.number("learning-rate");
   recipe.precision = arguments.text("precision");
+  probe_files(arguments);
+  ModelPlace place(arguments);
   set_random_seed(static_cast<std::uint64_t>(arguments.whole("seed")));
   const Samples samples = load_samples(arguments.text("dataset"), arguments.whole("samples"));
   const VirtualIpus ipus(division.ipus, division.tiles);
@@ -172,25 +205,28 @@ int train(const Arguments& arguments) {
   prepare_training(opened, division, recipe);
   if (!arguments.flag("quiet")) tell(headline(opened.model.name(), samples, division, recipe.batch_size));
 
-  const Outcome outcome = fit(opened, samples, fit_options(arguments, recipe));
   Attempts attempts;
-  const std::string folder = save_folder(arguments);
-  if (!folder.empty()) attempts.write([&] { save_trained(folder, opened, samples.kind); });
+  Outcome outcome;
+  {
+    // An interrupt does not cost the model either: it is saved before anything else.
+    const InterruptWatch watch;
+    outcome = fit(opened, samples, fit_options(arguments, recipe, attempts), watch);
+    attempts.write([&] { place.save(opened, samples.kind); });
+    outcome.interrupted = watch.interrupted();
+  }
+  if (arguments.given("profile")) attempts.write([&] { outcome.history.timeline().save(arguments.text("profile")); });
   keras::Logs test;
   if (!outcome.interrupted) {
-    test = opened.model.evaluate(as_input(opened, samples.test.x), samples.test.y,
-                                 {.batch_size = recipe.batch_size, .verbose = 0});
+    attempts.write([&] {
+      test = opened.model.evaluate(as_input(opened, samples.test.x), samples.test.y,
+                                   {.batch_size = recipe.batch_size, .verbose = 0});
+    });
     if (arguments.given("report"))
       attempts.write([&] { save_report(arguments.text("report"), opened, samples, outcome.history, recipe); });
   }
-  if (arguments.flag("json")) print_results(arguments, samples, outcome, test);
+  if (arguments.flag("json")) print_results(arguments, samples, outcome, test, place);
   else print_table(outcome, test);
-  if (attempts.failed()) {
-    attempts.tell_failures();
-    return 1;
-  }
-  outcome.interrupted ? tell_interrupted(arguments) : tell_next(arguments);
-  return outcome.interrupted ? interrupted_status : 0;
+  return tell_end(arguments, outcome, test, place, attempts);
 }
 
 }  // namespace pando::cli

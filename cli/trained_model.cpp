@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/paths.h"
 #include "io/file_writer.h"
+#include "io/probe.h"
 
 namespace pando::cli {
 
@@ -18,13 +19,21 @@ namespace {
 
 std::string training_path(const std::string& directory) { return directory + "/training.json"; }
 
-Json json_of(const ImageKind& images) {
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Json json_of(const ImageKind& images, const std::string& checkpoint) {
   Json json, shape, names;
   for (std::int64_t size : images.image) shape.append(size);
   for (const std::string& name : images.class_names) names.append(name);
   json.set("dataset", images.dataset);
   json.set("image", shape);
   json.set("class_names", names);
+  if (!checkpoint.empty()) json.set("checkpoint", checkpoint);
   return json;
 }
 
@@ -72,12 +81,34 @@ class TrainingFile {
 
 }  // namespace
 
-void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images) {
+void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images,
+                  const std::string& checkpoint) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) throw Error(fmt::format("{}: cannot be made: {}; save to another folder", directory, error.message()));
   opened.model.save(directory + "/model");
-  write_file(training_path(directory), json_of(images).text(2) + "\n");
+  write_file(training_path(directory), json_of(images, checkpoint).text(2) + "\n");
+}
+
+void probe_trained(const std::string& directory) {
+  probe_folder(directory);
+  keras::probe_save(directory + "/model");
+  if (is_folder(training_path(directory)))
+    throw Error(
+        fmt::format("{}: is a folder where a file is to be written; save to another folder", training_path(directory)));
+}
+
+std::string checkpoint_of_trained(const std::string& directory) {
+  const std::string path = training_path(directory);
+  if (!path_exists(path)) return "";
+  try {
+    const Json json = Json::parse(read_text(path), path);
+    const Json* checkpoint = json.find("checkpoint");
+    return checkpoint == nullptr ? "" : checkpoint->string("checkpoint");
+  } catch (const Error&) {
+    // Another program's file.
+    return "";
+  }
 }
 
 TrainedModel load_trained(const std::string& directory) {
@@ -87,10 +118,7 @@ TrainedModel load_trained(const std::string& directory) {
     trained.images.image = trained.opened.input;
     return trained;
   }
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  trained.images = TrainingFile(Json::parse(text.str(), path), path).images();
+  trained.images = TrainingFile(Json::parse(read_text(path), path), path).images();
   return trained;
 }
 

@@ -10,8 +10,14 @@ struct TrainedModel {
   ImageKind images;
 };
 
-// A model that is there is replaced; other files are left alone. Throws Error, naming the file and the remedy.
-void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images);
+// A model that is there is replaced; other files are left alone. `checkpoint` is the folder of the run's checkpoints,
+// or empty. Throws Error, naming the file and the remedy.
+void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images,
+                  const std::string& checkpoint);
+// Throws Error if save_trained() could not write there. Makes nothing.
+void probe_trained(const std::string& directory);
+// What save_trained() was told; empty if nothing was saved there.
+std::string checkpoint_of_trained(const std::string& directory);
 
 // `directory` is what --save or --checkpoint of training named, or what Model::save wrote. The classes of a model that
 // something else saved are numbered; such a model has no data set.

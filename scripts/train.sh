@@ -4,9 +4,11 @@
 #   scripts/train.sh [OPTION...]     any option of `pando train`, e.g. --epochs 1 --dataset fashion_mnist --ipus 2
 #
 # Installs the missing Debian packages (as root or with sudo), builds the release preset, fetches MNIST, and trains. The model
-# goes to build/digits, and a page about the run to build/run.html, unless --save and --report name other places.
+# goes to a new folder, build/digits-DATE-TIME, which the last line names, and a page about the run to build/run.html, unless
+# --save (or --checkpoint) and --report name other places.
 # Everything that is there already is left alone, so that a second run starts at once.
-# The exit code is that of the training: 0, 1 for a failure, 2 for wrong arguments, 130 after Ctrl-C.
+# The exit code is that of the training: 0, 1 for a failure, 2 for wrong arguments, 3 if the loss is not a number at the end,
+# 130 after Ctrl-C.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,7 +35,7 @@ given() {
 }
 
 defaults=()
-given --save "$@" || defaults+=(--save build/digits)
+given --save "$@" || given --checkpoint "$@" || defaults+=(--save "build/digits-$(date +%Y%m%d-%H%M%S)")
 given --report "$@" || defaults+=(--report build/run.html)
 if ! given --help "$@" && ! given synthetic_digits "$@"; then
     # fetch_data.sh says what it could not get.

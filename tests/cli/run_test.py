@@ -153,7 +153,8 @@ class Streams(ProgramTest):
             reader, writer = os.pipe()
             os.close(reader)
             options = {name: writer if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr")}
-            program = subprocess.Popen([PANDO, "train", "mlp", *QUICK, "--save", "kept"], cwd=self.folder,
+            program = subprocess.Popen([PANDO, "train", "mlp", *QUICK, "--save", "kept", "--overwrite"],
+                                       cwd=self.folder,
                                        env=self.environment, **options)
             os.close(writer)
             self.assertEqual(program.wait(timeout=60), 0)
@@ -190,12 +191,13 @@ class Interrupts(ProgramTest):
         return program.returncode, results, shown + rest
 
     def test_end_training_after_the_execution(self):
-        for number in signal.SIGINT, signal.SIGTERM:
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             status, results, text = self.interrupted([*self.LONG, "--epochs", "100000"], number, "Epoch 2/")
             self.assertEqual(status, 130, text)
             self.assertIn("training ", results)
             self.assertTrue(text.endswith("Interrupted: the run cannot be resumed, because no checkpoint was kept; "
                                           "--checkpoint DIR keeps one.\n"), text)
+            self.run_pando("summary", re.search(r"The model so far is in (\S+)\.\n", text)[1])
 
     def test_with_checkpoints_lose_nothing(self):
         words = [*self.LONG, "--epochs", "12"]

@@ -21,7 +21,7 @@ WRONG_TRAIN = [
     (["mlp", "-e", "3"], "unknown option '-e'; known are: --dataset, --samples, --batch-size, --epochs, --optimizer, "
                          "--learning-rate, --precision, --seed, --ipus, --stages, --replicas, --schedule, "
                          "--gradient-accumulation-count, --reduction, --steps-per-execution, --tiles, --save, "
-                         "--checkpoint, --resume, --report, --profile, --log-csv, --json, --quiet"),
+                         "--overwrite, --checkpoint, --resume, --report, --profile, --log-csv, --json, --quiet"),
     (["mlp", "--epochs"], "--epochs needs a value: --epochs E"),
     (["mlp", "--epochs", "0"], "--epochs is '0' but must be a whole number of at least 1"),
     (["mlp", "--epochs=3x"], "--epochs is '3x' but must be a whole number of at least 1"),
