@@ -22,20 +22,26 @@ unsigned count_forks() {
   return forks.load(std::memory_order_relaxed);
 }
 
-// The calls that this thread is in, and those that it was started to serve.
-thread_local std::vector<const void*> calls, served_calls;
+// The calls that this thread is in, and those that it was started to serve, if any. Without destructors, which a thread
+// would have to allocate memory for when it starts.
+thread_local const CallScope* innermost_call = nullptr;
+thread_local const std::vector<const void*>* served_calls = nullptr;
 
-std::vector<const void*> with_own_calls(std::vector<const void*> served) {
-  served.insert(served.end(), calls.begin(), calls.end());
-  return served;
+// What a thread that this one starts now serves.
+std::vector<const void*> calls_to_serve() {
+  std::vector<const void*> calls;
+  if (served_calls != nullptr) calls = *served_calls;
+  for (const CallScope* scope = innermost_call; scope != nullptr; scope = scope->outer())
+    calls.push_back(scope->call());
+  return calls;
 }
 
 }  // namespace
 
 Thread::Thread(const std::string& purpose, std::function<void()> work) : forks_(count_forks()) {
   try {
-    thread_ = std::thread([served = with_own_calls(served_calls), work = std::move(work)]() mutable {
-      served_calls = std::move(served);
+    thread_ = std::thread([served = calls_to_serve(), work = std::move(work)] {
+      served_calls = &served;
       work();
     });
   } catch (const std::system_error& error) {
@@ -61,14 +67,14 @@ void Thread::join() {
   else thread_.detach();
 }
 
-CallScope::CallScope(const void* call) { calls.push_back(call); }
-CallScope::~CallScope() { calls.pop_back(); }
+CallScope::CallScope(const void* call) : call_(call), outer_(innermost_call) { innermost_call = this; }
+CallScope::~CallScope() { innermost_call = outer_; }
 
-ServiceScope::ServiceScope() : before_(served_calls) { served_calls = with_own_calls(before_); }
-ServiceScope::~ServiceScope() { served_calls = std::move(before_); }
+ServiceScope::ServiceScope() : now_(calls_to_serve()), before_(served_calls) { served_calls = &now_; }
+ServiceScope::~ServiceScope() { served_calls = before_; }
 
 bool serves_call(const void* call) {
-  return std::find(served_calls.begin(), served_calls.end(), call) != served_calls.end();
+  return served_calls != nullptr && std::find(served_calls->begin(), served_calls->end(), call) != served_calls->end();
 }
 
 ProcessMark::ProcessMark() : forks_(count_forks()) {}

@@ -38,6 +38,14 @@ class CallScope {
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
+
+  const void* call() const { return call_; }
+  // The scope around this one on the thread, or null.
+  const CallScope* outer() const { return outer_; }
+
+ private:
+  const void* const call_;
+  const CallScope* const outer_;
 };
 
 // While it lives, the calling thread does what a thread that serves the calls it is in would do.
@@ -49,7 +57,8 @@ class ServiceScope {
   ServiceScope& operator=(const ServiceScope&) = delete;
 
  private:
-  std::vector<const void*> before_;
+  const std::vector<const void*> now_;
+  const std::vector<const void*>* const before_;
 };
 
 // Whether the calling thread, or a thread that started it or one before that, was started to serve `call`.
