@@ -12,14 +12,17 @@ namespace pando {
 void tell(std::string_view text) noexcept { tell(stderr, text); }
 
 void tell(std::FILE* stream, std::string_view text) noexcept {
+  try {
+    draw(stream, terminal_lines(text));
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void draw(std::FILE* stream, std::string_view text) noexcept {
   const int error = errno;
   {
     const QuietWrites quiet;
-    try {
-      const std::string shown = terminal_lines(text);
-      std::fwrite(shown.data(), 1, shown.size(), stream);
-    } catch (const std::bad_alloc&) {
-    }
+    std::fwrite(text.data(), 1, text.size(), stream);
     std::fflush(stream);
   }
   errno = error;

@@ -10,5 +10,7 @@ namespace pando {
 // throws, raises a signal or changes errno.
 void tell(std::string_view text) noexcept;
 void tell(std::FILE* stream, std::string_view text) noexcept;
+// The same for text that moves the cursor: it is written as it is.
+void draw(std::FILE* stream, std::string_view text) noexcept;
 
 }  // namespace pando

@@ -167,7 +167,7 @@ double steady_seconds() {
 }  // namespace
 
 ProgressOutput output_to(std::FILE* stream) {
-  return {.write = [stream](std::string_view text) { tell(stream, text); },
+  return {.write = [stream](std::string_view text) { draw(stream, text); },
           .columns = [stream] { return terminal_columns(stream); },
           .seconds = steady_seconds,
           .rewraps = terminal_rewraps()};
