@@ -306,4 +306,30 @@ TEST(Schedules, AreFollowedInsideTheProgram) {
   expect(WarmUp(4, 1.0), {0, 0.25, 0.5, 0.75, 1, 1});
 }
 
+TEST(Callbacks, ThatCannotSaveAreRefusedBeforeTheFirstStepAndWarnLater) {
+  const TemporaryFolder folder;
+  const auto fit = [&](const std::string& path, const std::function<void()>& at_begin) {
+    Sequential model({layers::Dense(1, {.input_shape = Shape{2}})});
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    const History history = model.fit(
+        ones({4, 2}), ones({4, 1}),
+        {.epochs = 3,
+         .verbose = 0,
+         .callbacks = {callbacks::ModelCheckpoint(path), callbacks::LambdaCallback({.on_train_begin = at_begin})}});
+    return std::distance(history.begin(), history.end());
+  };
+  const std::string missing = folder.path() + "/missing/at-{epoch}.npz";
+  EXPECT_EQ(message([&] { fit(missing, [] {}); }),
+            missing + ": cannot be written: No such file or directory; check its folder and permissions");
+  // A folder that goes away during the training costs the files, not the run.
+  const std::string gone = folder.path() + "/gone";
+  std::filesystem::create_directory(gone);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fit(gone + "/at-{epoch}.npz", [&] { std::filesystem::remove(gone); }), 1);
+  const std::string text = testing::internal::GetCapturedStderr();
+  for (const char* epoch : {"epoch 1", "epoch 2", "epoch 3"})
+    EXPECT_NE(text.find(std::string("Warning: ModelCheckpoint: ") + epoch + " is not saved: "), std::string::npos)
+        << text;
+}
+
 }  // namespace

@@ -48,20 +48,27 @@ def main():
         undisturbed = RunFolder(program, library, f"{place}/undisturbed", EPOCHS, SAMPLES)
         undisturbed.start().communicate(timeout=120)
         expected = undisturbed.result()
-        for kind in ("ENOSPC", "EIO", "short"):
+        rounds = 0
+        missing = set(FUNCTIONS)
+        # Which call is the N-th differs from run to run, so that one that a run makes once may need another round.
+        for kind in ("ENOSPC", "EIO", "short", "EIO", "ENOSPC", "EIO"):
+            if rounds >= 3 and (not missing or part > 1):
+                break
+            rounds += 1
             failures = {}
             number, missed = random.randrange(1, part + 1), 0
             # A run that is faster than its disk makes fewer calls, so that one miss is not the end.
             while missed < MOST_MISSED:
-                folder = RunFolder(program, library, f"{place}/{kind}{number}", EPOCHS, SAMPLES)
+                folder = RunFolder(program, library, f"{place}/{rounds}-{number}", EPOCHS, SAMPLES)
                 failed = check(folder, f"{number} {kind}", expected)
                 missed = 0 if failed else missed + 1
                 if failed:
                     failures[failed] = failures.get(failed, 0) + 1
                 number += part
-            if part == 1 and set(failures) != FUNCTIONS:
-                sys.exit(f"{kind}: only these calls were met: {failures}")
+            missing -= set(failures)
             print(kind, failures)
+        if part == 1 and missing:
+            sys.exit(f"these calls were never met: {missing}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include "base/notice.h"
 #include "frontends/keras/log_path.h"
 #include "frontends/keras/names.h"
+#include "io/probe.h"
 
 namespace pando::keras {
 
@@ -94,12 +95,16 @@ void say(int verbose, const std::string& text) {
 class Checkpoint : public KnownCallback {
  public:
   Checkpoint(const std::string& path, const ModelCheckpointOptions& options)
-      : path_(who, path), options_(options), monitor_(who, options.monitor, options.mode, 0) {}
+      : text_(path), path_(who, path), options_(options), monitor_(who, options.monitor, options.mode, 0) {}
   void check_logs(const Names& names) const override {
     for (const std::string& name : path_.logs()) check_log(who, name, names);
     if (options_.save_best_only) monitor_.check(names);
   }
-  void on_train_begin(Model&) override { best_ = monitor_.worst(); }
+  void on_train_begin(Model&) override {
+    best_ = monitor_.worst();
+    // The name may have fields that are not known yet; its folder decides.
+    if (folder_of(text_).find('{') == std::string::npos) probe_file(text_);
+  }
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
     if (options_.save_best_only) {
       const double value = monitor_.read(logs);
@@ -112,7 +117,13 @@ class Checkpoint : public KnownCallback {
     }
     for (const std::string& name : path_.logs()) check_log(who, name, names_of(logs));
     const std::string path = path_.filled(epoch + 1, logs);
-    model.save_weights(path);
+    try {
+      model.save_weights(path);
+    } catch (const Error& error) {
+      // A disk that is full for a while does not cost the training.
+      tell(fmt::format("Warning: {}: epoch {} is not saved: {}. Training goes on.\n", who, epoch + 1, error.what()));
+      return;
+    }
     say(options_.verbose, fmt::format("Epoch {}: saving the weights to {}", epoch + 1, path));
   }
   CallbackState save_state() const override { return {Json(Json::Object{{"best", Json::exact(best_)}}).text()}; }
@@ -121,6 +132,7 @@ class Checkpoint : public KnownCallback {
  private:
   static constexpr const char* who = "ModelCheckpoint";
 
+  std::string text_;
   LogPath path_;
   ModelCheckpointOptions options_;
   Monitor monitor_;
