@@ -6,9 +6,8 @@ namespace pando {
 
 namespace {
 
-// A shorter one says little: another process may have run for a moment. After a longer pause between two looks most of
-// the time was good.
-constexpr std::chrono::milliseconds shortest_phase{2}, longest_pause{20};
+// A shorter one says little: another process may have run for a moment.
+constexpr std::chrono::milliseconds shortest_phase{2};
 // Of the time apart to the time that it took to find out: what trying again costs at most.
 constexpr int least_ratio = 16;
 
@@ -44,22 +43,35 @@ bool Crowding::is_crowded() {
 
 void Crowding::judge() {
   const Clock::time_point now = Clock::now();
-  const bool begins = phase_begin_ == Clock::time_point() || now - last_look_ > longest_pause;
-  last_look_ = now;
-  if (begins) {
+  if (phase_begin_ == Clock::time_point()) {
     // The members got on well for so long that the next time apart is a short one again.
     if (now - apart_until_ > next_time_apart_) next_time_apart_ = shortest_time_apart;
     phase_begin_ = now;
     processor_time_before_ = processor_time();
     return;
   }
-  if (now - phase_begin_ < shortest_phase) return;
   const std::chrono::nanoseconds phase = now - phase_begin_;
+  if (phase < shortest_phase) return;
   phase_begin_ = {};
   if (phase < processor_time() - processor_time_before_) return;
   is_apart_ = true;
   apart_until_ = now + std::max(next_time_apart_, least_ratio * phase);
   next_time_apart_ = std::min<std::chrono::nanoseconds>(2 * next_time_apart_, longest_time_apart);
+}
+
+void Crowding::pause() {
+  if (phase_begin_ == Clock::time_point()) return;
+  caller_ = pthread_self();
+  pause_begin_ = Clock::now();
+  processor_time_at_pause_ = processor_time();
+}
+
+void Crowding::resume() {
+  if (phase_begin_ == Clock::time_point()) return;
+  // The clock of another thread tells nothing.
+  if (pthread_equal(caller_, pthread_self()) == 0) return forget();
+  phase_begin_ += Clock::now() - pause_begin_;
+  processor_time_before_ += processor_time() - processor_time_at_pause_;
 }
 
 }  // namespace pando

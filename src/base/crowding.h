@@ -22,8 +22,11 @@ class Crowding {
 
   // Whether the team is to stay apart now. Costs a look at the clock while it is, and nothing otherwise.
   bool is_crowded();
-  // A member has waited so long for others that it slept: looks at how the team got on since the last times.
+  // A member has waited so long for others that it slept: looks at how the team got on since the first time.
   void judge();
+  // Between the two the team has no work: that time does not count.
+  void pause();
+  void resume();
   // What lies before this does not count: the team waited for something else.
   void forget() { phase_begin_ = {}; }
 
@@ -36,8 +39,10 @@ class Crowding {
   std::chrono::nanoseconds processor_time() const;
 
   std::vector<clockid_t> members_;
-  Clock::time_point phase_begin_ = {}, last_look_ = {}, apart_until_ = {};
-  std::chrono::nanoseconds processor_time_before_{0};
+  // Of the time that is looked at; none has begun where it is 0.
+  Clock::time_point phase_begin_ = {}, pause_begin_ = {}, apart_until_ = {};
+  std::chrono::nanoseconds processor_time_before_{0}, processor_time_at_pause_{0};
+  pthread_t caller_ = {};
   bool is_apart_ = false;
   std::chrono::nanoseconds next_time_apart_ = shortest_time_apart;
 

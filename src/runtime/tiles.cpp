@@ -69,6 +69,7 @@ void TileGroup::run(const std::function<void(int, int)>& work) {
     return work(0, count_);
   }
   const AtWork all(count_);
+  crowding_.resume();
   work_ = &work;
   running_.store(count_ - 1, std::memory_order_relaxed);
   launch_.fetch_add(1);
@@ -76,6 +77,7 @@ void TileGroup::run(const std::function<void(int, int)>& work) {
   work(0, 1);
   for (int running; (running = running_.load(std::memory_order_acquire)) != 0;)
     wait_while(running_, running, time_to_stay_awake(cores_));
+  crowding_.pause();
   taken_.store(false, std::memory_order_release);
 }
 
