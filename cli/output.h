@@ -1,5 +1,5 @@
 // Where the words of the command go: results to the standard output, everything else to the standard error stream. Both
-// show control characters as escapes, whoever chose the names in them.
+// show control characters as escapes, wherever the names in them come from.
 #pragma once
 #include <exception>
 #include <string>
