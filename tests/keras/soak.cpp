@@ -155,11 +155,11 @@ int main(int count, char** words) {
         live_one_life(ways[life % std::size(ways)], known.predictions[life % std::size(ways)], known,
                       fmt::format("{}/{}", scratch, i));
     });
-  // The first tenth fills caches and allocators; what is resident then must do for the rest.
+  // The first half fills caches and allocators; what is resident then must do for the rest.
   std::int64_t early = 0;
   for (int tenth = 1; tenth <= 10; ++tenth) {
     std::this_thread::sleep_until(begin + length * tenth / 10);
-    if (tenth == 1) early = resident_kib();
+    if (tenth == 5) early = resident_kib();
     fmt::print("{:>3} %: {} models, {} failures, {} KiB resident, {} threads, {} descriptors\n", tenth * 10,
                models.load(), failures.load(), resident_kib(), entries_of("/proc/self/task"),
                entries_of("/proc/self/fd"));
@@ -168,7 +168,11 @@ int main(int count, char** words) {
   for (std::thread& worker : workers) worker.join();
   std::filesystem::remove_all(scratch);
   const std::int64_t late = resident_kib();
-  const bool grew = late > early + early / 2 + 16 * 1024;
+  bool grew = late > early + early / 4 + 16 * 1024;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // Sanitizers keep what was freed.
+  grew = false;
+#endif
   if (grew) fmt::print(stderr, "soak: memory grew from {} to {} KiB\n", early, late);
   return failures == 0 && !grew && models > 0 ? 0 : 1;
 }
