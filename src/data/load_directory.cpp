@@ -66,7 +66,7 @@ Directory read_idx_folder(const std::string& path) {
 
 Directory load_directory(const std::string& path) {
   if (!is_folder(path))
-    throw_file_error(path, "is no folder", "give one that holds a folder of PNG images for each class");
+    throw_file_error(path, "is not a folder", "give one that holds a folder of PNG images for each class");
   for (const char* prefix : {"train", "t10k"})
     if (find_file(path, fmt::format("{}-images-idx3-ubyte", prefix))) return read_idx_folder(path);
   return read_image_folder(path);

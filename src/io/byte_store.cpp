@@ -36,7 +36,7 @@ void ByteStore::open(int folder, const std::string& name) {
   struct stat status = {};
   if (fstatat(folder, name.c_str(), &status, 0) != 0) throw_unreadable(path_, errno);
   if (S_ISDIR(status.st_mode)) throw_unreadable(path_, EISDIR);
-  if (!S_ISREG(status.st_mode)) throw_file_error(path_, "is no regular file", "copy its bytes into one");
+  if (!S_ISREG(status.st_mode)) throw_file_error(path_, "is not a regular file", "copy its bytes into one");
   descriptor_ = open_descriptor(folder, name, O_RDONLY);
   if (descriptor_ < 0) throw_unreadable(path_, errno);
   size_ = static_cast<std::uint64_t>(status.st_size);

@@ -16,7 +16,7 @@ namespace pando {
 // All errors are Error, and name the file and the remedy.
 class ByteStore {
  public:
-  // Opens a file; throws if it cannot be read or is no regular file.
+  // Opens a file; throws if it cannot be read or is not a regular file.
   explicit ByteStore(const std::string& path);
   // The file of this name in a folder, wherever the folder is moved; messages name `path`.
   ByteStore(const Folder& folder, const std::string& name, const std::string& path);

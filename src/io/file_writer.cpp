@@ -51,7 +51,7 @@ void FileWriter::create() {
   const bool replaces = fstatat(folder_.descriptor(), name_.c_str(), &old, 0) == 0;
   if (name_.empty() || (replaces && S_ISDIR(old.st_mode))) throw_unwritable(path_, EISDIR);
   // A device must not be replaced by a file.
-  if (replaces && !S_ISREG(old.st_mode)) throw_file_error(path_, "is no regular file", "give another name");
+  if (replaces && !S_ISREG(old.st_mode)) throw_file_error(path_, "is not a regular file", "give another name");
   sweep_files(folder_, [&](std::string_view name) { return name == name_; });
   descriptor_ = create_temporary_file(folder_, name_, temporary_);
   if (descriptor_ < 0) {

@@ -18,7 +18,7 @@ namespace pando {
 
 FolderWriter::FolderWriter(const std::string& path, const std::vector<std::string>& files)
     : path_(path), files_(files) {
-  if (path.empty()) throw_file_error("''", "is no name of a folder", "give one");
+  if (path.empty()) throw_file_error("''", "is not the name of a folder", "give one");
   // A link stays a link: what it points to is replaced.
   std::error_code absent;
   std::filesystem::path followed = std::filesystem::canonical(path, absent);
@@ -37,7 +37,7 @@ FolderWriter::~FolderWriter() {
 void FolderWriter::check_replaceable() const {
   struct stat old = {};
   if (fstatat(parent_.descriptor(), name_.c_str(), &old, 0) != 0) return;
-  if (!S_ISDIR(old.st_mode)) throw_file_error(path_, "is no folder", "give another name");
+  if (!S_ISDIR(old.st_mode)) throw_file_error(path_, "is not a folder", "give another name");
   const Folder folder(parent_, name_);
   if (!folder.is_open() || faccessat(folder.descriptor(), ".", R_OK, 0) != 0) throw_unwritable(path_, errno);
   for (const std::string& found : folder.names())

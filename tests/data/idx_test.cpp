@@ -110,7 +110,7 @@ TEST_F(Idx, RefusesWhatCannotBeOpened) {
             path + ": cannot be read: No such file or directory; check its name and permissions");
   EXPECT_EQ(message([&] { read_idx(folder.path()); }),
             folder.path() + ": cannot be read: Is a directory; check its name and permissions");
-  EXPECT_EQ(message([] { read_idx("/dev/null"); }), "/dev/null: is no regular file; copy its bytes into one");
+  EXPECT_EQ(message([] { read_idx("/dev/null"); }), "/dev/null: is not a regular file; copy its bytes into one");
 }
 
 #ifdef PANDO_WITH_ZLIB

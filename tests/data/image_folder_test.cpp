@@ -115,7 +115,7 @@ TEST_F(ImageFolder, RefusesWhatIsNoFolderOfClasses) {
   write("a/1.png", 0);
   EXPECT_EQ(refusal().substr(0, 24), "~: has 1 class folder; g");
   EXPECT_EQ(message([] { datasets::load_directory("/nowhere"); }),
-            "/nowhere: is no folder; give one that holds a folder of PNG images for each class");
+            "/nowhere: is not a folder; give one that holds a folder of PNG images for each class");
 }
 
 TEST_F(ImageFolder, RefusesLinksThatLeadNowhere) {

@@ -72,7 +72,7 @@ TEST(FileWriter, SaysWhatCannotBeWritten) {
             absent + ": cannot be written: No such file or directory; check its folder and permissions");
   EXPECT_EQ(message([&] { write(folder.path(), "new"); }),
             folder.path() + ": cannot be written: Is a directory; check its folder and permissions");
-  EXPECT_EQ(message([] { write("/dev/null", "new"); }), "/dev/null: is no regular file; give another name");
+  EXPECT_EQ(message([] { write("/dev/null", "new"); }), "/dev/null: is not a regular file; give another name");
 }
 
 // With the signal as a program has it that says nothing about it: it would end the program.

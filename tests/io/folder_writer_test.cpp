@@ -136,8 +136,8 @@ TEST_F(FolderWriterTest, RefusesToLoseAnythingElse) {
             path + ": holds 'notes.txt', which would be lost; give the name of another folder");
   EXPECT_EQ(get(path + "/notes.txt"), "mine");
   const std::string file = folder.write("file", "x");
-  EXPECT_EQ(message([&] { FolderWriter(file, {"a"}); }), file + ": is no folder; give another name");
-  EXPECT_EQ(message([&] { FolderWriter("", {"a"}); }), "'': is no name of a folder; give one");
+  EXPECT_EQ(message([&] { FolderWriter(file, {"a"}); }), file + ": is not a folder; give another name");
+  EXPECT_EQ(message([&] { FolderWriter("", {"a"}); }), "'': is not the name of a folder; give one");
   EXPECT_EQ(message([&] { FolderWriter(file + "/model", {"a"}); }),
             file + "/model: cannot be written: Not a directory; check its folder and permissions");
 }
