@@ -27,7 +27,7 @@ bool is_gzipped(const ByteStore& store) {
 class ByteFile::Reader {
  public:
   Reader(const ByteStore& store, std::uint64_t offset, std::uint64_t size, std::optional<Wrapping> wrapping)
-      : store_(store), at_(offset), left_(size) {
+      : store_(store), at_(offset), left_(size), size_(bytes_left()) {
     if (wrapping)
       inflater_ = std::make_unique<Inflater>(*wrapping, [this](std::span<std::byte> out) { return copy(out); });
   }
@@ -40,15 +40,19 @@ class ByteFile::Reader {
   }
   bool is_inflated() const { return inflater_ != nullptr; }
   // How many bytes are there for sure: those that need not be inflated.
-  std::uint64_t certain_bytes() const {
-    return inflater_ || at_ > store_.size() ? 0 : std::min<std::uint64_t>(left_, store_.size() - at_);
-  }
+  std::uint64_t certain_bytes() const { return inflater_ ? 0 : bytes_left(); }
+  // How many bytes can be there at most, if nothing was inflated yet but a header.
+  std::uint64_t possible_bytes() const { return inflater_ ? most_inflated_bytes(compressed_bytes()) : bytes_left(); }
+  std::uint64_t compressed_bytes() const { return inflater_ ? size_ : 0; }
   Inflater::State state() const { return inflater_ ? inflater_->state() : Inflater::State::good; }
   bool has_expected_checksum() const { return !expected_checksum || *expected_checksum == checksum_; }
 
   std::optional<std::uint32_t> expected_checksum;
 
  private:
+  std::uint64_t bytes_left() const {
+    return at_ > store_.size() ? 0 : std::min<std::uint64_t>(left_, store_.size() - at_);
+  }
   std::size_t copy(std::span<std::byte> out) {
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), left_)));
     const std::size_t got = store_.read(at_, out);
@@ -59,6 +63,7 @@ class ByteFile::Reader {
 
   const ByteStore& store_;
   std::uint64_t at_, left_;
+  const std::uint64_t size_;
   std::unique_ptr<Inflater> inflater_;
   std::uint32_t checksum_ = 0;
 };
@@ -132,8 +137,12 @@ Array ByteFile::read_array(DType dtype, const Shape& shape) {
     fail(fmt::format("{} would take {} when it is decompressed, but a compressed file may take {} here", what,
                      bytes_text(bytes), bytes_text(most_inflated_)),
          "decompress the file and read that, or read it where there is more memory");
-  // A header costs no memory that its file does not hold.
+  // A header costs no memory that its file cannot fill.
   if (!reader_->is_inflated() && bytes > reader_->certain_bytes()) fail_short(reader_->certain_bytes(), bytes, what);
+  if (bytes > reader_->possible_bytes())
+    fail(fmt::format("{} takes {}, more than {} compressed bytes can hold", what, bytes_text(bytes),
+                     reader_->compressed_bytes()),
+         fetch_again);
   Array array = Array::uninitialised(dtype, shape);
   const std::size_t got = read_into({array.mutable_raw(), static_cast<std::size_t>(bytes)});
   if (got < bytes) fail_short(got, bytes, what);

@@ -1,6 +1,7 @@
 // zlib, behind one file: bytes are inflated and gzipped as they pass through.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -13,6 +14,12 @@ bool can_compress();
 // What the compressed bytes are wrapped in: nothing, as in ZIP files; members of a .gz file; or zlib's own header and
 // checksum, as in PNG files.
 enum class Wrapping { none, gzip, zlib };
+
+// Deflate writes at most 258 bytes for 2 bits, so that a short file can announce much but never hold it.
+constexpr std::uint64_t most_inflated_bytes(std::uint64_t compressed_bytes) {
+  constexpr std::uint64_t ratio = 258 * 8 / 2;
+  return compressed_bytes < UINT64_MAX / ratio ? compressed_bytes * ratio : UINT64_MAX;
+}
 
 class Inflater {
  public:

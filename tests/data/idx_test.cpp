@@ -167,6 +167,12 @@ TEST_F(GzippedIdx, IsRefusedWhenItInflatesToMoreThanAnnounced) {
             "ends after 3 of the 200 bytes of its uint8[10, 20]; fetch it again");
 }
 
+// So few compressed bytes cannot hold what the header announces: no memory is taken for it, also where there is enough.
+TEST_F(GzippedIdx, IsRefusedWhenItIsTooShortForWhatItAnnounces) {
+  EXPECT_TRUE(refusal(gzipped(idx_header(14, {20'000'000})))
+                  .starts_with("its float64[20000000] takes 152.6 MiB, more than "));
+}
+
 // 10 kB that are what their header announces, 10 MB.
 TEST_F(GzippedIdx, TakesNoMoreMemoryThanItMay) {
   const std::string bomb = gzipped(idx_header(8, {10, 1000, 1000}) + std::string(10'000'000, '\0'));
