@@ -9,7 +9,7 @@
 #include "data/shuffled_order.h"
 #include "measurement.h"
 #include "models.h"
-#include "training/batches.h"
+#include "model/batches.h"
 
 namespace pando::limits {
 

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-# What each folder of src/ may include, besides itself. engine.cpp wires everything and may include all.
+# What each folder of src/ may include, besides itself. program/program.cpp wires everything and may include all.
 ALLOWED = {
     "base": set(),
     "io": {"base"},

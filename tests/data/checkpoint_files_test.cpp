@@ -1,5 +1,5 @@
 // Checkpoint files: whole or not at all, and every damage is found.
-#include "data/checkpoint_files.h"
+#include "model/checkpoint_files.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "compiler/compile.h"
-#include "engine.h"
+#include "program/state.h"
 #include "graph/op_definition.h"
 #include "graph/rewrite.h"
 

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "data/checkpoint_files.h"
+#include "model/checkpoint_files.h"
 
 namespace pando {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "tests/message.h"
-#include "training/batch_text.h"
+#include "model/batch_text.h"
 
 using namespace pando;
 using namespace pando::keras;

@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 
-#include "data/checkpoint_files.h"
+#include "model/checkpoint_files.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 

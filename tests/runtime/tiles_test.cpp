@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/kernel.h"
-#include "runtime/tiles.h"
+#include "backends/cpu/kernel.h"
+#include "backends/cpu/tiles.h"
 
 namespace pando {
 namespace {

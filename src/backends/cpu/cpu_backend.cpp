@@ -1,7 +1,7 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include "backends/cpu/kernels.h"
-#include "runtime/tile_executor.h"
+#include "backends/cpu/tile_executor.h"
 
 namespace pando::cpu {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "backends/cpu/routines.h"
 #include "runtime/backend.h"
-#include "runtime/tiles.h"
+#include "backends/cpu/tiles.h"
 
 namespace pando::cpu {
 

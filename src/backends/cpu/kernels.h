@@ -5,7 +5,7 @@
 #include "backends/cpu/routines.h"
 #include "ops/op_list.h"
 #include "plan/plan.h"
-#include "runtime/kernel.h"
+#include "backends/cpu/kernel.h"
 
 namespace pando::cpu {
 

@@ -11,7 +11,7 @@
 
 #include "base/notice.h"
 #include "base/text.h"
-#include "training/target.h"
+#include "model/target.h"
 
 namespace pando {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "training/target.h"
+#include "model/target.h"
 
 namespace pando::ipu::keras {
 

@@ -3,7 +3,7 @@
 #include <pando/ipu/pipelining.h>
 #include <pando/parallel.h>
 
-#include "training/target.h"
+#include "model/target.h"
 
 namespace pando::ipu {
 

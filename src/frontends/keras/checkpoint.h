@@ -7,7 +7,7 @@
 #include <set>
 
 #include "io/background_writer.h"
-#include "data/checkpoint_files.h"
+#include "model/checkpoint_files.h"
 #include "frontends/keras/run_state.h"
 
 namespace pando::keras {

@@ -1,7 +1,7 @@
 // Division: how a model's step is divided over the IPUs of its device.
 #pragma once
 #include "frontends/keras/step.h"
-#include "training/target.h"
+#include "model/target.h"
 
 namespace pando::keras {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "frontends/keras/checkpoint.h"
 #include "frontends/keras/trainer.h"
-#include "training/execution.h"
+#include "model/execution.h"
 
 namespace pando::keras {
 

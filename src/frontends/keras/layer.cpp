@@ -10,7 +10,7 @@
 #include "frontends/keras/names.h"
 #include "frontends/keras/trainable_layers.h"
 #include "pando/random.h"
-#include "training/tensor.h"
+#include "model/tensor.h"
 
 namespace pando::keras {
 

@@ -4,7 +4,7 @@
 
 #include "frontends/keras/layer.h"
 #include "report/table.h"
-#include "training/tensor.h"
+#include "model/tensor.h"
 
 namespace pando::keras {
 

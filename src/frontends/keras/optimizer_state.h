@@ -2,7 +2,7 @@
 #pragma once
 #include <pando/keras/optimizers.h>
 
-#include "training/update_rule.h"
+#include "model/update_rule.h"
 
 namespace pando::keras {
 

@@ -1,7 +1,7 @@
 // SamplePasses: one pass over samples after the other, and where they stand.
 #pragma once
 #include "base/json.h"
-#include "training/batches.h"
+#include "model/batches.h"
 
 namespace pando::keras {
 

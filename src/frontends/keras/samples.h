@@ -4,7 +4,7 @@
 
 #include "frontends/keras/sample_passes.h"
 #include "frontends/keras/step.h"
-#include "training/batches.h"
+#include "model/batches.h"
 
 namespace pando::keras {
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "frontends/keras/optimizer_state.h"
-#include "training/stage_graphs.h"
+#include "model/stage_graphs.h"
 
 namespace pando::keras {
 

@@ -10,7 +10,7 @@
 #include "base/notice.h"
 #include "frontends/keras/fit_run.h"
 #include "frontends/keras/optimizer_state.h"
-#include "training/execution.h"
+#include "model/execution.h"
 
 namespace pando::keras {
 

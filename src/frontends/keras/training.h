@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "frontends/keras/division.h"
-#include "training/call_lock.h"
+#include "model/call_lock.h"
 
 namespace pando::keras {
 

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "frontends/tf1/session.h"
-#include "training/target.h"
+#include "model/target.h"
 
 namespace pando::tf1 {
 

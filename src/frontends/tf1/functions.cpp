@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "training/tensor.h"
+#include "model/tensor.h"
 
 namespace pando::tf1 {
 

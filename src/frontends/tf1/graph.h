@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "training/call_lock.h"
-#include "training/tensor.h"
+#include "model/call_lock.h"
+#include "model/tensor.h"
 
 namespace pando::tf1 {
 

@@ -5,7 +5,7 @@
 #include "frontends/ipu/placement.h"
 #include "frontends/tf1/loops.h"
 #include "frontends/tf1/train.h"
-#include "training/stage_graphs.h"
+#include "model/stage_graphs.h"
 
 namespace pando::tf1 {
 

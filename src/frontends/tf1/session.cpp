@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "frontends/tf1/computation.h"
-#include "training/target.h"
+#include "model/target.h"
 
 namespace pando::tf1 {
 

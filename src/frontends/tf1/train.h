@@ -2,7 +2,7 @@
 #pragma once
 #include <pando/tf1/train.h>
 
-#include "training/update_rule.h"
+#include "model/update_rule.h"
 
 namespace pando::tf1::train {
 

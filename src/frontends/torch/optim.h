@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "training/update_rule.h"
+#include "model/update_rule.h"
 
 namespace pando::torch::optim {
 

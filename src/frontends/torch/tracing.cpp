@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "frontends/torch/module.h"
-#include "training/sample_rows.h"
-#include "training/tensor.h"
+#include "model/sample_rows.h"
+#include "model/tensor.h"
 
 namespace pando::torch::nn {
 

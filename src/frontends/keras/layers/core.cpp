@@ -3,7 +3,7 @@
 
 #include "frontends/keras/layers/simple_body.h"
 #include "frontends/keras/names.h"
-#include "training/tensor.h"
+#include "model/tensor.h"
 
 namespace pando::keras {
 

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "frontends/torch/nn/weights.h"
 #include "pando/array_functions.h"
-#include "training/sample_rows.h"
+#include "model/sample_rows.h"
 
 namespace pando::torch::nn {
 

@@ -4,7 +4,7 @@
 
 #include "frontends/torch/module.h"
 #include "pando/poptorch/model.h"
-#include "training/tensor.h"
+#include "model/tensor.h"
 
 namespace pando::poptorch {
 

@@ -8,7 +8,7 @@
 
 #include "frontends/torch/poptorch/step.h"
 #include "pando/poptorch/model.h"
-#include "training/call_lock.h"
+#include "model/call_lock.h"
 
 namespace pando::poptorch {
 

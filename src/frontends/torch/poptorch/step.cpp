@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "graph/op_definition.h"
-#include "training/divide.h"
-#include "training/sample_rows.h"
-#include "training/stage_graphs.h"
-#include "training/target.h"
-#include "training/tensor.h"
+#include "model/divide.h"
+#include "model/sample_rows.h"
+#include "model/stage_graphs.h"
+#include "model/target.h"
+#include "model/tensor.h"
 
 namespace pando::poptorch {
 

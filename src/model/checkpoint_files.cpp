@@ -1,4 +1,4 @@
-#include "data/checkpoint_files.h"
+#include "model/checkpoint_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

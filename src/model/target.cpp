@@ -1,4 +1,4 @@
-#include "training/target.h"
+#include "model/target.h"
 
 #include <fmt/format.h>
 

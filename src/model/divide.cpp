@@ -1,4 +1,4 @@
-#include "training/divide.h"
+#include "model/divide.h"
 
 #include <pando/ops.h>
 

@@ -1,4 +1,4 @@
-#include "training/sample_rows.h"
+#include "model/sample_rows.h"
 
 #include <pando/ops.h>
 

@@ -1,4 +1,4 @@
-#include "training/call_lock.h"
+#include "model/call_lock.h"
 
 #include <pando/error.h>
 

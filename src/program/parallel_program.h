@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "engine.h"
+#include "program/state.h"
 #include "runtime/pipeline_executor.h"
 
 namespace pando {

@@ -1,4 +1,4 @@
-#include "training/batch_text.h"
+#include "model/batch_text.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "parallel_engine.h"
+#include "program/parallel_program.h"
 #include "plan/cost.h"
 #include "report/profile.h"
 

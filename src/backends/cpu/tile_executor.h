@@ -3,8 +3,8 @@
 #include <string>
 
 #include "runtime/backend.h"
-#include "runtime/kernel.h"
-#include "runtime/tiles.h"
+#include "backends/cpu/kernel.h"
+#include "backends/cpu/tiles.h"
 
 namespace pando {
 

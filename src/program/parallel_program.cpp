@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "parallel_engine.h"
+#include "program/parallel_program.h"
 #include "plan/cost.h"
 
 namespace pando {

@@ -1,4 +1,4 @@
-#include "training/batches.h"
+#include "model/batches.h"
 
 #include <fmt/format.h>
 

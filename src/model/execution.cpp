@@ -1,4 +1,4 @@
-#include "training/execution.h"
+#include "model/execution.h"
 
 #include <unistd.h>
 

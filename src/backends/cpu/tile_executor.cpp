@@ -1,4 +1,4 @@
-#include "runtime/tile_executor.h"
+#include "backends/cpu/tile_executor.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Wires the parts together: a graph in, a program that runs on its device out. parallel_engine.cpp does the same for a
+// Wires the parts together: a graph in, a program that runs on its device out. program/parallel_program.cpp does the same for a
 // step that is divided over several devices.
 #include <pando/program.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "engine.h"
+#include "program/state.h"
 #include "plan/cost.h"
 
 namespace pando {

@@ -1,4 +1,4 @@
-#include "training/update_rule.h"
+#include "model/update_rule.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "training/stage_graphs.h"
+#include "model/stage_graphs.h"
 
 #include <pando/gradients.h>
 
 #include <fmt/format.h>
 
-#include "training/divide.h"
+#include "model/divide.h"
 
 namespace pando {
 

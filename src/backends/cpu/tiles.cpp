@@ -1,4 +1,4 @@
-#include "runtime/tiles.h"
+#include "backends/cpu/tiles.h"
 
 #include <fmt/format.h>
 

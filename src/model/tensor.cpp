@@ -1,11 +1,11 @@
-#include "training/tensor.h"
+#include "model/tensor.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "training/batch_text.h"
-#include "training/target.h"
+#include "model/batch_text.h"
+#include "model/target.h"
 
 namespace pando {
 
