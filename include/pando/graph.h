@@ -108,7 +108,7 @@ class PANDO_API Graph {
   std::string scope_;
 };
 
-// The text form, one node a line; parse_graph (src/ops/parse.h) reads it back.
+// The text form, one node a line; parse_graph (src/graph/parse.h) reads it back.
 PANDO_API std::string to_string(const Graph& graph);
 
 }  // namespace pando

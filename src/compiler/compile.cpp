@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "compiler/emit_plan.h"
-#include "compiler/schedule.h"
+#include "compiler/lower/emit_plan.h"
+#include "compiler/lower/schedule.h"
 #include "graph/verify.h"
 
 namespace pando {

@@ -1,6 +1,6 @@
 // compile: from a graph to a Plan, by a list of passes.
 #pragma once
-#include "compiler/pass.h"
+#include "compiler/passes/pass.h"
 #include "plan/plan.h"
 
 namespace pando {

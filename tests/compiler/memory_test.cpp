@@ -6,7 +6,7 @@
 #include <random>
 
 #include "compiler/compile.h"
-#include "compiler/plan_memory.h"
+#include "compiler/lower/plan_memory.h"
 
 namespace pando {
 namespace {

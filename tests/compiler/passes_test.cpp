@@ -9,7 +9,7 @@
 
 #include "compiler/compile.h"
 #include "graph/op_definition.h"
-#include "ops/parse.h"
+#include "graph/parse.h"
 #include "tests/message.h"
 
 namespace pando {

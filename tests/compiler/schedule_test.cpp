@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/schedule.h"
-#include "ops/parse.h"
+#include "compiler/lower/schedule.h"
+#include "graph/parse.h"
 
 namespace pando {
 namespace {

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/parse_plan.h"
+#include "plan/parse.h"
 #include "graph/verify.h"
-#include "ops/parse.h"
+#include "graph/parse.h"
 #include "tests/message.h"
 
 namespace pando {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "compiler/pass.h"
+#include "compiler/passes/pass.h"
 #include "graph/op_definition.h"
 #include "graph/rewrite.h"
 #include "ops/update.h"

@@ -1,4 +1,4 @@
-#include "compiler/schedule.h"
+#include "compiler/lower/schedule.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "compiler/emit_plan.h"
+#include "compiler/lower/emit_plan.h"
 
 #include <algorithm>
 #include <map>
 
-#include "compiler/plan_memory.h"
+#include "compiler/lower/plan_memory.h"
 #include "graph/op_definition.h"
 #include "ops/op_list.h"
 

@@ -1,4 +1,4 @@
-#include "ops/parse.h"
+#include "graph/parse.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/plan_memory.h"
+#include "compiler/lower/plan_memory.h"
 
 #include <algorithm>
 #include <numeric>

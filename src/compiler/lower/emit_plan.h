@@ -1,6 +1,6 @@
 // emit_plan: from a scheduled graph to the Plan.
 #pragma once
-#include "compiler/schedule.h"
+#include "compiler/lower/schedule.h"
 #include "plan/plan.h"
 
 namespace pando {

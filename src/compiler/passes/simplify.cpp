@@ -1,4 +1,4 @@
-#include "compiler/pass.h"
+#include "compiler/passes/pass.h"
 #include "graph/op_definition.h"
 #include "graph/rewrite.h"
 #include "ops/op_list.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "compiler/pass.h"
+#include "compiler/passes/pass.h"
 #include "graph/op_definition.h"
 #include "graph/rewrite.h"
 #include "ops/op_list.h"

@@ -1,8 +1,8 @@
-#include "compiler/parse_plan.h"
+#include "plan/parse.h"
 
 #include <fmt/format.h>
 
-#include "ops/parse.h"
+#include "graph/parse.h"
 
 namespace pando {
 
