@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "data/shuffled_order.h"
+#include "data/pipeline/shuffled_order.h"
 #include "measurement.h"
 #include "models.h"
 #include "model/batches.h"

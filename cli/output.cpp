@@ -12,8 +12,8 @@
 
 #include "base/notice.h"
 #include "base/text.h"
-#include "report/text_width.h"
-#include "report/thousands.h"
+#include "report/terminal/text_width.h"
+#include "report/terminal/thousands.h"
 
 namespace pando::cli {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "data/safetensors.h"
+#include "data/formats/safetensors.h"
 #include "io/folder.h"
 
 namespace pando::data {

@@ -9,7 +9,7 @@
 
 #include "program/parallel_program.h"
 #include "plan/cost.h"
-#include "report/profile.h"
+#include "report/profile/profile.h"
 
 namespace pando {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "data/dataset_files.h"
-#include "data/load_dataset.h"
+#include "datasets/dataset_files.h"
+#include "datasets/load_dataset.h"
 #include "tests/data/tiny_dataset.h"
 #include "tests/message.h"
 

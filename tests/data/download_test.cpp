@@ -1,11 +1,11 @@
 // Data sets are downloaded into the cache, whole and checked, or not at all.
-#include "data/download.h"
+#include "datasets/download.h"
 
 #include <gtest/gtest.h>
 
-#include "data/dataset_files.h"
+#include "datasets/dataset_files.h"
 #include "io/file_writer.h"
-#include "data/load_dataset.h"
+#include "datasets/load_dataset.h"
 #include "tests/data/http_server.h"
 #include "tests/data/tiny_dataset.h"
 #include "tests/message.h"

@@ -1,5 +1,5 @@
 // IDX files are read and written as they are, and refused with the file, the problem and the remedy.
-#include "data/idx.h"
+#include "data/formats/idx.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // NumPy's archives are read and written as they are, and refused with the file, the problem and the remedy.
-#include "data/npz.h"
+#include "data/formats/npz.h"
 
 #include <gtest/gtest.h>
 

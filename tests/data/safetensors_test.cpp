@@ -1,6 +1,6 @@
 // Safetensors files are read as others write them, written as others read them, and refused with the file, the problem
 // and the remedy.
-#include "data/safetensors.h"
+#include "data/formats/safetensors.h"
 
 #include <gtest/gtest.h>
 

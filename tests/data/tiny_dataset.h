@@ -2,7 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "data/dataset_list.h"
+#include "datasets/dataset_list.h"
 #include "io/sha256.h"
 #include "tests/data/idx_bytes.h"
 #include "tests/data/temporary_folder.h"

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "io/compression.h"
-#include "data/idx.h"
-#include "data/npy.h"
+#include "data/formats/idx.h"
+#include "data/formats/npy.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

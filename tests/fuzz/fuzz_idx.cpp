@@ -1,4 +1,4 @@
-#include "data/idx.h"
+#include "data/formats/idx.h"
 #include "tests/fuzz/fuzz.h"
 
 void pando::read_bytes(std::span<const std::byte> bytes) {

@@ -1,4 +1,4 @@
-#include "data/npy.h"
+#include "data/formats/npy.h"
 #include "tests/fuzz/fuzz.h"
 
 void pando::read_bytes(std::span<const std::byte> bytes) {

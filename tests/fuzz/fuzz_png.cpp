@@ -3,7 +3,7 @@
 #include <string>
 
 #include "io/byte_order.h"
-#include "data/png.h"
+#include "data/formats/png.h"
 #include "tests/data/png_bytes.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-#include "data/safetensors.h"
+#include "data/formats/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 // What was read is written, and reads back as the same arrays.

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "report/text_width.h"
+#include "report/terminal/text_width.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "data/safetensors.h"
+#include "data/formats/safetensors.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 

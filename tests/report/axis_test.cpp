@@ -1,5 +1,5 @@
 // Axes have round numbers, whatever is drawn on them.
-#include "report/axis.h"
+#include "report/pictures/axis.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "report/profile.h"
+#include "report/profile/profile.h"
 
 using namespace pando;
 

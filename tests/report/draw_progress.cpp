@@ -8,7 +8,7 @@
 #include <iostream>
 #include <string>
 
-#include "report/progress_bar.h"
+#include "report/terminal/progress_bar.h"
 
 namespace {
 

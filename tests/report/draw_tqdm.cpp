@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "report/tqdm.h"
+#include "report/terminal/tqdm.h"
 
 int main(int count, char** arguments) {
   std::ifstream gate;

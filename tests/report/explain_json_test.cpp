@@ -5,7 +5,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "report/explain.h"
+#include "report/explain/explain.h"
 
 namespace pando {
 namespace {

@@ -1,5 +1,5 @@
 // explain: its text line by line, and its hints.
-#include "report/explain.h"
+#include "report/explain/explain.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "report/data_uri.h"
+#include "report/pages/data_uri.h"
 #include "tests/message.h"
 
 namespace pando::plot {

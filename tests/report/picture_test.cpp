@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "report/data_uri.h"
-#include "report/drawing.h"
+#include "report/pages/data_uri.h"
+#include "report/pictures/drawing.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 

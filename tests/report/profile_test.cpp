@@ -1,5 +1,5 @@
 // The report of a measured timeline: sums, advice, the trace and the page.
-#include "report/profile.h"
+#include "report/profile/profile.h"
 
 #include <gtest/gtest.h>
 

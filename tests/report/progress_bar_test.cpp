@@ -1,5 +1,5 @@
 // What the progress bar shows on terminals of several widths and in files.
-#include "report/progress_bar.h"
+#include "report/terminal/progress_bar.h"
 
 #include <gtest/gtest.h>
 

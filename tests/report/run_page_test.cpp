@@ -7,8 +7,8 @@
 #include <iterator>
 #include <limits>
 
-#include "report/confusion.h"
-#include "report/profile.h"
+#include "report/pages/confusion.h"
+#include "report/profile/profile.h"
 #include "tests/message.h"
 
 namespace pando::report {

@@ -1,5 +1,5 @@
 // The summary of a model, character by character as Keras prints it.
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 #include <gtest/gtest.h>
 

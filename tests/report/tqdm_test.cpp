@@ -1,5 +1,5 @@
 // tqdm's lines are those that Python's tqdm prints, and its bars stay out of each other's way.
-#include "report/tqdm.h"
+#include "report/terminal/tqdm.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <list>
 
-#include "report/text_width.h"
+#include "report/terminal/text_width.h"
 
 namespace pando {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "report/profile.h"
+#include "report/profile/profile.h"
 
 namespace pando {
 namespace {

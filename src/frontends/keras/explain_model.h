@@ -1,7 +1,7 @@
 // What a model's training would do, for report/explain; and stages of equal work.
 #pragma once
 #include "frontends/keras/trainer.h"
-#include "report/explain.h"
+#include "report/explain/explain.h"
 
 namespace pando::keras {
 

@@ -12,7 +12,7 @@
 #include "frontends/keras/names.h"
 #include "frontends/keras/optimizer_state.h"
 #include "frontends/keras/trainer.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 namespace pando::keras {
 

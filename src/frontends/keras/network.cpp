@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 namespace pando::keras {
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "frontends/keras/layer.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 #include "model/tensor.h"
 
 namespace pando::keras {

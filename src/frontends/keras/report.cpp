@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "frontends/keras/explain_model.h"
-#include "report/thousands.h"
+#include "report/terminal/thousands.h"
 
 namespace pando::keras {
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "data/safetensors.h"
+#include "data/formats/safetensors.h"
 #include "frontends/keras/run_subject.h"
 #include "frontends/keras/running_means.h"
 #include "frontends/keras/sample_passes.h"

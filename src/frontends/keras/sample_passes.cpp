@@ -1,7 +1,7 @@
 #include "frontends/keras/sample_passes.h"
 
-#include "data/dataset_recipe.h"
-#include "data/shuffled_order.h"
+#include "data/pipeline/recipe.h"
+#include "data/pipeline/shuffled_order.h"
 
 namespace pando::keras {
 

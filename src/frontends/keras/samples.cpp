@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "data/dataset_recipe.h"
+#include "data/pipeline/recipe.h"
 
 namespace pando::keras {
 

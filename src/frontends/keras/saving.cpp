@@ -11,7 +11,7 @@
 #include "io/file_writer.h"
 #include "io/folder_writer.h"
 #include "io/probe.h"
-#include "data/safetensors.h"
+#include "data/formats/safetensors.h"
 #include "frontends/keras/memory_limit.h"
 #include "frontends/keras/model_json.h"
 #include "frontends/keras/training.h"

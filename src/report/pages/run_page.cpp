@@ -1,0 +1,149 @@
+#include "report/pages/run_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/pages/page.h"
+#include "report/profile/profile.h"
+#include "io/file_writer.h"
+#include "report/pictures/svg.h"
+#include "report/terminal/thousands.h"
+#include "report/profile/timeline_view.h"
+#include "report/pictures/training_curves.h"
+
+namespace pando::report {
+
+namespace {
+
+constexpr std::string_view run_style = R"page(
+section { margin-bottom: 2rem; }
+h2 { padding-top: .4rem; border-top: 1px solid var(--line); }
+nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; margin: .8rem 0; font-size: .93rem; }
+a { color: var(--blue); }
+.headlines { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .6rem; margin: 1rem 0; }
+.headlines div { padding: .6rem .8rem; background: var(--soft); border-radius: 6px; }
+.headlines dt { color: var(--faint); font-size: .87rem; }
+.headlines dd { margin: 0; font-size: 1.5rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 32rem)); gap: 1.5rem 3rem; }
+.charts svg { display: block; width: 100%; height: auto; }
+.charts text { fill: var(--ink); }
+.layers th[scope=row] { color: var(--ink); font-size: inherit; }
+.layers th span { padding-left: .4rem; color: var(--faint); font-size: .87rem; font-weight: 400; }
+@media (max-width: 36rem) { .layers { font-size: .85rem; } .layers th span { display: block; padding: 0; } }
+pre { margin: 0; padding: .8rem 1rem; background: var(--soft); border-radius: 6px; width: max-content; min-width: 100%;
+  font: .8rem/1.45 ui-monospace, monospace; }
+)page";
+
+std::string chart_style() {
+  return fmt::format(
+      ".charts [stroke=\"{}\"] {{ stroke: var(--line); }}\n.charts [stroke=\"{}\"] {{ stroke: var(--grey); }}\n",
+      plot::hex(plot::grid_color), plot::hex(plot::frame_color));
+}
+
+std::string headlines(const Run& run) {
+  if (run.headlines.empty()) return "";
+  std::string text = "<dl class=\"headlines\">\n";
+  for (const Headline& headline : run.headlines)
+    text +=
+        fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html_escaped(headline.name), html_escaped(headline.value));
+  return text + "</dl>\n";
+}
+
+std::string training_section(const Run& run) {
+  const std::vector<plot::TrainingPanel> panels = plot::training_panels(run.curves);
+  if (panels.empty()) return "";
+  std::string text = "<div class=\"charts\">\n";
+  for (const plot::TrainingPanel& panel : panels)
+    text += "<div>" + plot::svg_element(panel.drawing, panel.description) + "</div>\n";
+  return text + "</div>\n";
+}
+
+std::string model_section(const Run& run) {
+  if (run.layers.empty()) return "";
+  std::string table =
+      "<table class=\"layers\">\n<thead><tr><th scope=\"col\">layer</th><th scope=\"col\">output shape</th>"
+      "<th scope=\"col\" class=\"number\">parameters</th></tr></thead>\n<tbody>\n";
+  std::int64_t sum = 0;
+  for (const LayerRow& layer : run.layers) {
+    table += fmt::format("<tr><th scope=\"row\">{} <span>{}</span></th><td>{}</td><td class=\"number\">{}</td></tr>\n",
+                         html_escaped(layer.name), html_escaped(layer.type), html_escaped(layer.output_shape),
+                         grouped_by_thousands(layer.parameters));
+    sum += layer.parameters;
+  }
+  table += fmt::format(
+      "</tbody>\n<tfoot><tr><th scope=\"row\" colspan=\"2\">in all</th><td class=\"number\">{}</td></tr></tfoot>\n"
+      "</table>\n",
+      grouped_by_thousands(run.parameters < 0 ? sum : run.parameters));
+  return scroll_box("The layers of the model", table);
+}
+
+std::string explanation_section(const Run& run) {
+  if (run.explanation.empty()) return "";
+  std::string text;
+  // Line by line, as line ends are no readable text.
+  for (std::size_t begin = 0; begin < run.explanation.size();) {
+    const std::size_t end = std::min(run.explanation.find('\n', begin), run.explanation.size());
+    text += html_escaped(std::string_view(run.explanation).substr(begin, end - begin)) + "\n";
+    begin = end + 1;
+  }
+  return scroll_box("What ran where", "<pre>" + text + "</pre>");
+}
+
+struct Section {
+  const char* id;
+  const char* title;
+  // Empty if there is nothing to show.
+  std::string body;
+};
+
+std::vector<Section> sections_of(const Run& run) {
+  std::vector<Section> sections = {
+      {"training", "Training", training_section(run)},
+      {"mistakes", "Mistakes", mistakes_section(run)},
+      {"model", "Model", model_section(run)},
+      {"devices", "What ran where", explanation_section(run)},
+      {"memory", "Memory", memory_section(run.memory)},
+      {"timeline", "Timeline", run.timeline.empty() ? "" : timeline_view(*run.timeline.profile())}};
+  std::erase_if(sections, [](const Section& section) { return section.body.empty(); });
+  return sections;
+}
+
+std::string links_to(const std::vector<Section>& sections) {
+  if (sections.size() < 2) return "";
+  std::string links;
+  for (const Section& section : sections) links += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, section.title);
+  return "<nav aria-label=\"Sections\">\n" + links + "</nav>\n";
+}
+
+}  // namespace
+
+std::string page(const Run& run) {
+  const std::vector<Section> sections = sections_of(run);
+  std::string body = fmt::format("<header>\n<h1>{}</h1>\n", html_escaped(run.title));
+  if (!run.description.empty()) body += fmt::format("<p>{}</p>\n", html_escaped(run.description));
+  body += headlines(run) + links_to(sections) + "</header>\n<main>\n";
+  for (const Section& section : sections)
+    body += fmt::format("<section>\n<h2 id=\"{}\">{}</h2>\n{}</section>\n", section.id, section.title, section.body);
+  std::string style = std::string(run_style) + chart_style();
+  for (const std::string_view part : {mistakes_style, memory_style}) style += part;
+  if (!run.timeline.empty()) style += timeline_style;
+  return html_page(run.title, style, body + "</main>\n");
+}
+
+void save(const Run& run, const std::string& path) {
+  if (!path.ends_with(".html"))
+    throw Error(fmt::format("report::save: '{}' is no page; let its name end in .html", path));
+  write_file(path, page(run));
+}
+
+void Timeline::save(const std::string& path) const {
+  const bool is_page = path.ends_with(".html");
+  if (!is_page && !path.ends_with(".json"))
+    throw Error(fmt::format("profile: '{}' ends neither in .html, for a page, nor in .json, for a Chrome trace", path));
+  const Profile nothing;
+  const Profile& shown = empty() ? nothing : *profile_;
+  write_file(path, is_page ? profile_page(shown) : chrome_trace(shown));
+}
+
+}  // namespace pando::report

@@ -1,0 +1,141 @@
+#include <pando/array_functions.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/pages/confusion.h"
+#include "report/pages/data_uri.h"
+#include "report/pictures/images.h"
+#include "report/pages/page.h"
+#include "report/pages/run_page.h"
+#include "report/terminal/thousands.h"
+
+namespace pando::report {
+
+const std::string_view mistakes_style = R"page(
+.matrix { width: auto; border-collapse: separate; border-spacing: 2px; }
+.matrix th, .matrix td { border: 0; padding: .2rem .35rem; text-align: right; min-width: 2.1rem; }
+.matrix th { max-width: 7rem; overflow: hidden; text-overflow: ellipsis; }
+.matrix thead th { text-align: center; }
+.matrix th[scope=row] { position: sticky; left: 0; background: var(--page); }
+.matrix td { border-radius: 3px; background: color-mix(in srgb, var(--tone) var(--part), var(--soft)); }
+.matrix td.strong { color: #fff; }
+.matrix td.right { --tone: var(--blue); }
+.matrix td.wrong { --tone: var(--orange); }
+.matrix td.none { color: var(--grey); }
+.matrix td.share { background: none; color: var(--faint); }
+.pairs { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: .6rem 1.5rem;
+  margin-top: 1rem; }
+.pairs h3 { font-size: .95rem; margin: .4rem 0; }
+.pairs ul { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; list-style: none; }
+.pairs figure { margin: 0; text-align: center; }
+.pairs img { display: block; width: 56px; height: 56px; object-fit: contain; image-rendering: pixelated;
+  border-radius: 3px; background: var(--soft); }
+.pairs figcaption { color: var(--faint); font-size: .75rem; }
+)page";
+
+namespace {
+
+constexpr const char* who = "report";
+// A larger matrix shows nothing that the pairs do not.
+constexpr std::int64_t most_classes = 40;
+constexpr std::size_t shown_pairs = 6;
+constexpr std::size_t shown_images = 5;
+constexpr std::int64_t thumbnail_side = 112;
+
+std::string class_name(const Run& run, std::int64_t label) {
+  return run.class_names.empty() ? fmt::format("{}", label) : run.class_names[static_cast<std::size_t>(label)];
+}
+
+std::string cell(const Confusion& confusion, std::int64_t label, std::int64_t said) {
+  const std::int64_t count = confusion.count(label, said);
+  if (count == 0) return "<td class=\"none\">0</td>";
+  const bool right = label == said;
+  const double share = static_cast<double>(count) / static_cast<double>(confusion.samples_of(label));
+  // Mistakes are few: a tenth of a row already has the full colour.
+  const double part = std::min(1.0, right ? share : 0.25 + 7.5 * share);
+  return fmt::format("<td class=\"{}{}\" style=\"--part: {:.0f}%\">{}</td>", right ? "right" : "wrong",
+                     part > 0.55 ? " strong" : "", 100 * part, count);
+}
+
+std::string matrix(const Run& run, const Confusion& confusion) {
+  std::string text = "<table class=\"matrix\">\n<thead><tr><th scope=\"col\">label</th>";
+  for (std::int64_t said = 0; said < confusion.classes; ++said) {
+    const std::string name = html_escaped(class_name(run, said));
+    text += fmt::format("<th scope=\"col\" title=\"{0}\">{0}</th>", name);
+  }
+  text += "<th scope=\"col\">right</th></tr></thead>\n<tbody>\n";
+  for (std::int64_t label = 0; label < confusion.classes; ++label) {
+    const std::string name = html_escaped(class_name(run, label));
+    text += fmt::format("<tr><th scope=\"row\" title=\"{0}\">{0}</th>", name);
+    for (std::int64_t said = 0; said < confusion.classes; ++said) text += cell(confusion, label, said);
+    const std::int64_t samples = confusion.samples_of(label);
+    const double share =
+        static_cast<double>(confusion.count(label, label)) / static_cast<double>(std::max<std::int64_t>(1, samples));
+    text += samples == 0 ? "<td class=\"share\">none</td></tr>\n"
+                         : fmt::format("<td class=\"share\">{:.1f} %</td></tr>\n", 100 * share);
+  }
+  return scroll_box("How often each label was taken for which class", text + "</tbody>\n</table>\n");
+}
+
+// The images of a pair's surest mistakes.
+std::string images_of_pair(const Run& run, const Confusion& confusion, const ConfusedPair& pair) {
+  if (run.images.elements() == 0) return "";
+  std::vector<std::int64_t> samples;
+  for (const Mistake& mistake : pair.mistakes)
+    if (samples.size() < shown_images) samples.push_back(mistake.sample);
+  const plot::Images images = plot::images_of(who, take(run.images, samples), std::ssize(samples));
+  std::string text = "<ul>\n";
+  for (std::int64_t i = 0; i < images.count; ++i) {
+    const Mistake& mistake = pair.mistakes[static_cast<std::size_t>(i)];
+    const std::string score =
+        confusion.scores_are_probabilities ? fmt::format("{:.0f} %", 100 * mistake.score) : std::string();
+    text += fmt::format(
+        "<li><figure><img src=\"{}\" alt=\"sample {}, {} taken for {}\"><figcaption>{}</figcaption></figure></li>\n",
+        plot::png_data_uri(plot::thumbnail_of(images, i, thumbnail_side)), mistake.sample,
+        html_escaped(class_name(run, pair.label)), html_escaped(class_name(run, pair.said)), score);
+  }
+  return text + "</ul>\n";
+}
+
+std::string pairs_list(const Run& run, const Confusion& confusion) {
+  if (confusion.pairs.empty()) return "";
+  std::string text = "<div class=\"pairs\">\n";
+  for (std::size_t i = 0; i < std::min(shown_pairs, confusion.pairs.size()); ++i) {
+    const ConfusedPair& pair = confusion.pairs[i];
+    text += fmt::format("<div>\n<h3>{} taken for {}: {}</h3>\n{}</div>\n", html_escaped(class_name(run, pair.label)),
+                        html_escaped(class_name(run, pair.said)),
+                        pair.mistakes.size() == 1 ? "once" : grouped_by_thousands(std::ssize(pair.mistakes)) + " times",
+                        images_of_pair(run, confusion, pair));
+  }
+  return text + "</div>\n";
+}
+
+void check_names_and_images(const Run& run, const Confusion& confusion) {
+  if (!run.class_names.empty() && std::ssize(run.class_names) != confusion.classes)
+    throw Error(fmt::format("{}: {} class names were given for {} classes; give one for each, or none", who,
+                            run.class_names.size(), confusion.classes));
+  if (run.images.elements() == 0) return;
+  plot::check_images(who, run.images);
+  if (run.images.shape()[0] != confusion.samples)
+    throw Error(fmt::format("{}: {} images do not belong to probabilities of {} samples; give one for each, or none",
+                            who, run.images.shape()[0], confusion.samples));
+}
+
+}  // namespace
+
+std::string mistakes_section(const Run& run) {
+  if (run.labels.elements() == 0 && run.probabilities.elements() == 0) return "";
+  const Confusion confusion = confusion_of(who, run.labels, run.probabilities);
+  check_names_and_images(run, confusion);
+  const double share = static_cast<double>(confusion.wrong) / static_cast<double>(confusion.samples);
+  std::string text =
+      fmt::format("<p>{} of {} samples are taken for another class: {:.2f} %.</p>\n",
+                  grouped_by_thousands(confusion.wrong), grouped_by_thousands(confusion.samples), 100 * share);
+  if (confusion.classes <= most_classes)
+    text += "<p class=\"faint\">A row for each label, a column for what the model says.</p>\n" + matrix(run, confusion);
+  return text + pairs_list(run, confusion);
+}
+
+}  // namespace pando::report

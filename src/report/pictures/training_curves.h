@@ -1,0 +1,21 @@
+// The panels of plot::training_curves(), for pages.
+#pragma once
+#include <pando/plot.h>
+
+#include "report/pictures/drawing.h"
+
+namespace pando::plot {
+
+// What is no series; pages have colours of their own for them.
+constexpr Color ink = {38, 38, 38}, grid_color = {226, 226, 226}, frame_color = {140, 140, 140};
+
+struct TrainingPanel {
+  Drawing drawing = {};
+  // The same in words.
+  std::string description = {};
+};
+
+// None if there is no epoch to draw.
+std::vector<TrainingPanel> training_panels(const Curves& curves);
+
+}  // namespace pando::plot
