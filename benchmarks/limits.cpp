@@ -5,7 +5,7 @@
 // The status is 1 if a limit does not hold. Needs MNIST (scripts/fetch_data.sh).
 #include "measurement.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "models.h"
 
-#include <pando/error.h>
-#include <pando/gradients.h>
-#include <pando/ops.h>
+#include <pando/base/error.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
 
 namespace pando::models {
 

@@ -1,6 +1,6 @@
 // The training steps that benchmarks and tests measure, built with the graph interface.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <string>
 #include <vector>

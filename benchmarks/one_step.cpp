@@ -2,8 +2,8 @@
 // instruction set.
 //
 //   one_step MODEL [STEPS]
-#include <pando/error.h>
-#include <pando/program.h>
+#include <pando/base/error.h>
+#include <pando/program/program.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -3,8 +3,8 @@
 // the speed of inference.
 //
 //   train_step [--json FILE] [--kernels] [MODEL...]
-#include <pando/ops.h>
-#include <pando/profile.h>
+#include <pando/ops/ops.h>
+#include <pando/program/profile.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "cli/commands.h"
 
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 #include "cli/models.h"
 

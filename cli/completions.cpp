@@ -1,4 +1,4 @@
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

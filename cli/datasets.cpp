@@ -1,6 +1,6 @@
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
-#include <pando/plot.h>
+#include <pando/report/plot.h>
 
 #include <fmt/format.h>
 

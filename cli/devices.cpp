@@ -1,5 +1,5 @@
-#include <pando/ipu/config.h>
-#include <pando/program.h>
+#include <pando/frontends/ipu/config.h>
+#include <pando/program/program.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The program `pando`: finds the command, and turns what it throws into messages and exit statuses.
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fcntl.h>
 #include <fmt/format.h>

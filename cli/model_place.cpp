@@ -1,6 +1,6 @@
 #include "cli/model_place.h"
 
-#include <pando/keras/saving.h>
+#include <pando/frontends/keras/saving.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

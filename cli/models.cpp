@@ -1,6 +1,6 @@
 #include "cli/models.h"
 
-#include <pando/keras/saving.h>
+#include <pando/frontends/keras/saving.h>
 
 #include <fmt/format.h>
 

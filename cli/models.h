@@ -1,6 +1,6 @@
 // The models that a command line can name.
 #pragma once
-#include <pando/keras/model.h>
+#include <pando/frontends/keras/model.h>
 
 #include "cli/samples.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include "base/text.h"
 #include "cli/output.h"

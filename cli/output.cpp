@@ -1,6 +1,6 @@
 #include "cli/output.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "cli/run_report.h"
 
-#include <pando/keras/report.h>
+#include <pando/frontends/keras/report.h>
 
 #include <fmt/format.h>
 

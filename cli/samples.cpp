@@ -1,6 +1,6 @@
 #include "cli/samples.h"
 
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // The images that a command works on.
 #pragma once
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 #include "cli/options.h"
 

@@ -1,8 +1,8 @@
 // The virtual IPUs of a command line, and a model made ready to train on them.
 #pragma once
-#include <pando/ipu/config.h>
-#include <pando/ipu/pipelining.h>
-#include <pando/ipu/strategy.h>
+#include <pando/frontends/ipu/config.h>
+#include <pando/frontends/ipu/pipelining.h>
+#include <pando/frontends/ipu/strategy.h>
 
 #include "cli/models.h"
 

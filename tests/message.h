@@ -1,6 +1,6 @@
 // message: the text of the Error that a call throws, for comparing it word for word.
 #pragma once
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <string>
 

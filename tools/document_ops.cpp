@@ -23,7 +23,7 @@ std::string attribute_names(const OpDefinition& op) {
 
 int main() {
   fmt::print(
-      "# Ops\n\nEvery op of the graph, as `src/ops/ops.def` lists them. The builders are in `include/pando/ops.h`; "
+      "# Ops\n\nEvery op of the graph, as `src/ops/ops.def` lists them. The builders are in `include/pando/ops/ops.h`; "
       "some of "
       "them, such as\n`conv2d_transpose` or `mean_squared_error`, are made of several ops. This page is printed by the "
       "target `document_ops`.\n\n| op | what it computes | inputs | attributes | gradient |\n|---|---|---|---|---|\n");

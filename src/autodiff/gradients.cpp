@@ -1,5 +1,5 @@
-#include <pando/gradients.h>
-#include <pando/ops.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

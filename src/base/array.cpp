@@ -1,4 +1,4 @@
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Elementwise functions of Arrays: arithmetic, comparisons, choices.
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <fmt/format.h>
 

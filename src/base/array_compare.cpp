@@ -1,5 +1,5 @@
 // Comparisons of Arrays, by value whatever the types.
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <cmath>
 #include <functional>

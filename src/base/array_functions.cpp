@@ -1,5 +1,5 @@
 // New arrays and other shapes of old ones.
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <fmt/format.h>
 

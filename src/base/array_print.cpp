@@ -1,5 +1,5 @@
 // Arrays as text, as NumPy prints them.
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Reductions of Arrays over all elements or one axis.
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Conversions between float and bfloat16, shared by the host and the kernels.
 #pragma once
-#include <pando/dtype.h>
+#include <pando/base/dtype.h>
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // Walking over arrays that broadcast to one shape, in runs that are contiguous or constant in each of them.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <array>
 

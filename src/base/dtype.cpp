@@ -1,5 +1,5 @@
-#include <pando/dtype.h>
-#include <pando/error.h>
+#include <pando/base/dtype.h>
+#include <pando/base/error.h>
 
 #include <array>
 #include <vector>

@@ -1,6 +1,6 @@
 // The element types of Arrays as C++ types: choosing a loop by dtype, conversions, and which type two of them share.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <type_traits>
 

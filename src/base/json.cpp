@@ -1,6 +1,6 @@
 #include "base/json.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // LineReader: one line of a text form, read from the left.
 #pragma once
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

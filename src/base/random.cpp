@@ -1,4 +1,4 @@
-#include <pando/random.h>
+#include <pando/base/random.h>
 
 #include <atomic>
 

@@ -1,5 +1,5 @@
-#include <pando/shape.h>
-#include <pando/error.h>
+#include <pando/base/shape.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "base/thread.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 #include <pthread.h>

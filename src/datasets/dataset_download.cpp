@@ -1,7 +1,7 @@
 #include "datasets/dataset_download.h"
 
-#include <pando/error.h>
-#include <pando/progress.h>
+#include <pando/base/error.h>
+#include <pando/report/progress.h>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 #include <fmt/format.h>
 

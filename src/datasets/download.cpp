@@ -1,6 +1,6 @@
 #include "datasets/download.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Folders of images, a folder for each class.
 #pragma once
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 namespace pando {
 

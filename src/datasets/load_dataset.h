@@ -1,6 +1,6 @@
 // Data sets from their files.
 #pragma once
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 #include "datasets/dataset_list.h"
 

@@ -1,5 +1,5 @@
 #include <pando/data/files.h>
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Digits drawn by a pen that shakes: a data set that needs no file.
 #pragma once
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 namespace pando {
 

@@ -1,6 +1,6 @@
-#include <pando/array_functions.h>
-#include <pando/random.h>
-#include <pando/torchvision/datasets.h>
+#include <pando/base/array_functions.h>
+#include <pando/base/random.h>
+#include <pando/datasets/torchvision.h>
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include <pando/attributes.h>
+#include <pando/graph/attributes.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // A small straight-line program of elementwise ops: what fusion makes of a chain of nodes.
 #pragma once
-#include <pando/dtype.h>
+#include <pando/base/dtype.h>
 
 #include <array>
 #include <cstdint>

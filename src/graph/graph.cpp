@@ -1,4 +1,4 @@
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // What there is to know about an op, as plain data. ops/ops.def lists all of them.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <functional>
 #include <string_view>

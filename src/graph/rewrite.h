@@ -1,6 +1,6 @@
 // Rewriter: how a pass makes a new graph out of an old one, node by node.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <map>
 

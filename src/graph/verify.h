@@ -1,6 +1,6 @@
 // verify: every promise a Graph makes, checked.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 namespace pando {
 

@@ -1,6 +1,6 @@
 // The bytes of a file from front to back, decompressed.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <cstddef>
 #include <cstdint>

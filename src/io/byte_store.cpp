@@ -1,6 +1,6 @@
 #include "io/byte_store.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fcntl.h>
 #include <fmt/format.h>

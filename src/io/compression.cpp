@@ -1,6 +1,6 @@
 #include "io/compression.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // BatchSource: samples one batch after the other, as columns: inputs, then targets, then sample weights.
 #pragma once
 #include <pando/data/dataset.h>
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <memory>
 #include <span>

@@ -1,6 +1,6 @@
 #include "model/call_lock.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "model/divide.h"
 
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 // Parts of a graph as graphs of their own, connected by named inputs and outputs.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 #include "model/sample_rows.h"
 
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 // were multiplied by the mask's 0, the samples may be added up. An op that is not known to keep samples apart mixes
 // them.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #include "model/stage_graphs.h"
 
-#include <pando/gradients.h>
+#include <pando/autodiff/gradients.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // From the forward pass of a stage, or of a whole model, to the graphs that train it on one or more devices.
 #pragma once
-#include <pando/parallel.h>
-#include <pando/trace.h>
+#include <pando/program/parallel.h>
+#include <pando/model/trace.h>
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // Target: where a model runs, the host or a device of one or more virtual IPUs.
 #pragma once
-#include <pando/program.h>
+#include <pando/program/program.h>
 
 #include <optional>
 

@@ -1,6 +1,6 @@
 // What a Tensor is made of: a value under a trace, or the record of a call that will make it.
 #pragma once
-#include <pando/tensor.h>
+#include <pando/model/tensor.h>
 
 #include <optional>
 

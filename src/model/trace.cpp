@@ -1,4 +1,4 @@
-#include <pando/trace.h>
+#include <pando/model/trace.h>
 
 #include <fmt/format.h>
 

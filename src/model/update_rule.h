@@ -1,6 +1,6 @@
 // UpdateRule: what an optimizer of any front end does to a parameter.
 #pragma once
-#include <pando/trace.h>
+#include <pando/model/trace.h>
 
 #include <functional>
 #include <optional>

@@ -1,5 +1,5 @@
 // Two-dimensional convolution, its two gradients, and the forms made of them.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

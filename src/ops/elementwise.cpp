@@ -1,5 +1,5 @@
 // Ops that compute each element from the broadcast elements of their inputs. What they compute is in scalar.h.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

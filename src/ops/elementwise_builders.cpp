@@ -1,5 +1,5 @@
 // Builders of the elementwise ops.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include "ops/build.h"
 #include "ops/op_list.h"

@@ -1,5 +1,5 @@
 // Rows chosen by indices.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

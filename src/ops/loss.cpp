@@ -1,5 +1,5 @@
 // Softmax and the losses, over the last axis.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Products of matrices, with batches of them broadcast.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Normalisation over the batch or over the last axis.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Pooling: the largest or the mean element of each window.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Counter-based random numbers: what they are depends on seed, stream, update and sample only.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

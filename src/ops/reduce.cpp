@@ -1,5 +1,5 @@
 // Reductions over some axes.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Ops that move elements and compute nothing, and sums of what they moved.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Where values come from: fed each step, kept between steps, or compiled in.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // What optimisers make of parameters and their state, many parameters a node.
 #include "ops/update.h"
 
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 

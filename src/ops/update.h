@@ -1,6 +1,6 @@
 // How the inputs and outputs of a node that updates parameters are laid out.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 namespace pando {
 

@@ -1,6 +1,6 @@
 // The geometry of convolution and pooling: how a window moves over rows (axis 0) and columns (axis 1).
 #pragma once
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <array>
 

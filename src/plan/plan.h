@@ -1,7 +1,7 @@
 // Plan: the compiler's only output and the runtime's only input. The program of one device as plain data; it assumes
 // neither threads nor host callbacks.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include "graph/op_definition.h"
 

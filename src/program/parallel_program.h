@@ -1,6 +1,6 @@
 // What the files that wire divided steps share: a ParallelProgram from the inside.
 #pragma once
-#include <pando/parallel.h>
+#include <pando/program/parallel.h>
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 // Wires recordings: what devices did becomes a page or a trace.
-#include <pando/profile.h>
+#include <pando/program/profile.h>
 
 #include <fmt/format.h>
 

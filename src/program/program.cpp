@@ -1,6 +1,6 @@
 // Wires the parts together: a graph in, a program that runs on its device out. program/parallel_program.cpp does the same for a
 // step that is divided over several devices.
-#include <pando/program.h>
+#include <pando/program/program.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // What the two files that wire the parts together share.
 #pragma once
-#include <pando/program.h>
+#include <pando/program/program.h>
 
 #include <atomic>
 #include <map>

@@ -1,6 +1,6 @@
 #include "runtime/memory.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 #include <unistd.h>

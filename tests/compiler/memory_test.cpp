@@ -1,5 +1,5 @@
 // The arena: what is alive at once never overlaps, and what is not shares memory.
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include <gtest/gtest.h>
 

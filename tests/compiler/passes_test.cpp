@@ -1,7 +1,7 @@
 // Each pass of the compiler on a graph small enough to read.
-#include <pando/gradients.h>
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

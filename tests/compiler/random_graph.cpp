@@ -1,7 +1,7 @@
 #include "random_graph.h"
 
-#include <pando/gradients.h>
-#include <pando/ops.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Random training steps for comparing ways to compile them.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "same_results.h"
 
-#include <pando/program.h>
+#include <pando/program/program.h>
 
 #include <cmath>
 

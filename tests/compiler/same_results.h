@@ -1,6 +1,6 @@
 // Whether a graph gives the same results however it is compiled and whatever instruction set runs it.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Supersteps, and results that go straight into the memory of variables.
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

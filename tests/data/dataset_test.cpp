@@ -1,6 +1,6 @@
 // Data sets hand out the elements that tf.data's would, in an order that the seed decides.
 #include <pando/data/dataset.h>
-#include <pando/random.h>
+#include <pando/base/random.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Data sets are found where they are said to be, checked, and refused word for word when something is wrong.
-#include <pando/keras/datasets.h>
+#include <pando/frontends/keras/datasets.h>
 
 #include <gtest/gtest.h>
 

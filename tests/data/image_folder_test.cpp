@@ -1,6 +1,6 @@
 // Folders of images of one's own: classes by name, a test split that is always the same, and refusals word for word.
 #include <pando/data/files.h>
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 #include <gtest/gtest.h>
 

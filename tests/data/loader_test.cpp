@@ -1,6 +1,6 @@
 // DataLoader hands out every sample once an epoch, in an order that the seed decides, whatever the workers do.
 #include <pando/data/loader.h>
-#include <pando/random.h>
+#include <pando/base/random.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The drawn digits: the same bytes everywhere, varied, and each on its own.
-#include <pando/datasets.h>
+#include <pando/datasets/datasets.h>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The transforms and data sets of torchvision give the values that Python's do.
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 #include <pando/data/loader.h>
-#include <pando/random.h>
-#include <pando/torchvision/datasets.h>
+#include <pando/base/random.h>
+#include <pando/datasets/torchvision.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What every fuzzer of a reader does: a file is read, or refused with an Error; anything else is a bug.
 #pragma once
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <cstddef>
 #include <cstdint>

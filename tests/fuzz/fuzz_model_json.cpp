@@ -1,7 +1,7 @@
 #include <string>
 
-#include "frontends/keras/memory_limit.h"
-#include "frontends/keras/model_json.h"
+#include "frontends/keras/files/memory_limit.h"
+#include "frontends/keras/files/model_json.h"
 #include "tests/fuzz/fuzz.h"
 
 // A model that was read is written, and reads back as the same.

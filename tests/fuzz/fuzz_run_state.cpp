@@ -1,5 +1,5 @@
 // Checkpoints: what a run was, read field by field from a safetensors file.
-#include "frontends/keras/run_state.h"
+#include "frontends/keras/files/run_state.h"
 #include "tests/fuzz/fuzz.h"
 
 // What was read is written, and reads back as the same.

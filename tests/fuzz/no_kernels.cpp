@@ -1,5 +1,5 @@
 // A backend without kernels: models are read here and never run, and kernels take long to compile.
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include "backends/cpu/cpu_backend.h"
 

@@ -1,5 +1,5 @@
 // NumPy-like functions of Arrays give NumPy's values, types and shapes.
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Arrays, shapes and dtypes as users hold them.
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <gtest/gtest.h>
 

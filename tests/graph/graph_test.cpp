@@ -1,6 +1,6 @@
 // Building graphs, verifying them, and what is refused.
-#include <pando/gradients.h>
-#include <pando/ops.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The text form of graphs: what is printed can be read back.
-#include <pando/gradients.h>
-#include <pando/ops.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <sstream>
 
-#include "frontends/keras/log_path.h"
+#include "frontends/keras/files/log_path.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 

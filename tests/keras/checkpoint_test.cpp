@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "frontends/keras/run_state.h"
+#include "frontends/keras/files/run_state.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/keras/checkpoint_state.h"
 #include "tests/message.h"

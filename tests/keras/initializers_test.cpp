@@ -1,7 +1,7 @@
 // Initializers: the distributions that Keras documents, seen in many numbers.
 #include <gtest/gtest.h>
-#include <pando/array_functions.h>
-#include <pando/keras/initializers.h>
+#include <pando/base/array_functions.h>
+#include <pando/frontends/keras/initializers.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // The config of a layer, as a model of it alone is written.
 #pragma once
-#include <pando/keras/saving.h>
+#include <pando/frontends/keras/saving.h>
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "comm/local_group.h"
-#include "frontends/keras/optimizer_state.h"
+#include "frontends/keras/build/optimizer_state.h"
 #include "runtime/use_lock.h"
 
 using namespace pando;

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
-#include "frontends/keras/memory_limit.h"
-#include "frontends/keras/model_json.h"
+#include "frontends/keras/files/memory_limit.h"
+#include "frontends/keras/files/model_json.h"
 #include "tests/message.h"
 
 using namespace pando;

@@ -1,5 +1,5 @@
 // A checkpoint with a right sum may still be forged: each member is checked, and named if it makes no sense.
-#include "frontends/keras/run_state.h"
+#include "frontends/keras/files/run_state.h"
 
 #include <gtest/gtest.h>
 #include <pando/pando.h>

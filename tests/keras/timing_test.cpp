@@ -8,7 +8,7 @@
 
 #include "base/random_stream.h"
 #include "base/crowding.h"
-#include "frontends/keras/trainer.h"
+#include "frontends/keras/run/trainer.h"
 #include "runtime/pipeline_executor.h"
 
 using namespace pando;

@@ -1,7 +1,7 @@
 // Values and gradients in the corners of ops are those of PyTorch, on every instruction set.
-#include <pando/gradients.h>
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

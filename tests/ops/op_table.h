@@ -1,6 +1,6 @@
 // The table that drives the tests of every op: one entry per op, one line per elementwise op.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <optional>
 #include <ostream>

@@ -1,5 +1,5 @@
 // Drives the op table: types, values, gradients, constants, on every instruction set and on 1, 2 and 3 tiles.
-#include <pando/gradients.h>
+#include <pando/autodiff/gradients.h>
 
 #include <gtest/gtest.h>
 

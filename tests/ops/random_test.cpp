@@ -1,6 +1,6 @@
 // What users rely on in random numbers, whatever generator makes them; and that the generator is Philox4x32-10.
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

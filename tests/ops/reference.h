@@ -1,6 +1,6 @@
 // What ops compute, in plain loops of doubles: slow, and as easy to believe as possible.
 #pragma once
-#include <pando/ops.h>
+#include <pando/ops/ops.h>
 
 #include "tests/ops/tensor.h"
 

@@ -1,6 +1,6 @@
 // Wrong uses of ops are refused with a text that names the op, the shapes or values, and the remedy.
-#include <pando/gradients.h>
-#include <pando/ops.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Running the cases of the op table on devices, and comparing what comes out.
 #pragma once
-#include <pando/program.h>
+#include <pando/program/program.h>
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // The ops that compute nothing: inputs, variables and constants.
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

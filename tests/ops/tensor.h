@@ -1,6 +1,6 @@
 // Tensor: what references compute with, and the deterministic values that tests feed.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Three updates in a row of parameters and states that live in Variables, against plain loops.
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Four training steps against PyTorch: the same initial weights and batches give the same losses and weights.
 #include <pando/data/files.h>
-#include <pando/program.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Writes pages for look_at_page.py: draw_page full|long|profile PATH.
-#include <pando/random.h>
-#include <pando/report.h>
+#include <pando/base/random.h>
+#include <pando/report/report.h>
 
 #include <cmath>
 #include <string>

@@ -1,5 +1,5 @@
 // A grid of images, each under its label.
-#include <pando/plot.h>
+#include <pando/report/plot.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pictures are saved as PNG and SVG files.
-#include <pando/plot.h>
+#include <pando/report/plot.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The page about a training run: what it holds, what it leaves out, and what it refuses.
 #include <gtest/gtest.h>
-#include <pando/report.h>
+#include <pando/report/report.h>
 
 #include <cmath>
 #include <fstream>

@@ -1,5 +1,5 @@
 // The curves of a training run.
-#include <pando/plot.h>
+#include <pando/report/plot.h>
 
 #include <gtest/gtest.h>
 

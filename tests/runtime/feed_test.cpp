@@ -1,6 +1,6 @@
 // Feeds: filled ahead, in order, and their failures reach the caller.
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Inside an execution nothing is allocated, no lock is taken and no system call is made. Allocations and locks are
 // counted by replacing the functions, system calls by tracing: a longer execution must cost no more of any than a short
 // one.
-#include <pando/gradients.h>
+#include <pando/autodiff/gradients.h>
 #include <pando/pando.h>
 
 #include <dlfcn.h>

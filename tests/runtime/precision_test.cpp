@@ -1,7 +1,7 @@
 // mixed_bfloat16: the factors of products are rounded, nothing else changes.
-#include <pando/gradients.h>
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Profilers: what is left of a recording whose memory was full before the end.
-#include <pando/ops.h>
-#include <pando/profile.h>
+#include <pando/ops/ops.h>
+#include <pando/program/profile.h>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Programs: loops, outputs, variables that programs share, and what is refused.
-#include <pando/gradients.h>
-#include <pando/ops.h>
-#include <pando/program.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tiles and their barrier, also when there are more tiles than cores and when several threads want them.
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

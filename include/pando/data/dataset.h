@@ -1,6 +1,6 @@
 // Dataset: a pipeline that hands out the elements of a data set, as tf.data does.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <functional>
 #include <memory>

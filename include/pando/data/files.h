@@ -1,6 +1,6 @@
 // Files of arrays: IDX, the format of MNIST; NPY and NPZ, those of NumPy; PNG images.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <map>
 #include <string>

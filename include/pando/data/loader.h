@@ -1,6 +1,6 @@
 // DataLoader: the samples of a data set in batches, as torch.utils.data hands them out.
 #pragma once
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <array>
 #include <concepts>

@@ -1,6 +1,6 @@
 #include "backends/cpu/instruction_set.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,6 @@
 #include "backends/cpu/routines.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #if defined(__aarch64__)
 #include <asm/hwcap.h>

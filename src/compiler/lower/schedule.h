@@ -1,6 +1,6 @@
 // schedule: which superstep runs each node, and which variable's memory takes which result.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 namespace pando {
 

@@ -1,6 +1,6 @@
 // What a pass over the graph is: a function from a graph to one that computes the same, faster.
 #pragma once
-#include <pando/graph.h>
+#include <pando/graph/graph.h>
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // The pixels of a PNG image, once they are inflated.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Safetensors files: arrays by name, as Hugging Face's libraries read and write them.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <cstddef>
 #include <span>

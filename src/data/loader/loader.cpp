@@ -1,6 +1,6 @@
 #include "data/loader/loader.h"
 
-#include <pando/random.h>
+#include <pando/base/random.h>
 
 #include <fmt/format.h>
 

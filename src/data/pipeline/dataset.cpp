@@ -1,5 +1,5 @@
 #include <pando/data/dataset.h>
-#include <pando/random.h>
+#include <pando/base/random.h>
 
 #include <fmt/format.h>
 

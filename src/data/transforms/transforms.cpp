@@ -1,8 +1,8 @@
 // Transform, and those of its kinds that leave pixels where they are.
 #include "data/transforms/transforms.h"
 
-#include <pando/array_functions.h>
-#include <pando/random.h>
+#include <pando/base/array_functions.h>
+#include <pando/base/random.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // What a Transform does.
 #pragma once
-#include <pando/torchvision/transforms.h>
+#include <pando/data/transforms.h>
 
 #include "base/random_stream.h"
 

@@ -1,5 +1,5 @@
-#include <pando/ipu/config.h>
-#include <pando/ipu/strategy.h>
+#include <pando/frontends/ipu/config.h>
+#include <pando/frontends/ipu/strategy.h>
 
 #include <fmt/format.h>
 

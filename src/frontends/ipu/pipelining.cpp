@@ -1,5 +1,5 @@
-#include <pando/error.h>
-#include <pando/ipu/pipelining.h>
+#include <pando/base/error.h>
+#include <pando/frontends/ipu/pipelining.h>
 
 #include <fmt/format.h>
 

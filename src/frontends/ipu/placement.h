@@ -1,7 +1,7 @@
 // Where the stages of a pipeline run, and in which order.
 #pragma once
-#include <pando/ipu/pipelining.h>
-#include <pando/parallel.h>
+#include <pando/frontends/ipu/pipelining.h>
+#include <pando/program/parallel.h>
 
 #include "model/target.h"
 

@@ -1,4 +1,4 @@
-#include <pando/tf1/compile.h>
+#include <pando/frontends/tf1/compile.h>
 
 #include <fmt/format.h>
 

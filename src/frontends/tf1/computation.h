@@ -1,7 +1,7 @@
 // Computation: what ipu_compiler::compile makes of a function, a list of segments that run one after the other.
 #pragma once
-#include <pando/program.h>
-#include <pando/tf1/compile.h>
+#include <pando/program/program.h>
+#include <pando/frontends/tf1/compile.h>
 
 #include <atomic>
 

@@ -1,6 +1,6 @@
-#include <pando/tf1/functions.h>
+#include <pando/frontends/tf1/functions.h>
 
-#include <pando/gradients.h>
+#include <pando/autodiff/gradients.h>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // The default graph: every variable and its first value; and what tensors outside of computations stand for.
 #pragma once
-#include <pando/tf1/graph.h>
-#include <pando/tf1/session.h>
+#include <pando/frontends/tf1/graph.h>
+#include <pando/frontends/tf1/session.h>
 
 #include <optional>
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "frontends/tf1/loops.h"
-#include "pando/array_functions.h"
+#include "pando/base/array_functions.h"
 
 namespace pando::ipu {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "frontends/tf1/session.h"
-#include "pando/tf1/compile.h"
+#include "pando/frontends/tf1/compile.h"
 
 namespace pando::ipu {
 

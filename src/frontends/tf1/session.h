@@ -1,7 +1,7 @@
 // What a session knows, and one run of it.
 #pragma once
-#include <pando/program.h>
-#include <pando/tf1/session.h>
+#include <pando/program/program.h>
+#include <pando/frontends/tf1/session.h>
 
 #include <map>
 #include <optional>

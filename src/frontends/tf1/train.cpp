@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "frontends/tf1/computation.h"
-#include "pando/tf1/functions.h"
+#include "pando/frontends/tf1/functions.h"
 
 namespace pando::tf1::train {
 

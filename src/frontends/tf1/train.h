@@ -1,6 +1,6 @@
 // What is behind an optimizer.
 #pragma once
-#include <pando/tf1/train.h>
+#include <pando/frontends/tf1/train.h>
 
 #include "model/update_rule.h"
 

@@ -1,6 +1,6 @@
 #include "report/pages/confusion.h"
 
-#include <pando/array_functions.h>
+#include <pando/base/array_functions.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Confusion: which classes a classifier takes for which others.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // Sections of the page that report::save() writes, without their headings; empty if there is nothing to show.
 #pragma once
-#include <pando/report.h>
+#include <pando/report/report.h>
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #include "report/pictures/cairo_png.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #ifdef PANDO_WITH_CAIRO
 

@@ -1,4 +1,4 @@
-#include <pando/plot.h>
+#include <pando/report/plot.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "report/pictures/images.h"
 
-#include <pando/error.h>
+#include <pando/base/error.h>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // The images of an Array as pixels.
 #pragma once
-#include <pando/array.h>
+#include <pando/base/array.h>
 
 #include "report/pictures/drawing.h"
 

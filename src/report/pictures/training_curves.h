@@ -1,6 +1,6 @@
 // The panels of plot::training_curves(), for pages.
 #pragma once
-#include <pando/plot.h>
+#include <pando/report/plot.h>
 
 #include "report/pictures/drawing.h"
 

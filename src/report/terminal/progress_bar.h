@@ -1,6 +1,6 @@
 // What a progress bar shows, and when: everything but the terminal and the clock, which are given.
 #pragma once
-#include <pando/progress.h>
+#include <pando/report/progress.h>
 
 #include <functional>
 #include <string_view>

@@ -1,6 +1,6 @@
 // What tqdm's bars show, and when: everything but the terminal and the clock, which are given.
 #pragma once
-#include <pando/tqdm.h>
+#include <pando/report/tqdm.h>
 
 #include "report/terminal/progress_bar.h"
 

@@ -1,6 +1,6 @@
 // Declarations that no library has, for tools/check_exports.py to find.
 #pragma once
-#include <pando/shape.h>
+#include <pando/base/shape.h>
 
 namespace pando {
 

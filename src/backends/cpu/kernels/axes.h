@@ -1,6 +1,6 @@
 // Walks over strided memory: axes joined as far as they go, and a position that steps through them.
 #pragma once
-#include <pando/shape.h>
+#include <pando/base/shape.h>
 
 #include <vector>
 

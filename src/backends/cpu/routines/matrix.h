@@ -1,6 +1,6 @@
 // Sums of products over rows and panels of columns: the inner loops of matmul and convolution.
 #pragma once
-#include <pando/dtype.h>
+#include <pando/base/dtype.h>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <utility>
 
-#include "frontends/keras/layers/layer_class.h"
+#include "frontends/keras/build/layers/layer_class.h"
 
 namespace pando::keras {
 

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "frontends/torch/nn/weights.h"
-#include "pando/array_functions.h"
+#include "pando/base/array_functions.h"
 #include "model/sample_rows.h"
 
 namespace pando::torch::nn {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/random_stream.h"
-#include "pando/random.h"
+#include "pando/base/random.h"
 
 namespace pando::torch::nn {
 

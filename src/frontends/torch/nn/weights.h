@@ -1,6 +1,6 @@
 // Initial values and layouts of weights, as PyTorch has them.
 #pragma once
-#include "frontends/torch/module.h"
+#include "frontends/torch/nn/module.h"
 
 namespace pando::torch::nn {
 

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "frontends/torch/module.h"
-#include "pando/poptorch/model.h"
+#include "frontends/torch/nn/module.h"
+#include "pando/frontends/torch/poptorch/model.h"
 #include "model/tensor.h"
 
 namespace pando::poptorch {

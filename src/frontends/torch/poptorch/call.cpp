@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "frontends/torch/poptorch/executor_state.h"
-#include "pando/array_functions.h"
+#include "pando/base/array_functions.h"
 
 namespace pando::poptorch {
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "frontends/torch/poptorch/step.h"
-#include "pando/poptorch/model.h"
+#include "pando/frontends/torch/poptorch/model.h"
 #include "model/call_lock.h"
 
 namespace pando::poptorch {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/notice.h"
-#include "pando/poptorch/data_loader.h"
+#include "pando/frontends/torch/poptorch/data_loader.h"
 
 namespace pando::poptorch {
 

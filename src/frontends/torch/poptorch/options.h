@@ -1,5 +1,5 @@
 #pragma once
-#include <pando/poptorch/options.h>
+#include <pando/frontends/torch/poptorch/options.h>
 
 #include <optional>
 

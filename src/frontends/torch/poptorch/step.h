@@ -1,11 +1,11 @@
 // From a module to the program of one micro-batch, on one IPU or divided over several.
 #pragma once
-#include <pando/parallel.h>
+#include <pando/program/parallel.h>
 
 #include <deque>
 
-#include "frontends/torch/module.h"
-#include "frontends/torch/optim.h"
+#include "frontends/torch/nn/module.h"
+#include "frontends/torch/optim/optim.h"
 #include "frontends/torch/poptorch/options.h"
 
 namespace pando::poptorch {

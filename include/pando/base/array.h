@@ -1,0 +1,105 @@
+// Array: n-dimensional data on the host.
+#pragma once
+#include <pando/base/dtype.h>
+#include <pando/base/error.h>
+#include <pando/base/shape.h>
+
+#include <memory>
+#include <vector>
+
+namespace pando {
+
+// Contiguous, row-major, 64-byte aligned, cheap to copy: copies share their elements, clone() does not.
+class PANDO_API Array {
+ public:
+  // A float32 array of shape [0].
+  Array() : Array(DType::float32, {0}) {}
+  // Zeros. Throws Error if the shape is not valid or the memory cannot be had.
+  Array(DType dtype, Shape shape);
+  // For a caller who writes every element: they hold anything until then. Throws as the constructor does.
+  static Array uninitialised(DType dtype, const Shape& shape);
+  // A copy of `values`; their number must fit the shape.
+  template <class T>
+  static Array of(const std::vector<T>& values, const Shape& shape);
+  template <class T>
+  static Array scalar(T value);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  std::int64_t elements() const { return elements_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(elements_) * size_of(dtype_); }
+
+  // The elements; T must be the array's type (uint8_t also reads booleans). Throws Error otherwise.
+  template <class T>
+  const T* data() const;
+  template <class T>
+  T* mutable_data();
+  const std::byte* raw() const { return data_.get(); }
+  std::byte* mutable_raw() { return data_.get(); }
+
+  // The value of an array of one element, cast to T.
+  template <class T>
+  T item() const;
+
+  Array clone() const;
+  // The same elements cast; no copy if the type is the same already.
+  Array astype(DType dtype) const;
+  // The same elements under another shape of as many elements; one size may be -1.
+  Array reshape(Shape shape) const;
+  // A view of rows [first, last) of the outermost axis.
+  Array slice(std::int64_t first, std::int64_t last) const;
+
+ private:
+  struct Uninitialised {};
+  Array(DType dtype, const Shape& shape, Uninitialised);
+  void check_type(DType wanted) const;
+  double item_as_double() const;
+
+  std::shared_ptr<std::byte[]> data_;
+  Shape shape_;
+  std::int64_t elements_ = 0;
+  DType dtype_ = DType::float32;
+};
+
+// A few arrays in order: the columns of a data set, the inputs of a model.
+class Arrays : public std::vector<Array> {
+ public:
+  using std::vector<Array>::vector;
+  Arrays(const Array& only) : std::vector<Array>{only} {}
+};
+
+template <class T>
+const T* Array::data() const {
+  check_type(dtype_of<T>);
+  return reinterpret_cast<const T*>(data_.get());
+}
+
+template <class T>
+T* Array::mutable_data() {
+  check_type(dtype_of<T>);
+  return reinterpret_cast<T*>(data_.get());
+}
+
+template <class T>
+Array Array::of(const std::vector<T>& values, const Shape& shape) {
+  Array array(dtype_of<T>, shape);
+  if (array.elements() != static_cast<std::int64_t>(values.size()))
+    throw Error("Array::of: " + std::to_string(values.size()) + " values do not fill the shape " + to_string(shape));
+  T* out = array.mutable_data<T>();
+  for (const T& value : values) *out++ = value;
+  return array;
+}
+
+template <class T>
+Array Array::scalar(T value) {
+  Array array(dtype_of<T>, {});
+  *array.mutable_data<T>() = value;
+  return array;
+}
+
+template <class T>
+T Array::item() const {
+  return static_cast<T>(item_as_double());
+}
+
+}  // namespace pando

@@ -1,0 +1,57 @@
+// IPUConfig: which virtual IPUs a program uses.
+#pragma once
+#include <pando/base/export.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pando {
+
+// A device that models can be placed on.
+struct DeviceInfo {
+  // "/device:CPU:0" is the host, all cores; "/device:IPU:0" and on are there once an IPU system is configured.
+  std::string name;
+  int ipus = 0;
+  int tiles_per_ipu = 0;
+  std::string backend = {};
+  std::string instruction_set = {};
+};
+PANDO_API std::vector<DeviceInfo> devices();
+
+namespace ipu {
+
+// A number, or one for each of several devices: 2, or {1, 4}.
+class Counts : public std::vector<int> {
+ public:
+  Counts() = default;
+  Counts(int only) : std::vector<int>{only} {}
+  Counts(std::initializer_list<int> list) : std::vector<int>(list) {}
+  Counts(const std::vector<int>& list) : std::vector<int>(list) {}
+};
+
+// Nothing takes effect before configure_ipu_system().
+struct PANDO_API IPUConfig {
+  // The number of IPUs of /device:IPU:0, or a list of the numbers of /device:IPU:0, /device:IPU:1, ...
+  Counts auto_select_ipus = {};
+  // Instead: the numbers of the IPUs to use, a device each.
+  Counts select_ipus = {};
+  // Worker threads of each IPU; 0 shares out the cores.
+  int tiles_per_ipu = 0;
+  // "cpu".
+  std::string backend = "cpu";
+  // "portable", "neon", "avx2", "avx512"; empty takes the best of this machine.
+  std::string instruction_set = {};
+
+  // By name, from text: set("auto_select_ipus", "[1, 4]"). Throws Error with the nearest name, or the type wanted.
+  void set(const std::string& option, const std::string& value);
+  // Makes the devices. Throws Error, and changes nothing, if an option is wrong. Where a system is configured already
+  // it is replaced, with a warning; models keep the devices that they were made for.
+  void configure_ipu_system() const;
+};
+
+// As if configure_ipu_system() had not been called.
+PANDO_API void reset_ipu_configuration();
+
+}  // namespace ipu
+}  // namespace pando

@@ -1,0 +1,31 @@
+// Activations, by Keras's names.
+#pragma once
+#include <pando/ops/ops.h>
+
+#include <functional>
+
+namespace pando::keras {
+
+class PANDO_API Activation {
+ public:
+  // "linear": nothing is done.
+  Activation() : Activation("linear") {}
+  // "relu", "softmax", ... Throws Error with the nearest name.
+  Activation(const char* name) : Activation(std::string(name)) {}
+  Activation(const std::string& name);
+  // A function of one's own.
+  Activation(std::string name, std::function<Value(Value)> function)
+      : name_(std::move(name)), function_(std::move(function)) {}
+
+  const std::string& name() const { return name_; }
+  // False for a function of one's own.
+  bool is_named() const { return is_named_; }
+  Value operator()(Value x) const { return function_(x); }
+
+ private:
+  std::string name_;
+  std::function<Value(Value)> function_;
+  bool is_named_ = false;
+};
+
+}  // namespace pando::keras

@@ -1,0 +1,77 @@
+// Initializers: the first values of weights, by Keras's names.
+#pragma once
+#include <pando/base/array.h>
+
+#include <functional>
+
+namespace pando::keras {
+
+class ConfigFields;
+
+namespace initializers {
+
+// Draws a weight of the given shape; the key chooses the random numbers.
+using Draw = std::function<Array(const Shape& shape, std::uint64_t key)>;
+// Names the settings to a file that is written or read.
+using Describe = std::function<void(ConfigFields& fields)>;
+
+class PANDO_API Initializer {
+ public:
+  // "glorot_uniform", "zeros", "he_normal", "HeNormal"... Throws Error with the nearest name.
+  Initializer(const char* name) : Initializer(std::string(name)) {}
+  Initializer(const std::string& name);
+  // A function of one's own; a model with it cannot be saved unless it is described.
+  Initializer(std::string name, Draw draw, Describe describe = {})
+      : name_(std::move(name)), draw_(std::move(draw)), describe_(std::move(describe)) {}
+  // The class of this name with the settings that a file gives it.
+  Initializer(const std::string& name, ConfigFields& fields);
+
+  const std::string& name() const { return name_; }
+  Array operator()(const Shape& shape, std::uint64_t key) const { return draw_(shape, key); }
+  const Describe& describe() const { return describe_; }
+
+ private:
+  std::string name_;
+  Draw draw_;
+  Describe describe_;
+};
+
+PANDO_API Initializer Zeros();
+PANDO_API Initializer Ones();
+PANDO_API Initializer Constant(double value = 0.0);
+PANDO_API Initializer Identity(double gain = 1.0);
+PANDO_API Initializer Orthogonal(double gain = 1.0);
+
+struct RandomNormalOptions {
+  double mean = 0.0;
+  double stddev = 0.05;
+};
+PANDO_API Initializer RandomNormal(const RandomNormalOptions& options = {});
+// Numbers further than two deviations from the mean are drawn again.
+PANDO_API Initializer TruncatedNormal(const RandomNormalOptions& options = {});
+struct RandomUniformOptions {
+  double minval = -0.05;
+  double maxval = 0.05;
+};
+PANDO_API Initializer RandomUniform(const RandomUniformOptions& options = {});
+
+struct VarianceScalingOptions {
+  double scale = 1.0;
+  // "fan_in", "fan_out" or "fan_avg"
+  std::string mode = "fan_in";
+  // "truncated_normal", "untruncated_normal" or "uniform"
+  std::string distribution = "truncated_normal";
+};
+PANDO_API Initializer VarianceScaling(const VarianceScalingOptions& options = {});
+PANDO_API Initializer GlorotUniform();
+PANDO_API Initializer GlorotNormal();
+PANDO_API Initializer HeUniform();
+PANDO_API Initializer HeNormal();
+PANDO_API Initializer LecunUniform();
+PANDO_API Initializer LecunNormal();
+
+}  // namespace initializers
+
+using initializers::Initializer;
+
+}  // namespace pando::keras

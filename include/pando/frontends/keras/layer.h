@@ -1,0 +1,130 @@
+// Layer: weights and what they do to tensors.
+#pragma once
+#include <pando/frontends/keras/initializers.h>
+#include <pando/frontends/keras/regularizers.h>
+#include <pando/model/tensor.h>
+
+#include <optional>
+
+namespace pando::keras {
+
+class Layer;
+
+// What a layer's body may ask for while it makes its weights.
+class PANDO_API LayerBuild {
+ public:
+  struct WeightOptions {
+    Initializer initializer = "glorot_uniform";
+    Regularizer regularizer = {};
+    bool trainable = true;
+  };
+  void add_weight(const std::string& name, const Shape& shape, const WeightOptions& options);
+
+ private:
+  friend class Layer;
+  explicit LayerBuild(Layer& layer) : layer_(layer) {}
+  Layer& layer_;
+};
+
+// What a layer's body may ask for while it is turned into a graph.
+class PANDO_API LayerCall {
+ public:
+  Graph& graph() const { return trace_.graph(); }
+  Trace& trace() const { return trace_; }
+  bool training() const { return trace_.training(); }
+  // False for a layer that was frozen.
+  bool trainable() const;
+  // The weights in the order in which they were added.
+  Value weight(std::size_t index) const;
+  void assign(std::size_t index, Value value) const;
+  Value counter() const { return trace_.counter(); }
+  // For the next random op: the layer's own seed, another stream each time.
+  ops::RandomOptions random();
+
+ private:
+  friend class Layer;
+  LayerCall(const Layer& layer, Trace& trace) : layer_(layer), trace_(trace) {}
+  const Layer& layer_;
+  Trace& trace_;
+  std::int64_t stream_ = 0;
+};
+
+// What a class of layers does: derive from it for a layer of one's own, and make a Layer of it.
+class PANDO_API LayerBody {
+ public:
+  virtual ~LayerBody() = default;
+  // "Dense".
+  virtual std::string kind() const = 0;
+  // Makes the weights, once; the shapes are those of the first inputs, axis 0 (the batch) being -1.
+  virtual void build(LayerBuild& build, const std::vector<Shape>& inputs);
+  virtual std::vector<Value> call(LayerCall& call, const std::vector<Value>& inputs) const = 0;
+  // What the inputs are cast to; nothing: they stay as they are.
+  virtual std::optional<DType> input_dtype() const { return DType::float32; }
+  // The number of axes with the batch that each input must have, 0 for any; and how many inputs, 0 for any.
+  virtual int input_rank() const { return 0; }
+  virtual int input_count() const { return 1; }
+  // The layers inside, for a model.
+  virtual std::vector<Layer> layers() const;
+  // Names its settings to a file. Throws Error unless it is one of Pando's own: a file cannot hold code.
+  virtual void describe(ConfigFields& fields) const;
+
+  // With the first layer of a Sequential model: the shape of its input, without the batch.
+  std::optional<Shape> input_shape = {};
+};
+
+struct CallOptions {
+  // Unset: as the model around it is used.
+  std::optional<bool> training = {};
+};
+
+// Copies are the same layer, with the same weights.
+class PANDO_API Layer {
+ public:
+  // The name is made from the kind if it is empty. Throws Error for a name with a character that names must not have.
+  explicit Layer(std::shared_ptr<LayerBody> body, const std::string& name = "");
+
+  // Builds the layer at the first call. Throws Error naming the layer if it cannot take the input.
+  Tensor operator()(const Tensor& input, const CallOptions& options = {}) const;
+  Tensor operator()(const std::vector<Tensor>& inputs, const CallOptions& options = {}) const;
+  // For layers of several outputs: models.
+  std::vector<Tensor> call(const std::vector<Tensor>& inputs, const CallOptions& options = {}) const;
+
+  const std::string& name() const;
+  std::string kind() const;
+  bool built() const;
+  // Makes the weights for inputs of this shape, axis 0 (the batch) being -1.
+  void build(const std::vector<Shape>& inputs) const;
+
+  // Own and inner ones, layer by layer.
+  std::vector<Parameter> weights() const;
+  std::vector<Parameter> trainable_weights() const;
+  std::int64_t count_params() const;
+  std::vector<Array> get_weights() const;
+  // Throws Error unless their number and shapes are those of weights().
+  void set_weights(const std::vector<Array>& values) const;
+  // By name: "kernel", "dense/kernel". Throws Error with the nearest name.
+  Array get_weight(const std::string& name) const;
+  void set_weight(const std::string& name, const Array& value) const;
+
+  bool trainable() const;
+  // For the layer and those inside; a model must be compiled again to take notice.
+  void set_trainable(bool trainable) const;
+
+  LayerBody& body() const;
+  friend bool operator==(const Layer& a, const Layer& b) { return a.state_ == b.state_; }
+
+  struct State;
+
+ protected:
+  friend class LayerBuild;
+  friend class LayerCall;
+  friend class LayerAccess;
+  std::shared_ptr<State> state_;
+
+ private:
+  explicit Layer(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::vector<Value> trace(Trace& trace, const std::vector<Value>& inputs, const CallOptions& options) const;
+  void check_inputs(const std::vector<Shape>& inputs) const;
+};
+
+}  // namespace pando::keras

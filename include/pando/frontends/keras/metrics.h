@@ -1,0 +1,41 @@
+// Metrics: means over all samples of an epoch, exact whatever the batch size.
+#pragma once
+#include <pando/frontends/keras/losses.h>
+
+namespace pando::keras {
+
+namespace metrics {
+
+class PANDO_API Metric {
+ public:
+  // "accuracy" (the one that fits targets and predictions), "mse", ... Throws Error with the nearest name.
+  Metric(const char* name) : Metric(std::string(name)) {}
+  Metric(const std::string& name);
+  // A metric of one's own.
+  Metric(std::string name, losses::SampleFunction function) : name_(std::move(name)), function_(std::move(function)) {}
+  // Any loss is a metric.
+  Metric(const Loss& loss)
+      : Metric(loss.name(), [loss](Value prediction, Value target) { return loss(prediction, target); }) {}
+
+  const std::string& name() const { return name_; }
+  Value operator()(Value prediction, Value target) const { return function_(prediction, target); }
+
+ private:
+  std::string name_;
+  losses::SampleFunction function_;
+};
+
+PANDO_API Metric Accuracy();
+PANDO_API Metric CategoricalAccuracy();
+PANDO_API Metric SparseCategoricalAccuracy();
+PANDO_API Metric BinaryAccuracy(double threshold = 0.5);
+PANDO_API Metric TopKCategoricalAccuracy(std::int64_t k = 5);
+PANDO_API Metric SparseTopKCategoricalAccuracy(std::int64_t k = 5);
+PANDO_API Metric MeanSquaredError();
+PANDO_API Metric MeanAbsoluteError();
+
+}  // namespace metrics
+
+using metrics::Metric;
+
+}  // namespace pando::keras

@@ -1,0 +1,97 @@
+// Sessions: run what was built, feed it, fetch its values.
+#pragma once
+#include <pando/data/dataset.h>
+#include <pando/frontends/tf1/graph.h>
+
+namespace pando::tf1 {
+
+namespace errors {
+
+// What a run throws at the end of an iterator.
+using OutOfRangeError = OutOfRange;
+
+}  // namespace errors
+
+class Computation;
+class Evaluation;
+struct IteratorState;
+
+// The elements of a data set, one for each run that asks for them, computed then; prefetch() the data set to have them
+// computed ahead. Copies are the same iterator.
+class PANDO_API Iterator {
+ public:
+  // The columns of the next element. Throws Error unless the elements have so many.
+  template <std::size_t Columns>
+  std::array<Tensor, Columns> get_next() const {
+    const std::vector<Tensor> tensors = next_tensors(Columns);
+    std::array<Tensor, Columns> result;
+    for (std::size_t i = 0; i < Columns; ++i) result[i] = tensors[i];
+    return result;
+  }
+  // Begins from the first element.
+  Operation initializer() const;
+
+ private:
+  friend PANDO_API Iterator make_initializable_iterator(const data::Dataset& dataset);
+  friend PANDO_API Iterator make_one_shot_iterator(const data::Dataset& dataset);
+  explicit Iterator(const data::Dataset& dataset);
+  std::vector<Tensor> next_tensors(std::size_t columns) const;
+  std::shared_ptr<IteratorState> state_;
+};
+// Must be initialised before it is used. Throws Error if the data set is empty.
+PANDO_API Iterator make_initializable_iterator(const data::Dataset& dataset);
+// Needs no initializer.
+PANDO_API Iterator make_one_shot_iterator(const data::Dataset& dataset);
+
+// A computation that ipu_compiler::compile made. Copies are the same; a default-constructed one is none.
+class PANDO_API Compiled {
+ public:
+  Compiled() = default;
+  explicit Compiled(std::shared_ptr<Computation> computation) : computation_(std::move(computation)) {}
+  const std::shared_ptr<Computation>& computation() const { return computation_; }
+
+ private:
+  std::shared_ptr<Computation> computation_;
+};
+
+// What a run can be asked for.
+class PANDO_API Fetch {
+ public:
+  using Function = std::function<Arrays(Evaluation& evaluation)>;
+  Fetch(const Tensor& tensor);
+  Fetch(const Variable& variable) : Fetch(Tensor(variable)) {}
+  Fetch(const Operation& operation);
+  Fetch(const Compiled& compiled);
+  explicit Fetch(Function function) : function_(std::move(function)) {}
+  Arrays operator()(Evaluation& evaluation) const { return function_(evaluation); }
+
+ private:
+  Function function_;
+};
+
+// Values for tensors, placeholders above all.
+using Feeds = std::vector<std::pair<Tensor, Array>>;
+
+// Variables belong to the graph: all sessions share their values, but each must have initialised those that it uses.
+// Any number of threads may call run(), of one session or several: the runs take turns. Inside a data set that a run
+// takes its elements from, run() throws Error, because the two would wait for each other. One thread at a time builds
+// the graph.
+class PANDO_API Session {
+ public:
+  Session();
+  ~Session();
+  Session(Session&&) noexcept;
+
+  // The tensors that a computation returns; the value of a tensor; nothing for an operation. Throws OutOfRange for an
+  // iterator that has ended, and Error for a variable that is not initialised, a placeholder that is not fed, and a
+  // tensor from within a computation.
+  Arrays run(const Fetch& fetch, const Feeds& feeds = {});
+  std::vector<Arrays> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pando::tf1

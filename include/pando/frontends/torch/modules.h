@@ -1,0 +1,151 @@
+// The modules of torch.nn, with PyTorch's names, defaults, initial values and layouts: images are [batch, channels,
+// height, width].
+#pragma once
+#include <pando/frontends/torch/module.h>
+
+#include <optional>
+
+namespace pando::torch::nn {
+
+// Height and width: 3, or {3, 5}.
+struct Size2 {
+  Size2(std::int64_t both) : height(both), width(both), is_pair(false) {}
+  Size2(std::int64_t height, std::int64_t width) : height(height), width(width), is_pair(true) {}
+  std::int64_t height, width;
+  // Whether {3, 3} or 3 is printed.
+  bool is_pair;
+};
+
+// Zeros on each side: a number, or "same" or "valid".
+struct ConvPadding {
+  // A template, since 0 is a null pointer, too.
+  template <class Integer>
+  requires std::is_integral_v<Integer> ConvPadding(Integer both) : sizes(both) {}
+  ConvPadding(std::int64_t height, std::int64_t width) : sizes(height, width) {}
+  ConvPadding(const char* mode) : mode(mode) {}
+  Size2 sizes = 0;
+  // Empty: the sizes count.
+  std::string mode = {};
+};
+
+struct Conv2dOptions {
+  Size2 kernel_size = 1;
+  Size2 stride = 1;
+  ConvPadding padding = 0;
+  Size2 dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+};
+// Weight: [out_channels, in_channels / groups, height, width].
+struct PANDO_API Conv2d : Layer {
+  Conv2d(std::int64_t in_channels, std::int64_t out_channels, const Conv2dOptions& options);
+};
+
+struct ConvTranspose2dOptions {
+  Size2 kernel_size = 1;
+  Size2 stride = 1;
+  Size2 padding = 0;
+  Size2 output_padding = 0;
+  std::int64_t groups = 1;
+  bool bias = true;
+  Size2 dilation = 1;
+};
+// Weight: [in_channels, out_channels / groups, height, width].
+struct PANDO_API ConvTranspose2d : Layer {
+  ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, const ConvTranspose2dOptions& options);
+};
+
+struct LinearOptions {
+  bool bias = true;
+};
+// Weight: [out_features, in_features].
+struct PANDO_API Linear : Layer {
+  Linear(std::int64_t in_features, std::int64_t out_features, const LinearOptions& options = {});
+};
+
+struct PANDO_API Embedding : Layer {
+  Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim);
+};
+
+struct MaxPool2dOptions {
+  Size2 kernel_size = 1;
+  // Unset: that of the kernel.
+  std::optional<Size2> stride = {};
+  Size2 padding = 0;
+  bool ceil_mode = false;
+};
+struct PANDO_API MaxPool2d : Layer {
+  explicit MaxPool2d(const MaxPool2dOptions& options);
+};
+
+struct AvgPool2dOptions {
+  Size2 kernel_size = 1;
+  std::optional<Size2> stride = {};
+  Size2 padding = 0;
+  bool ceil_mode = false;
+  bool count_include_pad = true;
+};
+struct PANDO_API AvgPool2d : Layer {
+  explicit AvgPool2d(const AvgPool2dOptions& options);
+};
+
+struct PANDO_API AdaptiveAvgPool2d : Layer {
+  explicit AdaptiveAvgPool2d(const Size2& output_size);
+};
+
+struct BatchNorm2dOptions {
+  double eps = 1e-5;
+  double momentum = 0.1;
+  bool affine = true;
+  bool track_running_stats = true;
+};
+// Has no num_batches_tracked: nothing depends on it.
+struct PANDO_API BatchNorm2d : Layer {
+  explicit BatchNorm2d(std::int64_t num_features, const BatchNorm2dOptions& options = {});
+};
+
+struct LayerNormOptions {
+  double eps = 1e-5;
+  bool elementwise_affine = true;
+};
+struct PANDO_API LayerNorm : Layer {
+  explicit LayerNorm(const Shape& normalized_shape, const LayerNormOptions& options = {});
+};
+
+struct PANDO_API ReLU : Layer {
+  ReLU();
+};
+struct PANDO_API LeakyReLU : Layer {
+  explicit LeakyReLU(double negative_slope = 0.01);
+};
+struct PANDO_API GELU : Layer {
+  // "none" or "tanh".
+  explicit GELU(const std::string& approximate = "none");
+};
+struct PANDO_API SiLU : Layer {
+  SiLU();
+};
+struct PANDO_API Sigmoid : Layer {
+  Sigmoid();
+};
+struct PANDO_API Tanh : Layer {
+  Tanh();
+};
+struct PANDO_API Softmax : Layer {
+  explicit Softmax(std::int64_t dim);
+};
+struct PANDO_API LogSoftmax : Layer {
+  explicit LogSoftmax(std::int64_t dim);
+};
+
+struct PANDO_API Dropout : Layer {
+  explicit Dropout(double p = 0.5);
+};
+struct PANDO_API Flatten : Layer {
+  explicit Flatten(std::int64_t start_dim = 1, std::int64_t end_dim = -1);
+};
+struct PANDO_API Identity : Layer {
+  Identity();
+};
+
+}  // namespace pando::torch::nn

@@ -1,0 +1,143 @@
+// torch.optim: what a training model does with gradients, with PyTorch's names, defaults and arithmetic.
+#pragma once
+#include <pando/frontends/torch/module.h>
+
+namespace pando::torch::optim {
+
+using Parameters = std::vector<nn::Parameter>;
+
+// Copies are the same optimizer: a learning rate that is set is used from the next call of the model on.
+class PANDO_API Optimizer {
+ public:
+  // Groups of parameters have options of their own; the first is that of the constructor.
+  std::size_t param_groups() const;
+  double lr(std::size_t group = 0) const;
+  // Throws Error if it is negative.
+  void set_lr(double lr, std::size_t group = 0) const;
+
+  struct State;
+  State& state() const { return *state_; }
+
+ protected:
+  Optimizer();
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+struct SGDOptions {
+  double lr = 1e-3;
+  double momentum = 0.0;
+  double dampening = 0.0;
+  double weight_decay = 0.0;
+  bool nesterov = false;
+};
+struct PANDO_API SGD : Optimizer {
+  explicit SGD(const Parameters& parameters, const SGDOptions& options = {});
+  void add_param_group(const Parameters& parameters, const SGDOptions& options);
+};
+
+struct AdamOptions {
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+};
+struct PANDO_API Adam : Optimizer {
+  explicit Adam(const Parameters& parameters, const AdamOptions& options = {});
+  void add_param_group(const Parameters& parameters, const AdamOptions& options);
+};
+
+struct AdamWOptions {
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 1e-2;
+};
+struct PANDO_API AdamW : Optimizer {
+  explicit AdamW(const Parameters& parameters, const AdamWOptions& options = {});
+  void add_param_group(const Parameters& parameters, const AdamWOptions& options);
+};
+
+struct RMSpropOptions {
+  double lr = 1e-2;
+  double alpha = 0.99;
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+  double momentum = 0.0;
+  bool centered = false;
+};
+struct PANDO_API RMSprop : Optimizer {
+  explicit RMSprop(const Parameters& parameters, const RMSpropOptions& options = {});
+  void add_param_group(const Parameters& parameters, const RMSpropOptions& options);
+};
+
+namespace lr_scheduler {
+
+// step() once an epoch sets the learning rates of the optimizer. All but LambdaLR go on from the rate that they find:
+// several can be used together.
+class PANDO_API LRScheduler {
+ public:
+  void step();
+  // Of each group.
+  std::vector<double> get_last_lr() const;
+  std::int64_t last_epoch() const { return epoch_; }
+
+ protected:
+  // From the epoch, the rate before all schedulers, and that of the epoch before, to the rate.
+  using Rate = std::function<double(std::int64_t epoch, double base, double current)>;
+  LRScheduler(const Optimizer& optimizer, Rate rate);
+
+ private:
+  void apply() const;
+  Optimizer optimizer_;
+  Rate rate_;
+  std::vector<double> bases_;
+  std::int64_t epoch_ = 0;
+};
+
+struct StepLROptions {
+  std::int64_t step_size = 1;
+  double gamma = 0.1;
+};
+struct PANDO_API StepLR : LRScheduler {
+  StepLR(const Optimizer& optimizer, const StepLROptions& options);
+};
+
+struct MultiStepLROptions {
+  std::vector<std::int64_t> milestones = {};
+  double gamma = 0.1;
+};
+struct PANDO_API MultiStepLR : LRScheduler {
+  MultiStepLR(const Optimizer& optimizer, const MultiStepLROptions& options);
+};
+
+struct PANDO_API ExponentialLR : LRScheduler {
+  ExponentialLR(const Optimizer& optimizer, double gamma);
+};
+
+struct LinearLROptions {
+  double start_factor = 1.0 / 3;
+  double end_factor = 1.0;
+  std::int64_t total_iters = 5;
+};
+struct PANDO_API LinearLR : LRScheduler {
+  explicit LinearLR(const Optimizer& optimizer, const LinearLROptions& options = {});
+};
+
+struct CosineAnnealingLROptions {
+  std::int64_t T_max = 1;
+  double eta_min = 0.0;
+};
+struct PANDO_API CosineAnnealingLR : LRScheduler {
+  CosineAnnealingLR(const Optimizer& optimizer, const CosineAnnealingLROptions& options);
+};
+
+// The rate before all schedulers times what the function says of the epoch.
+struct PANDO_API LambdaLR : LRScheduler {
+  LambdaLR(const Optimizer& optimizer, std::function<double(std::int64_t epoch)> factor);
+};
+
+}  // namespace lr_scheduler
+
+}  // namespace pando::torch::optim

@@ -1,0 +1,26 @@
+// poptorch.DataLoader: batches as large as a call of a model takes.
+#pragma once
+#include <pando/data/loader.h>
+#include <pando/frontends/torch/poptorch/options.h>
+
+namespace pando::poptorch {
+
+// Micro-batches of `micro_batch_size` for all device iterations, accumulated gradients and replicas of a call.
+PANDO_API torch::utils::data::DataLoaderOptions combined(torch::utils::data::DataLoaderOptions options,
+                                                         const Options& model_options);
+
+// options.batch_size is that of a micro-batch; the batches are the combined ones.
+template <std::size_t columns>
+class DataLoader : public torch::utils::data::DataLoader<columns> {
+ public:
+  template <torch::utils::data::MapDataset Dataset>
+  requires(Dataset::columns == columns) DataLoader(const Options& model_options, const Dataset& dataset,
+                                                   const torch::utils::data::DataLoaderOptions& options = {})
+      : torch::utils::data::DataLoader<columns>(dataset, combined(options, model_options)) {}
+};
+
+template <torch::utils::data::MapDataset Dataset>
+DataLoader(const Options&, const Dataset&, const torch::utils::data::DataLoaderOptions& = {})
+    -> DataLoader<Dataset::columns>;
+
+}  // namespace pando::poptorch

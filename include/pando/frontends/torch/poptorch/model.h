@@ -1,0 +1,173 @@
+// poptorch.trainingModel and poptorch.inferenceModel: modules compiled for virtual IPUs.
+#pragma once
+#include <pando/frontends/torch/poptorch/options.h>
+#include <pando/frontends/torch/losses.h>
+#include <pando/frontends/torch/modules.h>
+#include <pando/frontends/torch/optim.h>
+
+#include <optional>
+#include <tuple>
+
+namespace pando::poptorch {
+
+// Calls of modules while it lives belong to the IPU: the blocks of a model are the stages of a pipeline.
+class PANDO_API Block {
+ public:
+  explicit Block(int ipu_id);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+ private:
+  std::optional<int> outer_;
+};
+// From here on in forward(), until the next block.
+PANDO_API void BeginBlock(int ipu_id);
+// From the first call of a layer inside the module on. Returns the module.
+PANDO_API void begin_block_at(const torch::nn::Module& module, int ipu_id);
+template <class M>
+M& BeginBlock(M& module, int ipu_id) {
+  begin_block_at(module, ipu_id);
+  return module;
+}
+
+// Makes the tensor what is to become small: its "mean", its "sum", or "none" for one number.
+PANDO_API Tensor identity_loss(const Tensor& x, const std::string& reduction);
+
+struct PerfCounters {
+  std::int64_t calls = 0;
+  // Of a call, in seconds, from its arguments to its results.
+  double last = 0.0, least = 0.0, most = 0.0, mean = 0.0;
+};
+
+// What trainingModel and inferenceModel return, but for the types of a call. Any number of threads may use one: the
+// calls take turns. Models of different kinds for one module share its weights and run at the same time.
+class PANDO_API PoplarExecutor {
+ public:
+  using Forward = std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
+  PoplarExecutor(const torch::nn::Module& module, Forward forward, std::size_t arguments, const Options& options,
+                 const std::optional<torch::optim::Optimizer>& optimizer);
+  ~PoplarExecutor();
+  PoplarExecutor(PoplarExecutor&&) noexcept;
+
+  bool isCompiled() const;
+  bool isAttachedToDevice() const;
+  // Throws Error if it is attached already, or was destroyed.
+  void attachToDevice();
+  // Throws Error unless it is attached.
+  void detachFromDevice();
+  // Weights are shared with the modules: these check that a device is attached, and have nothing to copy.
+  void copyWeightsToHost() const;
+  void copyWeightsToDevice() const;
+  // For training: another optimizer, or new values in its options. One of the same kind for the same parameters goes on
+  // with what was kept for them; another one begins afresh.
+  void setOptimizer(const torch::optim::Optimizer& optimizer);
+
+  // The weights, the states of the optimizer and the counts of updates, as a NumPy .npz file.
+  void save(const std::string& path) const;
+  // Throws Error, and changes nothing, if they do not fit.
+  void load(const std::string& path);
+
+  PerfCounters getPerfCounters() const;
+  // Of the last call, of a clock of 1 GHz.
+  std::int64_t cycleCount() const;
+  // Gives the memory of the program back; the model cannot be used any more.
+  void destroy();
+
+ protected:
+  void compile_for(const Arrays& inputs);
+  Arrays run(const Arrays& inputs);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// From the return type of forward() to that of a call.
+template <class Result>
+struct CallResult;
+template <>
+struct CallResult<Tensor> {
+  using type = Array;
+  static std::vector<Tensor> list(const Tensor& tensor) { return {tensor}; }
+  static Array from(const Arrays& arrays) { return arrays[0]; }
+};
+template <class... Tensors>
+struct CallResult<std::tuple<Tensors...>> {
+  template <class>
+  using Each = Array;
+  using type = std::tuple<Each<Tensors>...>;
+  static std::vector<Tensor> list(const std::tuple<Tensors...>& tensors) {
+    return std::apply([](const auto&... tensor) { return std::vector<Tensor>{tensor...}; }, tensors);
+  }
+  static type from(const Arrays& arrays) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return type{arrays[I]...}; }
+    (std::index_sequence_for<Tensors...>());
+  }
+};
+template <>
+struct CallResult<std::pair<Tensor, Tensor>> : CallResult<std::tuple<Tensor, Tensor>> {
+  static std::vector<Tensor> list(const std::pair<Tensor, Tensor>& pair) { return {pair.first, pair.second}; }
+};
+template <>
+struct CallResult<std::vector<Tensor>> {
+  using type = Arrays;
+  static std::vector<Tensor> list(const std::vector<Tensor>& tensors) { return tensors; }
+  static Arrays from(const Arrays& arrays) { return arrays; }
+};
+
+template <class Method>
+struct ForwardMethod;
+template <class M, class R, class... A>
+struct ForwardMethod<R (M::*)(A...)> {
+  using Result = std::decay_t<R>;
+  static constexpr std::size_t arguments = sizeof...(A);
+};
+template <class M, class R, class... A>
+struct ForwardMethod<R (M::*)(A...) const> : ForwardMethod<R (M::*)(A...)> {};
+
+// A module that runs on devices. A call takes the arrays of forward()'s tensors, with the samples of all its
+// micro-batches along axis 0, and returns what forward() returns, as arrays. The first call compiles; after that shapes
+// and types must stay, but for fewer samples: these run as many micro-batches as they need, copies that fill the last
+// one up count for nothing, and the outputs are cut to what real samples gave. Throws Error for fewer samples than fill
+// a micro-batch if forward() adds samples up otherwise than by a loss of torch::nn or identity_loss. Gradients of an
+// update count as much as their micro-batches have samples. A tensor's shape is always that of a whole micro-batch.
+template <class M>
+class PoplarModel : public PoplarExecutor {
+  using Method = ForwardMethod<decltype(&M::forward)>;
+  using Result = CallResult<typename Method::Result>;
+
+ public:
+  PoplarModel(M& module, const Options& options, const std::optional<torch::optim::Optimizer>& optimizer)
+      : PoplarExecutor(module, forward_of(module), Method::arguments, options, optimizer) {}
+
+  template <class... Inputs>
+  requires(std::is_convertible_v<Inputs, Array>&&...) typename Result::type operator()(const Inputs&... inputs) {
+    return Result::from(run({inputs...}));
+  }
+  // Throws Error as a call does; runs nothing.
+  template <class... Inputs>
+  requires(std::is_convertible_v<Inputs, Array>&&...) void compile(const Inputs&... inputs) {
+    compile_for({inputs...});
+  }
+
+ private:
+  static Forward forward_of(M& module) {
+    return [&module](const std::vector<Tensor>& inputs) {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) { return Result::list(module.forward(inputs[I]...)); }
+      (std::make_index_sequence<Method::arguments>());
+    };
+  }
+};
+
+// The module must live as long as the model; so must its parts.
+template <class M>
+PoplarModel<M> trainingModel(M& module, const Options& options, const torch::optim::Optimizer& optimizer) {
+  return PoplarModel<M>(module, options, optimizer);
+}
+template <class M>
+PoplarModel<M> inferenceModel(M& module, const Options& options = {}) {
+  return PoplarModel<M>(module, options, std::nullopt);
+}
+
+}  // namespace pando::poptorch

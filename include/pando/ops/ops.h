@@ -1,0 +1,219 @@
+// Builders: each adds nodes to the graph of its inputs and returns the new value. Elementwise ones broadcast as NumPy
+// does. All throw Error naming the op, the shapes and the remedy. docs/ops.md lists what every op computes.
+#pragma once
+#include <pando/graph/graph.h>
+
+#include <optional>
+
+namespace pando::ops {
+
+// sources: fed each step; kept between steps; compiled in
+PANDO_API Value input(Graph& graph, const std::string& name, DType dtype, const Shape& shape);
+PANDO_API Value variable(Graph& graph, const std::string& name, DType dtype, const Shape& shape);
+PANDO_API Value constant(Graph& graph, const Array& value);
+// A scalar constant of the type of `like`, in its graph.
+PANDO_API Value scalar(Value like, double value);
+
+// elementwise
+PANDO_API Value negate(Value x);
+PANDO_API Value abs(Value x);
+PANDO_API Value sign(Value x);
+PANDO_API Value square(Value x);
+PANDO_API Value clip(Value x, double min, double max);
+PANDO_API Value sqrt(Value x);
+PANDO_API Value rsqrt(Value x);
+PANDO_API Value exp(Value x);
+PANDO_API Value log(Value x);
+PANDO_API Value sin(Value x);
+PANDO_API Value cos(Value x);
+PANDO_API Value floor(Value x);
+PANDO_API Value erf(Value x);
+PANDO_API Value tanh(Value x);
+PANDO_API Value sigmoid(Value x);
+PANDO_API Value relu(Value x);
+PANDO_API Value leaky_relu(Value x, double alpha = 0.01);
+PANDO_API Value elu(Value x, double alpha = 1.0);
+PANDO_API Value gelu(Value x);
+PANDO_API Value gelu_tanh(Value x);
+PANDO_API Value silu(Value x);
+PANDO_API Value softplus(Value x);
+PANDO_API Value add(Value a, Value b);
+PANDO_API Value subtract(Value a, Value b);
+PANDO_API Value multiply(Value a, Value b);
+PANDO_API Value divide(Value a, Value b);
+PANDO_API Value power(Value base, Value exponent);
+PANDO_API Value maximum(Value a, Value b);
+PANDO_API Value minimum(Value a, Value b);
+PANDO_API Value relu_gradient(Value gradient, Value y);
+PANDO_API Value squared_error(Value a, Value b);
+PANDO_API Value absolute_error(Value a, Value b);
+PANDO_API Value huber_error(Value a, Value b, double delta = 1.0);
+PANDO_API Value binary_cross_entropy(Value probability, Value target, double epsilon = 1e-7);
+PANDO_API Value sigmoid_cross_entropy(Value logit, Value target);
+PANDO_API Value equal(Value a, Value b);
+PANDO_API Value not_equal(Value a, Value b);
+PANDO_API Value less(Value a, Value b);
+PANDO_API Value less_equal(Value a, Value b);
+PANDO_API Value greater(Value a, Value b);
+PANDO_API Value greater_equal(Value a, Value b);
+PANDO_API Value logical_and(Value a, Value b);
+PANDO_API Value logical_or(Value a, Value b);
+PANDO_API Value logical_not(Value a);
+PANDO_API Value select(Value condition, Value a, Value b);
+PANDO_API Value cast(Value x, DType dtype);
+
+// matmul: the last two axes are the matrices, those before them the batch, which broadcasts
+struct MatmulOptions {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+PANDO_API Value matmul(Value a, Value b, const MatmulOptions& options = {});
+
+// convolution: x is [batch, height, width, channels], the filter [height, width, channels / groups, filters]
+enum class Padding { valid, same, explicit_sizes };
+struct ConvOptions {
+  std::array<std::int64_t, 2> strides = {1, 1};
+  std::array<std::int64_t, 2> dilations = {1, 1};
+  Padding padding = Padding::valid;
+  // Rows above, rows below, columns left, columns right; with Padding::explicit_sizes.
+  std::array<std::int64_t, 4> padding_sizes = {};
+  std::int64_t groups = 1;
+};
+PANDO_API Value conv2d(Value x, Value filter, const ConvOptions& options = {});
+// The filter is [height, width, channels, multiplier]; channel c makes filters c * multiplier and on.
+PANDO_API Value depthwise_conv2d(Value x, Value filter, const ConvOptions& options = {});
+// The transpose of conv2d: the filter is [height, width, filters, channels]. `output_size` (height, width) chooses
+// among the sizes that conv2d with these options maps to x's; 0 takes the smallest (valid) or size * stride (same).
+PANDO_API Value conv2d_transpose(Value x, Value filter, const ConvOptions& options = {},
+                                 std::array<std::int64_t, 2> output_size = {});
+
+// pooling over [batch, height, width, channels]; strides of 0 equal the window
+struct PoolOptions {
+  std::array<std::int64_t, 2> window = {2, 2};
+  std::array<std::int64_t, 2> strides = {0, 0};
+  Padding padding = Padding::valid;
+  std::array<std::int64_t, 4> padding_sizes = {};
+  // Average pooling: whether padded places count in the divisor.
+  bool count_padding = false;
+};
+PANDO_API Value max_pool(Value x, const PoolOptions& options = {});
+PANDO_API Value average_pool(Value x, const PoolOptions& options = {});
+PANDO_API Value global_max_pool(Value x);
+PANDO_API Value global_average_pool(Value x);
+
+// reductions; no axes means all of them
+struct ReduceOptions {
+  Integers axes = {};
+  bool keep_dims = false;
+};
+PANDO_API Value reduce_sum(Value x, const ReduceOptions& options = {});
+PANDO_API Value reduce_mean(Value x, const ReduceOptions& options = {});
+PANDO_API Value reduce_max(Value x, const ReduceOptions& options = {});
+PANDO_API Value argmax(Value x, std::int64_t axis = -1);
+
+// softmax and losses: over the last axis; a loss has one value a sample
+PANDO_API Value softmax(Value x);
+PANDO_API Value log_softmax(Value x);
+PANDO_API Value softmax_cross_entropy(Value logits, Value targets);
+struct SparseCrossEntropyOptions {
+  // A label of this number has the loss 0 and no gradient.
+  std::optional<std::int64_t> ignored = {};
+};
+// Labels are int32; one out of range makes its loss NaN.
+PANDO_API Value sparse_softmax_cross_entropy(Value logits, Value labels, const SparseCrossEntropyOptions& options = {});
+PANDO_API Value mean_squared_error(Value prediction, Value target);
+PANDO_API Value mean_absolute_error(Value prediction, Value target);
+PANDO_API Value huber(Value prediction, Value target, double delta = 1.0);
+
+// shape; one size of reshape may be -1
+PANDO_API Value reshape(Value x, Shape shape);
+PANDO_API Value transpose(Value x, const Integers& permutation);
+PANDO_API Value broadcast(Value x, const Shape& shape);
+PANDO_API Value concat(const std::vector<Value>& values, std::int64_t axis);
+PANDO_API Value slice(Value x, const Integers& starts, const Integers& sizes);
+PANDO_API Value pad(Value x, const Integers& before, const Integers& after, double value = 0.0);
+// Rows of `table` chosen by int32 indices; an index out of range gives a row of NaN (zeros for integers).
+PANDO_API Value gather(Value table, Value indices);
+PANDO_API Value one_hot(Value indices, std::int64_t depth, DType dtype = DType::float32);
+// `x` summed over the axes along which `shape` was broadcast to x's shape.
+PANDO_API Value sum_to(Value x, const Shape& shape);
+
+// random numbers: `counter` is an int32 or int64 value [2], the update and the number of the first sample of the batch;
+// `stream` tells random ops of one graph apart. Samples lie along axis 0.
+struct RandomOptions {
+  std::int64_t seed = 0;
+  std::int64_t stream = 0;
+};
+PANDO_API Value dropout(Value x, Value counter, double rate, const RandomOptions& options = {});
+PANDO_API Value random_uniform(Value counter, const Shape& shape, double low, double high,
+                               const RandomOptions& options = {});
+PANDO_API Value random_normal(Value counter, const Shape& shape, double mean, double deviation,
+                              const RandomOptions& options = {});
+
+// normalisation; batch_norm over all axes but the last, layer_norm over the last
+struct BatchNorm {
+  Value y, mean, variance;
+};
+// `weights` ([batch], optional) leaves samples of weight 0 out of the statistics.
+PANDO_API BatchNorm batch_norm(Value x, Value scale, Value offset, double epsilon, Value weights = {});
+PANDO_API Value batch_norm_inference(Value x, Value scale, Value offset, Value mean, Value variance, double epsilon);
+PANDO_API Value layer_norm(Value x, Value scale, Value offset, double epsilon);
+
+// updates: what a parameter and its state become; `rate` is a scalar. The states are those of the options, in the
+// order of the comment, and are returned behind the parameter.
+struct SgdOptions {
+  double momentum = 0.0;  // state: velocity, if not 0
+  bool nesterov = false;
+  double weight_decay = 0.0;
+  // Velocity holds -rate * gradient (Keras) rather than the gradient (PyTorch); they differ when the rate changes.
+  bool rate_in_velocity = false;
+};
+PANDO_API std::vector<Value> sgd_update(Value rate, Value parameter, Value gradient, const std::vector<Value>& states,
+                                        const SgdOptions& options = {});
+struct AdamOptions {  // states: first moment, second moment
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-7;
+  // Added to the gradient (Adam) or taken from the parameter (AdamW, `decoupled`).
+  double weight_decay = 0.0;
+  bool decoupled = false;
+  // Epsilon is added to the bias-corrected root (PyTorch) rather than to the plain one (Keras).
+  bool epsilon_after_correction = false;
+};
+// `step` is an int32 scalar: the number of updates before this one.
+PANDO_API std::vector<Value> adam_update(Value rate, Value step, Value parameter, Value gradient,
+                                         const std::vector<Value>& states, const AdamOptions& options = {});
+struct RmspropOptions {  // states: mean square, then velocity if momentum is not 0, then mean if centered
+  double rho = 0.9;
+  double momentum = 0.0;
+  double epsilon = 1e-7;
+  bool centered = false;
+  bool epsilon_inside_root = false;
+  bool rate_in_velocity = false;
+};
+PANDO_API std::vector<Value> rmsprop_update(Value rate, Value parameter, Value gradient,
+                                            const std::vector<Value>& states, const RmspropOptions& options = {});
+struct AdagradOptions {  // state: sum of squares
+  double epsilon = 1e-7;
+  bool epsilon_inside_root = false;
+};
+PANDO_API std::vector<Value> adagrad_update(Value rate, Value parameter, Value gradient,
+                                            const std::vector<Value>& states, const AdagradOptions& options = {});
+
+}  // namespace pando::ops
+
+namespace pando {
+
+inline Value operator+(Value a, Value b) { return ops::add(a, b); }
+inline Value operator-(Value a, Value b) { return ops::subtract(a, b); }
+inline Value operator*(Value a, Value b) { return ops::multiply(a, b); }
+inline Value operator/(Value a, Value b) { return ops::divide(a, b); }
+inline Value operator-(Value a) { return ops::negate(a); }
+inline Value operator+(Value a, double b) { return a + ops::scalar(a, b); }
+inline Value operator-(Value a, double b) { return a - ops::scalar(a, b); }
+inline Value operator*(Value a, double b) { return a * ops::scalar(a, b); }
+inline Value operator/(Value a, double b) { return a / ops::scalar(a, b); }
+inline Value operator-(double a, Value b) { return ops::scalar(b, a) - b; }
+inline Value operator/(double a, Value b) { return ops::scalar(b, a) / b; }
+
+}  // namespace pando

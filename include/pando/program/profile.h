@@ -1,0 +1,44 @@
+// Profiler: a measured timeline of programs.
+#pragma once
+#include <pando/program/parallel.h>
+#include <pando/report/report.h>
+
+namespace pando {
+
+// A kernel of a program, or "barrier" or "feed" for what the tiles wait for.
+struct KernelTime {
+  std::string op;
+  std::string name;
+  // Of one step, the mean over steps and tiles.
+  double microseconds = 0;
+};
+
+// Records every kernel and every wait of the programs that it is attached to, until its memory is full, at the cost of
+// two readings of the clock each.
+class PANDO_API Profiler {
+ public:
+  explicit Profiler(const std::string& model, std::size_t events_per_tile = 20'000);
+  // Ends the recording.
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  // The program must live until the recording ends.
+  void attach(Program& program);
+  void attach(ParallelProgram& program);
+  void detach();
+
+  // Of the program that was attached first, in the order in which its kernels run, then the waits.
+  std::vector<KernelTime> kernel_times() const;
+
+  // What was recorded so far.
+  report::Timeline timeline() const;
+  // timeline().save(path).
+  void save(const std::string& path) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pando

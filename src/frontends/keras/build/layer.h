@@ -1,0 +1,41 @@
+// What front-end code behind the public headers may know of a layer.
+#pragma once
+#include <pando/frontends/keras/layer.h>
+
+namespace pando::keras {
+
+struct LayerWeight {
+  Parameter parameter;
+  Regularizer regularizer;
+};
+
+struct Layer::State {
+  std::shared_ptr<LayerBody> body;
+  std::string name;
+  // Everything random in the layer is drawn from it, so that when it is built does not matter.
+  std::uint64_t key;
+  std::vector<LayerWeight> weights = {};
+  bool built = false;
+  // The sizes that the weights were made for.
+  std::vector<Shape> input_shapes = {};
+  bool trainable = true;
+  int calls = 0;
+};
+
+class LayerAccess {
+ public:
+  static const std::vector<LayerWeight>& own_weights(const Layer& layer) { return layer.state_->weights; }
+  static std::uint64_t& key(const Layer& layer) { return layer.state_->key; }
+  static std::shared_ptr<void> identity(const Layer& layer) { return layer.state_; }
+  static Layer layer_of(const std::shared_ptr<void>& identity) {
+    return Layer(std::static_pointer_cast<Layer::State>(identity));
+  }
+};
+
+// The layer and all inside it.
+void for_each_layer(const Layer& layer, const std::function<void(const Layer&)>& visit);
+
+// "(None, 28, 28, 1)".
+std::string keras_shape(const Shape& shape);
+
+}  // namespace pando::keras

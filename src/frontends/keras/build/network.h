@@ -1,0 +1,45 @@
+// Network: the calls of layers between the inputs and the outputs of a model.
+#pragma once
+#include <map>
+
+#include "frontends/keras/build/layer.h"
+#include "report/terminal/table.h"
+#include "model/tensor.h"
+
+namespace pando::keras {
+
+struct Network {
+  std::vector<Tensor> inputs, outputs;
+  // Inputs and calls as a summary lists them: the furthest from the outputs first, so each after what it uses.
+  std::vector<std::shared_ptr<const Recording>> calls;
+  // Each layer once, in the order of its first call.
+  std::vector<Layer> layers;
+};
+
+// Throws Error if an output depends on an input that is not given, or two layers have one name.
+Network make_network(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
+
+// The values of a network's tensors under a trace, call by call.
+class NetworkValues {
+ public:
+  explicit NetworkValues(Trace& trace) : trace_(trace) {}
+  void set(const Tensor& tensor, Value value);
+  Value operator[](const Tensor& tensor) const;
+  // Computes its outputs; its inputs must be there.
+  void run(const Recording& call);
+
+ private:
+  Trace& trace_;
+  std::map<std::pair<const Recording*, int>, Value> values_;
+};
+
+// The outputs for these inputs.
+std::vector<Value> trace_network(const Network& network, Trace& trace, const std::vector<Value>& inputs);
+
+// The layers as Keras's summary() lists them, and what it counts below them.
+std::vector<SummaryRow> summary_rows(const Network& network, bool is_sequential);
+SummaryTotals summary_totals(const Network& network);
+// What Keras's summary() prints.
+std::string summary_of(const std::string& model, const Network& network, bool is_sequential);
+
+}  // namespace pando::keras

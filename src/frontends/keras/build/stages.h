@@ -1,0 +1,21 @@
+// Which calls of a network belong to which stage of a pipeline.
+#pragma once
+#include "frontends/keras/build/network.h"
+
+namespace pando::keras {
+
+struct StageAssignment {
+  // One for each of Network::calls; inputs have the stage of who needs them first.
+  std::vector<int> of_call;
+  int stages = 1;
+};
+
+// From the scopes that the calls were made in, or from `assigned`, one for each call that is no input. Throws Error
+// naming the layer if one has no stage, is used in two, or needs what a later stage makes; and for a gap in the
+// numbers.
+StageAssignment assign_stages(const Network& network, const std::vector<int>& assigned);
+
+// Tensors that pass from stage i to stage i + 1, for each i but the last.
+std::vector<std::vector<Tensor>> boundaries(const Network& network, const StageAssignment& assignment);
+
+}  // namespace pando::keras

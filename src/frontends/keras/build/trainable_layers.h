@@ -1,0 +1,41 @@
+// TrainableLayers: which layers of a model were trainable when it was compiled.
+//
+// As in Keras 2, freezing a layer afterwards changes nothing until the next compile(). So a program can compile a
+// discriminator, freeze it, compile a larger model around it, and train both in turn.
+#pragma once
+#include <map>
+
+#include "frontends/keras/build/layer.h"
+
+namespace pando::keras {
+
+class TrainableLayers {
+ public:
+  // Notes how the layer and those inside it are now.
+  void note(const Layer& layer);
+  // As it was noted; a layer that was not is as it is now.
+  bool contains(const Layer& layer) const;
+  // The weights of the layer, and of those inside it, that are trained; each once.
+  std::vector<Parameter> weights_of(const Layer& layer) const;
+  // Whether the layer, and those inside it, are still as they were noted.
+  bool are_those_of(const Layer& layer) const;
+
+  // While it lives, layers that this thread traces take themselves for trainable if these contain them.
+  class Scope {
+   public:
+    explicit Scope(const TrainableLayers& layers);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    const TrainableLayers* outer_;
+  };
+  // Of the innermost scope; outside of all, every layer is as it is now.
+  static bool current_contain(const Layer& layer);
+
+ private:
+  std::map<std::shared_ptr<void>, bool> noted_;
+};
+
+}  // namespace pando::keras

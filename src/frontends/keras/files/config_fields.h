@@ -1,0 +1,104 @@
+// ConfigFields: the members of a Keras config, described once and then written or read.
+#pragma once
+#include <pando/frontends/keras/layers.h>
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace pando::keras {
+
+// How values stand in a config. Reading throws Error that begins with `what`.
+Json config_value(bool value);
+Json config_value(std::int64_t value);
+Json config_value(double value);
+Json config_value(const std::string& value);
+Json config_value(const Shape& sizes);
+Json config_value(const std::vector<std::int64_t>& numbers);
+Json config_value(const Pair& pair);
+Json config_value(const layers::Padding2D& padding);
+Json config_value(const Activation& activation);
+Json config_value(const Initializer& initializer);
+Json config_value(const Regularizer& regularizer);
+void read_config_value(const Json& json, const std::string& what, bool& value);
+void read_config_value(const Json& json, const std::string& what, std::int64_t& value);
+void read_config_value(const Json& json, const std::string& what, double& value);
+void read_config_value(const Json& json, const std::string& what, std::string& value);
+void read_config_value(const Json& json, const std::string& what, Shape& sizes);
+void read_config_value(const Json& json, const std::string& what, std::vector<std::int64_t>& numbers);
+void read_config_value(const Json& json, const std::string& what, Pair& pair);
+void read_config_value(const Json& json, const std::string& what, layers::Padding2D& padding);
+void read_config_value(const Json& json, const std::string& what, Activation& activation);
+void read_config_value(const Json& json, const std::string& what, Initializer& initializer);
+void read_config_value(const Json& json, const std::string& what, Regularizer& regularizer);
+
+template <class Value>
+Json config_value(const std::optional<Value>& value) {
+  return value ? config_value(*value) : Json();
+}
+template <class Value>
+void read_config_value(const Json& json, const std::string& what, std::optional<Value>& value) {
+  Value given = value.value_or(Value{1});
+  read_config_value(json, what, given);
+  value = given;
+}
+
+// A layer or an initializer names its members to it; whether they are written or read is not its concern.
+class ConfigFields {
+ public:
+  // Adds the members to `config`, which must outlive this.
+  static ConfigFields writing(Json& config) { return ConfigFields(&config, nullptr, ""); }
+  // Takes them from `config`, which must outlive this. Messages begin with `who`: "Dense".
+  static ConfigFields reading(const Json& config, const std::string& who) { return {nullptr, &config, who}; }
+
+  // A member that keeps its value where the config has none, or null.
+  template <class Value>
+  void operator()(const char* key, Value& value) {
+    if (out_ != nullptr) out_->set(key, config_value(value));
+    else if (const Json* json = take(key)) read_config_value(*json, what(key), value);
+  }
+  // Throws Error if the config does not have it.
+  template <class Value>
+  void required(const char* key, Value& value) {
+    if (out_ == nullptr) check_there(key);
+    (*this)(key, value);
+  }
+  // One number, which other programs also write as a list of one, or with its negative: [-0.1, 0.1].
+  void axis(const char* key, std::int64_t& value);
+  void symmetric(const char* key, double& value);
+  // Of which only this value is supported: throws Error for another.
+  void fixed(const char* key, const Json& value);
+  // The same for a key that Keras 2 does not know, and that is not written.
+  void accepted(const char* key, const Json& value) {
+    if (out_ == nullptr) fixed(key, value);
+  }
+  // Nothing depends on it.
+  void ignored(const char* key) { known_.emplace_back(key); }
+
+  // Throws Error if the config has a member that was not described, unless it is null or false: those ask for nothing.
+  void finish() const;
+
+ private:
+  ConfigFields(Json* out, const Json* in, const std::string& who) : out_(out), in_(in), who_(who) {}
+  // Null where there is none, or null.
+  const Json* take(const char* key);
+  void check_there(const char* key) const;
+  std::string what(const char* key) const { return who_ + ": " + key; }
+
+  Json* out_;
+  const Json* in_;
+  std::string who_;
+  std::vector<std::string> known_ = {};
+};
+
+// What a body or an initializer holds on to: its config, to be written when asked.
+template <class Config>
+std::function<void(ConfigFields&)> description_of(const Config& config) {
+  return [config](ConfigFields& fields) {
+    Config copy = config;
+    copy.describe(fields);
+  };
+}
+
+}  // namespace pando::keras

@@ -1,0 +1,29 @@
+// LogPath: a path with fields that the end of an epoch fills, "w-{epoch:02d}-{val_loss:.3f}", as Python's str.format().
+#pragma once
+#include <pando/frontends/keras/history.h>
+
+#include <string>
+#include <vector>
+
+namespace pando::keras {
+
+class LogPath {
+ public:
+  // `who` begins messages. Throws Error for a brace without its other, and for a format that numbers do not have.
+  LogPath(const std::string& who, const std::string& text);
+
+  // The logs that it names.
+  std::vector<std::string> logs() const;
+  // `epoch` is counted from 1. Throws Error for a log that is not there.
+  std::string filled(std::int64_t epoch, const Logs& logs) const;
+
+ private:
+  // Text as it is, then a field; the last has none.
+  struct Part {
+    std::string text, name, format;
+  };
+  std::string who_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace pando::keras

@@ -1,0 +1,19 @@
+// Models as JSON, in the form of Keras 2's to_json().
+#pragma once
+#include <pando/frontends/keras/model.h>
+
+#include "base/json.h"
+
+namespace pando::keras {
+
+// {"class_name", "config", "keras_version", "backend"}. Throws Error naming the layer that no file can hold.
+Json model_json(const Model& model);
+
+// What Keras and TensorFlow.js write, also inside the model.json of TensorFlow.js. Throws Error that begins with
+// `what`.
+Model read_model(const Json& json, const std::string& what);
+
+// Keeps the names of the model's layers from layers that are given none.
+void reserve_layer_names(const Model& model);
+
+}  // namespace pando::keras

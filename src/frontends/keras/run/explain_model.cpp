@@ -1,0 +1,132 @@
+#include "frontends/keras/run/explain_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/cores.h"
+#include "frontends/keras/build/optimizer_state.h"
+
+namespace pando::keras {
+
+namespace {
+
+std::size_t bytes_of(const Type& type) { return static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype); }
+
+std::vector<Parameter> parameters_of_stage(const Network& network, const Division& division, int stage) {
+  std::vector<Parameter> list;
+  for (std::size_t i = 0; i < network.calls.size(); ++i) {
+    if (division.stages.of_call[i] != stage || network.calls[i]->layer == nullptr) continue;
+    for (const Parameter& parameter : LayerAccess::layer_of(network.calls[i]->layer).weights())
+      if (std::find(list.begin(), list.end(), parameter) == list.end()) list.push_back(parameter);
+  }
+  return list;
+}
+
+std::string layers_of_stage(const Network& network, const Division& division, int stage) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < network.calls.size(); ++i)
+    if (division.stages.of_call[i] == stage && network.calls[i]->function) names.push_back(network.calls[i]->name);
+  if (names.empty()) return "";
+  return names.size() == 1 ? names[0] : fmt::format("{} .. {}", names.front(), names.back());
+}
+
+ExplainedStage explain_stage(const Step& step, const Network& network, const Division& division, const Model& model,
+                             int stage) {
+  ExplainedStage explained{.layers = layers_of_stage(network, division, stage)};
+  const std::vector<UpdateRule::State>& states = model.optimizer().state().rule.states;
+  for (const Parameter& parameter : parameters_of_stage(network, division, stage)) {
+    const std::size_t bytes = bytes_of(parameter.type());
+    explained.memory.weights += bytes;
+    if (!parameter.trainable()) continue;
+    for (const UpdateRule::State& state : states) explained.memory.optimizer += state.scalar ? sizeof(float) : bytes;
+    if (step.parallel) explained.memory.gradients += bytes;
+  }
+  if (step.program) {
+    explained.memory.activations = step.program->working_bytes();
+    for (const PortInfo& feed : step.feeds()) explained.memory.feeds += default_feed_slots * bytes_of(feed.type);
+    for (const KernelInfo& kernel : step.program->kernels()) explained.megaflops += kernel.flops / 1e6;
+  } else {
+    explained.memory.activations = step.parallel->working_bytes(stage);
+    explained.memory.stash = step.parallel->stash_bytes(stage);
+    explained.memory.feeds = stage == 0 ? step.parallel->feed_bytes() : 0;
+    explained.megaflops = step.parallel->megaflops(stage);
+  }
+  return explained;
+}
+
+PipelineSchedule schedule_of(const Division& division) {
+  const int stages = division.stages.stages;
+  if (division.order == PipelineOrder::grouped) return grouped_schedule(stages, true);
+  return division.order == PipelineOrder::interleaved ? interleaved_schedule(stages, true)
+                                                      : sequential_schedule(stages, true);
+}
+
+}  // namespace
+
+Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch_size) {
+  Trainer trainer(model, "explain");
+  const StepLease lease = trainer.imagined_step(batch_size);
+  const Step& step = *lease;
+  const auto& training = trainer.training();
+  const Division& division = training.division;
+  const Target& target = *training.target;
+  const Optimizer::State& optimizer = training.options->optimizer.state();
+  Explanation explanation{.model = model.name(),
+                          .samples = samples,
+                          .batch_size = batch_size,
+                          .ipus = target.is_host ? 0 : static_cast<int>(target.ipus.size()),
+                          .replicas = division.replicas,
+                          .device_mapping = training.parallelism.device_mapping(),
+                          .gradient_accumulation = division.accumulation,
+                          .reduction = division.reduction == ipu::GradientReduction::Sum ? "sum" : "mean",
+                          .optimizer = optimizer.rule.name,
+                          .learning_rate = optimizer.learning_rate.schedule()
+                                               ? std::nullopt
+                                               : std::optional(optimizer.learning_rate.rate()),
+                          .steps_grow_with_gradients = optimizer.rule.grows_with_gradients,
+                          .steps_per_execution = training.options->steps_per_execution,
+                          .cores = usable_cores(),
+                          .tiles_per_ipu = target.ipus.front().tiles(),
+                          .schedule = schedule_of(division)};
+  for (int stage = 0; stage < division.stages.stages; ++stage)
+    explanation.stages.push_back(explain_stage(step, trainer.network(), division, model, stage));
+  return explanation;
+}
+
+std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_size) {
+  Trainer trainer(model, "split_into_stages");
+  const std::vector<KernelInfo> kernels = trainer.imagined_whole_step_kernels(batch_size);
+  // A byte from memory takes about as long as three operations.
+  std::map<std::string, double> cost_of_layer;
+  for (const KernelInfo& kernel : kernels)
+    cost_of_layer[kernel.name.substr(0, kernel.name.find('/'))] += kernel.flops + 3 * kernel.bytes;
+  std::vector<double> until = {0.0};
+  for (const auto& call : trainer.network().calls)
+    if (call->function) until.push_back(until.back() + cost_of_layer[call->name]);
+  const int count = static_cast<int>(until.size()) - 1;
+  if (stages < 1 || stages > count)
+    throw Error(fmt::format("split_into_stages: {} stages for {} layers; every stage needs a layer", stages, count));
+  // best[s][i]: the smallest possible largest stage when the first i layers make s stages; from[s][i] where the last
+  // begins.
+  const auto table = static_cast<std::size_t>(count + 1);
+  std::vector<std::vector<double>> best(static_cast<std::size_t>(stages) + 1, std::vector<double>(table, 1e300));
+  std::vector<std::vector<int>> from(static_cast<std::size_t>(stages) + 1, std::vector<int>(table, 0));
+  best[0][0] = 0;
+  for (std::size_t s = 1; s <= static_cast<std::size_t>(stages); ++s)
+    for (std::size_t i = s; i < table; ++i)
+      for (std::size_t begin = s - 1; begin < i; ++begin) {
+        const double largest = std::max(best[s - 1][begin], until[i] - until[begin]);
+        if (largest < best[s][i]) best[s][i] = largest, from[s][i] = static_cast<int>(begin);
+      }
+  std::vector<int> assignment(static_cast<std::size_t>(count));
+  for (int s = stages, end = count; s > 0; --s) {
+    const int begin = from[static_cast<std::size_t>(s)][static_cast<std::size_t>(end)];
+    std::fill(assignment.begin() + begin, assignment.begin() + end, s - 1);
+    end = begin;
+  }
+  return assignment;
+}
+
+}  // namespace pando::keras

@@ -1,0 +1,14 @@
+// What a model's training would do, for report/explain; and stages of equal work.
+#pragma once
+#include "frontends/keras/run/trainer.h"
+#include "report/explain/explain.h"
+
+namespace pando::keras {
+
+// Compiles the training step for such batches to know what it needs. Throws Error as fit() would.
+Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch_size);
+
+// A stage for each call of the network that is no input, so that the largest stage is as small as possible.
+std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_size);
+
+}  // namespace pando::keras

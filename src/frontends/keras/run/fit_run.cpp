@@ -1,0 +1,323 @@
+#include "frontends/keras/run/fit_run.h"
+
+#include <pando/program/profile.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/notice.h"
+#include "base/random_seed.h"
+#include "frontends/keras/build/layer.h"
+#include "frontends/keras/build/optimizer_state.h"
+#include "io/probe.h"
+
+namespace pando::keras {
+
+namespace {
+
+std::vector<std::uint64_t> layer_keys(const Model& model) {
+  std::vector<std::uint64_t> keys;
+  for_each_layer(model, [&](const Layer& layer) { keys.push_back(LayerAccess::key(layer)); });
+  return keys;
+}
+
+void set_layer_keys(const Model& model, const std::vector<std::uint64_t>& keys) {
+  auto key = keys.begin();
+  for_each_layer(model, [&](const Layer& layer) { LayerAccess::key(layer) = *key++; });
+}
+
+}  // namespace
+
+FitRun::FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options)
+    : trainer_(trainer), model_(trainer.model_), samples_(samples), validation_(validation), options_(options) {
+  if (!options.profile.empty()) probe_file(options.profile);
+  position_.epoch = options.initial_epoch;
+  position_.epochs_begun = trainer.training().epochs_begun;
+  if (!options.checkpoint.directory.empty()) checkpoints_.emplace(trainer.who_, options.checkpoint);
+  find_step();
+  if (!checkpoints_) return;
+  subject_ = subject_of(model_, trainer_.training().goals, samples_, validation_, options_.class_weight);
+  settings_ = settings_here();
+  if (const std::optional<RunCheckpoints::Resumed> resumed = checkpoints_->resumed()) resume(*resumed);
+  checkpoint_at_ = {position_.epoch, position_.batches};
+}
+
+void FitRun::find_step() {
+  const bool weighted = has_weights(trainer_.use(true), samples_) || !options_.class_weight.empty();
+  step_ = trainer_.step_for(Mode::train, samples_, weighted);
+}
+
+void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
+  const RunState& state = resumed.state;
+  std::vector<std::string> found = differences(state, describe());
+  if (found.empty()) {
+    try {
+      restore_data(state.position);
+    } catch (const Error& error) {
+      found.emplace_back(error.what());
+    }
+  }
+  if (!found.empty())
+    throw Error(
+        fmt::format("{}: {} is of another run: {}. Go on with the same model, optimizer, data and callbacks, or give "
+                    "another directory",
+                    trainer_.who_, resumed.path, fmt::join(found, "; ")));
+  auto& training = trainer_.training();
+  training.key = state.model_key;
+  training.epochs_begun = state.position.epochs_begun;
+  if (state.layer_keys != layer_keys(model_)) {
+    // Programs have them in their random ops.
+    set_layer_keys(model_, state.layer_keys);
+    training.steps.clear();
+    find_step();
+  }
+  position_ = state.position;
+  batches_before_ = position_.batches;
+  // More epochs than before are a reason to go on.
+  over_ = position_.finished_of && options_.epochs <= *position_.finished_of;
+  position_.finished_of.reset();
+  resumed_ = state;
+  const std::vector<std::string> kept = kept_settings(state, settings_);
+  settings_ = state.settings;
+  if (options_.verbose == 0) return;
+  if (over_) tell(options_.output, fmt::format("{} is the end of the run; nothing is left to do.\n", resumed.path));
+  else
+    tell(options_.output, fmt::format("Going on from {}: epoch {}, batch {}, update {}.\n", resumed.path,
+                                      position_.epoch + 1, position_.batches, state.updates));
+  if (!over_ && !kept.empty()) tell(options_.output, fmt::format("It keeps {}.\n", fmt::join(kept, " and ")));
+}
+
+RunSettings FitRun::settings_here() const {
+  const auto& rate = trainer_.compiled().optimizer.state().learning_rate;
+  return {.seed = random_seed(), .learning_rate = rate.schedule() ? std::nullopt : std::optional(rate.rate())};
+}
+
+void FitRun::restore_data(const RunPosition& position) {
+  const bool validates = validation_ != nullptr && position.validation;
+  samples_.passes->restore(position.data);
+  if (validates) validation_->passes->restore(*position.validation);
+  samples_.passes->restore_now(position.data);
+  if (validates) validation_->passes->restore_now(*position.validation);
+}
+
+void FitRun::restore_state() {
+  std::vector<Parameter> weights = model_.weights();
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i].set_value(resumed_->weights[i].array);
+  for (const auto& [name, array] : resumed_->optimizer_states) trainer_.training().variables.set(name, array);
+  Optimizer::State& optimizer = trainer_.compiled().optimizer.state();
+  optimizer.iterations = resumed_->updates;
+  if (resumed_->learning_rate) optimizer.learning_rate = *resumed_->learning_rate;
+  for (std::size_t i = 0; i < options_.callbacks.size(); ++i)
+    options_.callbacks[i]->restore_state(resumed_->callbacks[i]);
+  resumed_.reset();
+}
+
+bool FitRun::is_over() {
+  return over_ || position_.epoch >= options_.epochs || trainer_.training().stop || interrupt_->requested();
+}
+
+void FitRun::for_callbacks(const std::function<void(Callback&)>& tell) const {
+  for (const auto& callback : options_.callbacks) tell(*callback);
+}
+
+History FitRun::run() {
+  if (options_.verbose != 0) trainer_.tell_about_steps_per_execution(samples_.steps);
+  trainer_.training().stop = false;
+  std::optional<Profiler> profiler;
+  if (!options_.profile.empty() || options_.record_timeline) {
+    profiler.emplace(model_.name());
+    step_->program ? profiler->attach(*step_->program) : profiler->attach(*step_->parallel);
+  }
+  interrupt_.emplace();
+  for_callbacks([&](Callback& callback) { callback.on_train_begin(model_); });
+  if (resumed_) restore_state();
+  trainer_.apply_learning_rate();
+  while (!is_over()) run_epoch();
+  for_callbacks([&](Callback& callback) { callback.on_train_end(model_); });
+  if (profiler) {
+    profiler->detach();
+    if (options_.record_timeline) position_.history.set_timeline(profiler->timeline());
+    if (!options_.profile.empty()) save_profile(profiler->timeline());
+  }
+  tell_of_the_end();
+  interrupt_->deliver();
+  return std::move(position_.history);
+}
+
+// The model is worth more than the page about it.
+void FitRun::save_profile(const report::Timeline& timeline) const {
+  try {
+    timeline.save(options_.profile);
+  } catch (const std::exception& error) {
+    tell(fmt::format("Warning: {}.\n", error.what()));
+  }
+}
+
+void FitRun::run_epoch() {
+  if (position_.batches == 0) {
+    for_callbacks([&](Callback& callback) { callback.on_epoch_begin(model_, position_.epoch); });
+    trainer_.apply_learning_rate();
+  }
+  if (options_.verbose != 0) tell(options_.output, fmt::format("Epoch {}/{}\n", position_.epoch + 1, options_.epochs));
+  ProgressBar bar = make_bar(samples_.steps, options_.verbose, options_.output);
+  const auto begun = std::chrono::steady_clock::now();
+  over_ = train(bar) || stopped_inside_;
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
+  if (interrupt_->requested() || position_.batches == 0) {
+    over_ = true;
+    return;
+  }
+  Logs logs = RunningMeans(step_->names, position_.sums).logs();
+  if (!validate(logs)) return checkpoint();
+  if (validation_ != nullptr) bar.update(position_.batches, logs.entries());
+  bar.finish();
+  end_epoch(logs, taken.count());
+}
+
+bool FitRun::train(ProgressBar& bar) {
+  auto& training = trainer_.training();
+  position_.epochs_begun = training.epochs_begun;
+  StepRun run = trainer_.begin(*step_, samples_, options_.class_weight, batches_before_);
+  ++training.epochs_begun;
+  RunningMeans means(step_->names, position_.sums);
+  const std::int64_t left = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - batches_before_);
+  const auto execute = [&](std::int64_t batches) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::int64_t count = run.run(batches);
+    interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
+    return count;
+  };
+  const std::int64_t done = run_executions(left, trainer_.compiled().steps_per_execution, execute,
+                                           [&](std::int64_t first, std::int64_t count) {
+                                             after_execution(run, means, first + count);
+                                             bar.update(position_.batches, means.logs().entries());
+                                             return !stopped_inside_;
+                                           });
+  // For an interrupt of the validation.
+  if (checkpoints_) locate(done);
+  const bool ran_out = !stopped_inside_ && done < left;
+  if (ran_out)
+    tell(
+        fmt::format("\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
+                    "steps_per_epoch * epochs batches, or use repeat().\n",
+                    position_.batches, samples_.steps));
+  return ran_out;
+}
+
+void FitRun::after_execution(const StepRun& run, RunningMeans& means, std::int64_t batches) {
+  trainer_.compiled().optimizer.state().iterations += run.updates();
+  const bool batches_seen = std::any_of(options_.callbacks.begin(), options_.callbacks.end(),
+                                        [](const auto& callback) { return callback->sees_batches(); });
+  std::int64_t batch = position_.batches;
+  const std::function<void()> tell_callbacks = [&] {
+    for_callbacks([&](Callback& callback) {
+      if (callback.sees_batches()) callback.on_train_batch_end(model_, batch, means.logs());
+    });
+    ++batch;
+  };
+  means.add(run, *step_, batches_seen ? tell_callbacks : nullptr);
+  position_.batches = batches_before_ + batches;
+  position_.sums = means.sums();
+  // A callback may have changed it.
+  trainer_.apply_learning_rate();
+  stopped_inside_ = trainer_.training().stop || interrupt_->requested();
+  if (checkpoints_ && (checkpoints_->is_due() || stopped_inside_)) {
+    locate(batches);
+    checkpoint();
+  }
+}
+
+bool FitRun::validate(Logs& logs) {
+  if (validation_ == nullptr) return true;
+  const std::optional<Logs> tested =
+      trainer_.test(*validation_, "val_", nullptr, [&] { return interrupt_->requested(); });
+  if (!tested) return false;
+  for (const auto& [name, value] : *tested) logs.set(name, value);
+  return true;
+}
+
+void FitRun::end_epoch(Logs& logs, double seconds) {
+  for_callbacks([&](Callback& callback) { callback.on_epoch_end(model_, position_.epoch, logs); });
+  position_.history.add(position_.epoch, logs, seconds);
+  samples_.passes->end(position_.batches - batches_before_);
+  batches_before_ = 0;
+  if (!stopped_inside_ && (over_ || trainer_.training().stop || position_.epoch + 1 >= options_.epochs))
+    position_.finished_of = options_.epochs;
+  const auto& training = trainer_.training();
+  position_ = {.epoch = position_.epoch + 1,
+               .epochs_begun = training.epochs_begun,
+               .finished_of = position_.finished_of,
+               .history = std::move(position_.history)};
+  // A run that was stopped within the epoch goes on there.
+  if (!checkpoints_ || stopped_inside_) return;
+  locate(0);
+  checkpoint();
+}
+
+void FitRun::locate(std::int64_t batches) {
+  position_.data = samples_.passes->position(batches);
+  if (validation_ != nullptr) position_.validation = validation_->passes->position();
+}
+
+RunState FitRun::describe() const {
+  const auto& training = trainer_.training();
+  const Optimizer::State& optimizer = trainer_.compiled().optimizer.state();
+  RunState state{.position = position_,
+                 .subject = subject_,
+                 .settings = settings_,
+                 .metrics = step_->names,
+                 .model_key = training.key,
+                 .layer_keys = layer_keys(model_),
+                 .optimizer = optimizer.rule.name,
+                 .updates = optimizer.iterations,
+                 .learning_rate = {},
+                 .weights = {},
+                 .optimizer_states = {},
+                 .callbacks = std::vector<CallbackState>(options_.callbacks.size())};
+  if (!optimizer.learning_rate.schedule()) state.learning_rate = optimizer.learning_rate.rate();
+  std::set<std::string> weights;
+  for (const Parameter& weight : model_.weights()) {
+    weights.insert(weight.name());
+    state.weights.push_back({weight.name(), weight.value()});
+  }
+  for (const std::string& name : training.variables.names())
+    if (name.starts_with(optimizer.rule.name + "/") && !weights.contains(name))
+      state.optimizer_states.push_back({name, training.variables.get(name)});
+  return state;
+}
+
+RunState FitRun::capture() const {
+  RunState state = describe();
+  for (std::size_t i = 0; i < state.callbacks.size(); ++i) state.callbacks[i] = options_.callbacks[i]->save_state();
+  return state;
+}
+
+void FitRun::checkpoint() {
+  const std::pair at(position_.epoch, position_.batches);
+  if (!checkpoints_ || at == checkpoint_at_) return;
+  checkpoint_at_ = at;
+  checkpoints_->write(capture());
+}
+
+void FitRun::tell_of_the_end() {
+  const RunCheckpoints::Outcome outcome = checkpoints_ ? checkpoints_->wait() : RunCheckpoints::Outcome();
+  const std::int64_t update = trainer_.compiled().optimizer.iterations();
+  const std::string last = outcome.path.empty() ? "there is none" : "the last is " + outcome.path;
+  if (!interrupt_->requested()) {
+    if (!outcome.failure.empty())
+      tell(fmt::format("Warning: the end of the run is in no checkpoint, and {}: {}.\n", last, outcome.failure));
+    return;
+  }
+  if (!outcome.failure.empty())
+    tell(fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.\n", update,
+                     last, outcome.failure));
+  else if (options_.verbose != 0)
+    tell(fmt::format("Interrupted: training ended after update {}{}.\n", update,
+                     outcome.path.empty()
+                         ? ""
+                         : fmt::format("; {} holds everything, run again with resume to go on", outcome.path)));
+}
+
+}  // namespace pando::keras

@@ -1,0 +1,70 @@
+// FitRun: one run of fit, from its first or any later execution to its end.
+#pragma once
+#include "frontends/keras/files/checkpoint.h"
+#include "frontends/keras/run/trainer.h"
+#include "model/execution.h"
+
+namespace pando::keras {
+
+class FitRun {
+ public:
+  // All outlive it; `validation` may be null. Throws Error if there is a checkpoint to go on from and it does not fit.
+  FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options);
+  History run();
+
+ private:
+  void find_step();
+  // Checks what the run goes on from, and takes up its position.
+  void resume(const RunCheckpoints::Resumed& resumed);
+  RunSettings settings_here() const;
+  void restore_data(const RunPosition& position);
+  // What callbacks might have changed at the beginning is as it was, and so are they.
+  void restore_state();
+  bool is_over();
+
+  void run_epoch();
+  // Returns whether the data ended before its time.
+  bool train(ProgressBar& bar);
+  // `batches` were run since train() began.
+  void after_execution(const StepRun& run, RunningMeans& means, std::int64_t batches);
+  // Adds to the logs; returns false if it was interrupted.
+  bool validate(Logs& logs);
+  // `seconds`: how long its training took.
+  void end_epoch(Logs& logs, double seconds);
+
+  // Where the data stand, `batches` after train() began.
+  void locate(std::int64_t batches);
+  // All but the states of the callbacks, which may not have begun yet.
+  RunState describe() const;
+  RunState capture() const;
+  // Unless there is one of this position.
+  void checkpoint();
+  // What cannot be written is told, and does not end the run.
+  void save_profile(const report::Timeline& timeline) const;
+  void tell_of_the_end();
+  void for_callbacks(const std::function<void(Callback&)>& tell) const;
+
+  Trainer& trainer_;
+  Model& model_;
+  const Samples& samples_;
+  const Samples* validation_;
+  const FitOptions& options_;
+  std::optional<RunCheckpoints> checkpoints_;
+  StepLease step_;
+  std::optional<InterruptDelay> interrupt_;
+  RunPosition position_;
+  // Of runs with checkpoints.
+  RunSubject subject_;
+  RunSettings settings_;
+  // What it goes on from, until it is restored.
+  std::optional<RunState> resumed_;
+  // Of the epoch, done by an earlier run.
+  std::int64_t batches_before_ = 0;
+  bool over_ = false;
+  // By an interrupt or stop_training(), within an epoch: a later run can go on from there.
+  bool stopped_inside_ = false;
+  // Epoch and batches of the last checkpoint, or of the beginning.
+  std::pair<std::int64_t, std::int64_t> checkpoint_at_;
+};
+
+}  // namespace pando::keras

@@ -1,0 +1,32 @@
+#include "frontends/keras/run/running_means.h"
+
+#include "base/text.h"
+#include "frontends/keras/run/step_run.h"
+
+namespace pando::keras {
+
+void RunningMeans::add(const StepRun& run, const Step& step, const std::function<void()>& each) {
+  const Array counts = run.output(count_output);
+  std::vector<Array> outputs;
+  for (const std::string& name : names_) outputs.push_back(run.output(name));
+  std::vector<Array> penalties;
+  for (const std::string& name : step.penalties) penalties.push_back(run.output(name));
+  for (std::int64_t batch = 0; batch < counts.elements(); ++batch) {
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      sums_.values[i] += static_cast<double>(outputs[i].data<float>()[batch]);
+    // The loss is the first.
+    for (const Array& penalty : penalties) sums_.values[0] += static_cast<double>(penalty.data<float>()[batch]);
+    sums_.count += static_cast<double>(counts.data<float>()[batch]);
+    if (each) each();
+  }
+}
+
+Logs RunningMeans::logs(const std::string& prefix) const {
+  Logs logs;
+  // Where no sample counts, there is nothing to report but 0.
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    logs.set(prefix + names_[i], sums_.count > 0 ? without_nan_sign(sums_.values[i] / sums_.count) : 0.0);
+  return logs;
+}
+
+}  // namespace pando::keras

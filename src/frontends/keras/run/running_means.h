@@ -1,0 +1,35 @@
+// RunningMeans: the means of an epoch up to now.
+#pragma once
+#include <pando/frontends/keras/history.h>
+
+#include <functional>
+
+namespace pando::keras {
+
+class StepRun;
+struct Step;
+
+// Over the samples of an epoch, in double: exact counts, and means that do not drift.
+struct RunningSums {
+  // One for each name; empty: all 0.
+  std::vector<double> values = {};
+  double count = 0;
+};
+
+class RunningMeans {
+ public:
+  explicit RunningMeans(std::vector<std::string> names, RunningSums sums = {})
+      : names_(std::move(names)), sums_(std::move(sums)) {
+    sums_.values.resize(names_.size());
+  }
+  // Adds the batches of the last execution, one by one; `each` (if any) is called after each.
+  void add(const StepRun& run, const Step& step, const std::function<void()>& each = {});
+  Logs logs(const std::string& prefix = "") const;
+  const RunningSums& sums() const { return sums_; }
+
+ private:
+  std::vector<std::string> names_;
+  RunningSums sums_;
+};
+
+}  // namespace pando::keras

@@ -1,0 +1,86 @@
+// From a compiled model to the program of one step: of training, of testing or of prediction.
+#pragma once
+#include <pando/frontends/ipu/pipelining.h>
+#include <pando/frontends/keras/model.h>
+#include <pando/program/parallel.h>
+
+#include "frontends/keras/build/stages.h"
+#include "frontends/keras/build/trainable_layers.h"
+
+namespace pando::keras {
+
+enum class Mode { train, test, predict };
+
+// What a program is made for; a model keeps one program for each.
+struct StepRequest {
+  Mode mode = Mode::predict;
+  std::int64_t batch_size = 0;
+  // Of one sample, as they are fed.
+  std::vector<Type> inputs = {}, targets = {};
+  // Whether samples have weights other than 0 and 1.
+  bool weighted = false;
+  friend bool operator==(const StepRequest&, const StepRequest&) = default;
+};
+
+// How a step is divided over IPUs.
+struct Division {
+  int replicas = 1;
+  StageAssignment stages = {};
+  // Micro-batches of an update, for each replica.
+  std::int64_t accumulation = 1;
+  PipelineOrder order = PipelineOrder::grouped;
+  bool recomputation = false;
+  ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
+
+  bool is_whole() const { return replicas == 1 && stages.stages == 1 && accumulation == 1; }
+};
+
+// The loss and the metrics of each output of a model.
+struct OutputGoals {
+  std::string output;
+  std::optional<Loss> loss;
+  double loss_weight = 1.0;
+  std::vector<Metric> metrics;
+};
+// Throws Error unless losses, weights and metrics fit the outputs.
+std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions& options);
+
+// The names under which a step feeds what it is given.
+std::string input_feed(std::size_t index);
+std::string target_feed(std::size_t index);
+inline constexpr const char* weight_feed = "sample_weight";
+inline constexpr const char* scale_feed = "update_scale";
+inline constexpr const char* counter_feed = "counter";
+inline constexpr const char* rate_variable = "learning_rate";
+// The number of samples that count, an output beside those of Step::names.
+inline constexpr const char* count_output = "sample_count";
+
+struct Step {
+  StepRequest request;
+  // Outputs of every step that are sums over its samples; the first is the loss. Of a prediction: the model's outputs.
+  std::vector<std::string> names;
+  // Outputs of other stages that are part of the loss.
+  std::vector<std::string> penalties = {};
+  // One of the two.
+  std::optional<Program> program = {};
+  std::optional<ParallelProgram> parallel = {};
+
+  std::vector<PortInfo> feeds() const { return program ? program->feeds() : parallel->feeds(); }
+};
+
+struct StepContext {
+  const Layer& model;
+  const Network& network;
+  const std::vector<OutputGoals>& goals;
+  const Optimizer* optimizer = nullptr;
+  // As the model was compiled.
+  const TrainableLayers& trainable;
+  Variables variables;
+  const Division& division;
+  // The IPUs of all replicas: the stages of the first, then those of the next.
+  std::vector<Device> devices;
+  Precision precision = Precision::float32;
+};
+Step build_step(const StepRequest& request, StepContext& context);
+
+}  // namespace pando::keras

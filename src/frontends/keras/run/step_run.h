@@ -1,0 +1,32 @@
+// StepRun: one pass over samples with the program of a step, on one device or on many.
+#pragma once
+#include "frontends/keras/run/samples.h"
+
+namespace pando::keras {
+
+class StepRun {
+ public:
+  StepRun(Step& step, const Division& division, StepFeeder feeder, std::int64_t first_update);
+
+  // Runs about as many batches, at least an update; returns how many there were, 0 at the end.
+  std::int64_t run(std::int64_t batches);
+  // Weight updates of the last run.
+  std::int64_t updates() const { return updates_; }
+  // Of each batch of the last run, in order.
+  Array output(const std::string& name) const;
+  // How many samples batch number `batch`, from the beginning of the pass, had.
+  std::int64_t samples_of(std::int64_t batch) const { return counts_->of_batch(batch); }
+
+ private:
+  std::int64_t run_rows(std::int64_t batches);
+
+  Step& step_;
+  const Division division_;
+  std::shared_ptr<const SampleCounts> counts_;
+  std::optional<Feed> feed_;
+  std::optional<ParallelFeed> parallel_feed_;
+  std::int64_t next_update_;
+  std::int64_t batches_ = 0, updates_ = 0, rows_before_ = 0;
+};
+
+}  // namespace pando::keras

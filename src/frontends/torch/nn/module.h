@@ -1,0 +1,140 @@
+// What modules are made of, and what is known while a forward() is traced.
+#pragma once
+#include <pando/frontends/torch/losses.h>
+#include <pando/frontends/torch/modules.h>
+
+#include <optional>
+#include <set>
+
+namespace pando::torch::nn {
+
+struct Parameter::State {
+  pando::Parameter stored;
+  // From PyTorch's axes to those that are stored; empty: the same.
+  std::vector<std::int64_t> permutation = {};
+  bool requires_grad = true;
+};
+
+struct Module::State {
+  // Empty: a class of the user's, named when it is seen as what it is.
+  std::string kind = {};
+  std::string extra = {};
+  NamedParameters parameters = {}, buffers = {};
+  std::vector<std::pair<std::string, Module>> children = {};
+  bool training = true;
+  // What its random numbers are drawn with.
+  std::uint64_t key = 0;
+  // The IPU of the block that begins with it, and a number that tells blocks apart.
+  struct Block {
+    int ipu = 0;
+    std::int64_t number = 0;
+  };
+  std::optional<Block> block = {};
+  std::shared_ptr<const Layer::Body> layer = {};
+  std::shared_ptr<const Loss::Body> loss = {};
+};
+
+// "Conv2d", or the name of the user's class.
+std::string kind_of(const Module& module);
+
+// What a layer or a loss may ask for while it is turned into a graph.
+class LayerCall {
+ public:
+  LayerCall(const Module& module, Trace& trace) : state_(module.state()), trace_(trace) {}
+  Trace& trace() const { return trace_; }
+  Graph& graph() const { return trace_.graph(); }
+  bool training() const { return trace_.training() && state_.training; }
+  bool has_parameter(std::size_t index) const { return index < state_.parameters.size(); }
+  bool has_buffer(std::size_t index) const { return index < state_.buffers.size(); }
+  Value parameter(std::size_t index) const;
+  Value buffer(std::size_t index) const;
+  void assign_buffer(std::size_t index, Value value) const;
+  ops::RandomOptions random() const;
+
+ private:
+  const Module::State& state_;
+  Trace& trace_;
+};
+
+// A class of layers: what PyTorch prints of it, and what it does.
+struct Layer::Body {
+  std::string kind;
+  std::string extra = {};
+  std::function<Value(const LayerCall& call, Value x)> forward;
+  // What is trained, as PyTorch lays it out, and the axes in the order in which it is stored.
+  struct Weight {
+    std::string name;
+    Array value;
+    std::vector<std::int64_t> permutation = {};
+  };
+  std::vector<Weight> parameters = {};
+  std::vector<Weight> buffers = {};
+};
+
+struct Loss::Body {
+  std::string kind;
+  std::function<Value(const LayerCall& call, Value input, Value target)> forward;
+  std::vector<Layer::Body::Weight> buffers = {};
+};
+
+class ModuleAccess {
+ public:
+  static Parameter parameter(const Layer::Body::Weight& weight, bool requires_grad);
+};
+
+// What a model's forward() says while it is traced.
+class Tracing {
+ public:
+  // `random_seed` is drawn with instead of every module's own, so that equal models draw the same.
+  Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed);
+  ~Tracing();
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+  // Null where no forward() is being traced.
+  static Tracing* current();
+
+  Trace& trace() const { return trace_; }
+  const std::optional<std::uint64_t>& random_seed() const { return random_seed_; }
+  // "layer1.conv", as seen from the root; empty for a module that is not registered.
+  std::string path_of(const Module& module) const;
+  // Throws Error for a module whose parameters nobody would train, save or find, since it is not registered.
+  void check_registered(const Module& module) const;
+
+  void add_loss(const Tensor& loss) { losses_.push_back(loss); }
+  void set_identity_loss(const Tensor& loss);
+  // What is to become small. Throws Error if it is not clear.
+  Tensor loss() const;
+
+  // Nodes from here on belong to the IPU.
+  void begin_block(int ipu);
+  // Only at the first call after which the block was not begun.
+  void begin_block_once(const Module::State::Block& block);
+  std::optional<int> current_block() const;
+  struct BlockBegin {
+    std::size_t node;
+    int ipu;
+  };
+  const std::vector<BlockBegin>& blocks() const { return blocks_; }
+
+ private:
+  Trace& trace_;
+  std::optional<std::uint64_t> random_seed_;
+  std::vector<std::pair<Module, std::string>> paths_;
+  std::vector<Tensor> losses_;
+  std::optional<Tensor> identity_loss_;
+  std::vector<BlockBegin> blocks_;
+  std::set<std::int64_t> begun_;
+  Tracing* outer_;
+};
+
+// Throws Error unless it is "mean", "sum" or "none".
+void check_reduction(const std::string& who, const std::string& reduction);
+// Of real samples only, where some fill the batch up.
+Value reduced(const Trace& trace, Value x, const std::string& reduction);
+// The mask of the samples for x, to be multiplied with it; no value where all samples are real, or x has no rows of
+// them.
+Value mask_for(const Trace& trace, Value x);
+// The sum over the weights; 0 for a batch without real samples.
+Value divided_by_weights(const Trace& trace, Value sum, Value weights);
+
+}  // namespace pando::torch::nn

@@ -1,0 +1,23 @@
+// What is behind an optimizer.
+#pragma once
+#include <pando/frontends/torch/optim.h>
+
+#include <optional>
+
+#include "model/update_rule.h"
+
+namespace pando::torch::optim {
+
+struct ParameterGroup {
+  Parameters parameters;
+  double lr = 0.0;
+  UpdateRule rule;
+  // Before the first scheduler set it.
+  std::optional<double> initial_lr = {};
+};
+
+struct Optimizer::State {
+  std::vector<ParameterGroup> groups;
+};
+
+}  // namespace pando::torch::optim
