@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "graph/elementwise_program.h"
-#include "ops/op_list.h"
 
 namespace pando {
 
@@ -26,10 +25,10 @@ std::int32_t parse_program_value(LineReader& line, std::size_t defined) {
   return value;
 }
 
-ElementwiseProgram::Instruction parse_instruction(LineReader& line, std::size_t defined) {
+ElementwiseProgram::Instruction parse_instruction(LineReader& line, std::size_t defined, FindOp find_op) {
   ElementwiseProgram::Instruction instruction;
   line.expect("=");
-  instruction.op = &parse_op(line);
+  instruction.op = &find_op(line.word());
   std::size_t arguments = 0, parameters = 0;
   line.list("(", ")", [&] {
     if (line.peek('t') && arguments < instruction.arguments.size())
@@ -44,7 +43,7 @@ ElementwiseProgram::Instruction parse_instruction(LineReader& line, std::size_t 
   return instruction;
 }
 
-std::shared_ptr<const ElementwiseProgram> parse_program(LineReader& line) {
+std::shared_ptr<const ElementwiseProgram> parse_program(LineReader& line, FindOp find_op) {
   auto program = std::make_shared<ElementwiseProgram>();
   line.expect("(");
   if (line.take(")")) return nullptr;
@@ -54,7 +53,7 @@ std::shared_ptr<const ElementwiseProgram> parse_program(LineReader& line) {
   std::size_t defined = program->operands.size();
   while (!line.take("->")) {
     line.expect(fmt::format("t{}", defined));
-    program->instructions.push_back(parse_instruction(line, defined++));
+    program->instructions.push_back(parse_instruction(line, defined++, find_op));
     line.expect(";");
   }
   do program->results.push_back(parse_program_value(line, defined));
@@ -63,7 +62,7 @@ std::shared_ptr<const ElementwiseProgram> parse_program(LineReader& line) {
   return program;
 }
 
-Attribute parse_attribute(LineReader& line, const OpDefinition& op, const std::string& key) {
+Attribute parse_attribute(LineReader& line, const OpDefinition& op, const std::string& key, FindOp find_op) {
   const AttributeDefinition* definition = nullptr;
   for (const auto& candidate : op.attributes)
     if (candidate.name == key) definition = &candidate;
@@ -76,11 +75,13 @@ Attribute parse_attribute(LineReader& line, const OpDefinition& op, const std::s
   if (std::holds_alternative<DType>(like)) return parse_dtype(line.word());
   if (std::holds_alternative<Integers>(like)) return parse_integers(line);
   if (std::holds_alternative<Array>(like)) return parse_array(line);
-  return parse_program(line);
+  return parse_program(line, find_op);
 }
 
 class GraphParser {
  public:
+  explicit GraphParser(FindOp find_op) : find_op_(find_op) {}
+
   Graph run(std::string_view text) {
     for_each_line(text, [this](LineReader& line) { parse_line(line); });
     return std::move(graph_);
@@ -119,10 +120,10 @@ class GraphParser {
     line.expect("%");
     const auto number = line.number<std::int64_t>();
     line.expect("=");
-    const OpDefinition& op = parse_op(line);
+    const OpDefinition& op = find_op_(line.word());
     std::vector<Value> inputs;
     line.list("(", ")", [&] { inputs.push_back(parse_value(line)); });
-    Attributes attributes = parse_attributes(line, op);
+    Attributes attributes = parse_attributes(line, op, find_op_);
     std::vector<Type> types;
     if (line.take(":")) {
       do types.push_back(parse_type(line));
@@ -151,6 +152,7 @@ class GraphParser {
     attributes.set("value", attributes.array("value").astype(types[0].dtype).reshape(types[0].shape));
   }
 
+  const FindOp find_op_;
   Graph graph_;
   std::map<std::int64_t, std::vector<Value>> values_;
 };
@@ -173,20 +175,18 @@ void for_each_line(std::string_view text, const std::function<void(LineReader&)>
   }
 }
 
-const OpDefinition& parse_op(LineReader& line) { return find_op(line.word()); }
-
 Type parse_type(LineReader& line) {
   const DType dtype = parse_dtype(line.word());
   return {dtype, Shape(parse_integers(line))};
 }
 
-Attributes parse_attributes(LineReader& line, const OpDefinition& op) {
+Attributes parse_attributes(LineReader& line, const OpDefinition& op, FindOp find_op) {
   Attributes attributes;
   if (!line.take("{")) return attributes;
   do {
     const std::string key = line.word();
     line.expect("=");
-    attributes.set(key, parse_attribute(line, op, key));
+    attributes.set(key, parse_attribute(line, op, key, find_op));
   } while (line.take(","));
   line.expect("}");
   return attributes;
@@ -198,6 +198,6 @@ Array parse_array(LineReader& line) {
   return Array::of(values, {static_cast<std::int64_t>(values.size())});
 }
 
-Graph parse_graph(std::string_view text) { return GraphParser().run(text); }
+Graph parse_graph(std::string_view text, FindOp find_op) { return GraphParser(find_op).run(text); }
 
 }  // namespace pando

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/op_definition.h"
+#include "graph/parse.h"
 
 namespace pando {
 
@@ -26,5 +27,7 @@ namespace definitions {
 const std::vector<const OpDefinition*>& all_ops();
 // Throws Error with the nearest known name.
 const OpDefinition& find_op(std::string_view name);
+// A graph of these ops from its text form.
+inline Graph parse_graph(std::string_view text) { return parse_graph(text, find_op); }
 
 }  // namespace pando

@@ -10,6 +10,8 @@ namespace {
 
 class PlanParser {
  public:
+  explicit PlanParser(FindOp find_op) : find_op_(find_op) {}
+
   Plan run(std::string_view text) {
     for_each_line(text, [this](LineReader& line) { parse_line(line); });
     return std::move(plan_);
@@ -90,9 +92,9 @@ class PlanParser {
     KernelCall call;
     call.outputs = parse_operands(line);
     line.expect("=");
-    call.op = &parse_op(line);
+    call.op = &find_op_(line.word());
     call.inputs = parse_operands(line);
-    call.attributes = parse_attributes(line, *call.op);
+    call.attributes = parse_attributes(line, *call.op, find_op_);
     for (const auto& definition : call.op->attributes)
       if (call.attributes.find(definition.name) == nullptr)
         call.attributes.set(std::string(definition.name), definition.default_value);
@@ -100,12 +102,13 @@ class PlanParser {
     plan_.supersteps.back().push_back(std::move(call));
   }
 
+  const FindOp find_op_;
   Plan plan_;
   std::int32_t feeds_ = 0;
 };
 
 }  // namespace
 
-Plan parse_plan(std::string_view text) { return PlanParser().run(text); }
+Plan parse_plan(std::string_view text, FindOp find_op) { return PlanParser(find_op).run(text); }
 
 }  // namespace pando

@@ -2,11 +2,12 @@
 #pragma once
 #include <string_view>
 
+#include "graph/parse.h"
 #include "plan/plan.h"
 
 namespace pando {
 
 // What to_string(Plan) prints, except constants of more than 16 elements. Throws Error naming the line.
-Plan parse_plan(std::string_view text);
+Plan parse_plan(std::string_view text, FindOp find_op);
 
 }  // namespace pando

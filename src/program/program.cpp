@@ -1,5 +1,5 @@
-// Wires the parts together: a graph in, a program that runs on its device out. program/parallel_program.cpp does the same for a
-// step that is divided over several devices.
+// Wires the parts together: a graph in, a program that runs on its device out. program/parallel_program.cpp does the
+// same for a step that is divided over several devices.
 #include <pando/program/program.h>
 
 #include <fmt/format.h>

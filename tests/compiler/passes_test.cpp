@@ -9,7 +9,7 @@
 
 #include "compiler/compile.h"
 #include "graph/op_definition.h"
-#include "graph/parse.h"
+#include "ops/op_list.h"
 #include "tests/message.h"
 
 namespace pando {

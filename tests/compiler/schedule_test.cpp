@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/lower/schedule.h"
-#include "graph/parse.h"
+#include "ops/op_list.h"
 
 namespace pando {
 namespace {

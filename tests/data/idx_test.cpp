@@ -169,8 +169,8 @@ TEST_F(GzippedIdx, IsRefusedWhenItInflatesToMoreThanAnnounced) {
 
 // So few compressed bytes cannot hold what the header announces: no memory is taken for it, also where there is enough.
 TEST_F(GzippedIdx, IsRefusedWhenItIsTooShortForWhatItAnnounces) {
-  EXPECT_TRUE(refusal(gzipped(idx_header(14, {20'000'000})))
-                  .starts_with("its float64[20000000] takes 152.6 MiB, more than "));
+  EXPECT_TRUE(
+      refusal(gzipped(idx_header(14, {20'000'000}))).starts_with("its float64[20000000] takes 152.6 MiB, more than "));
 }
 
 // 10 kB that are what their header announces, 10 MB.

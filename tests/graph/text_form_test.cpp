@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
+#include "ops/op_list.h"
 #include "plan/parse.h"
 #include "graph/verify.h"
-#include "graph/parse.h"
 #include "tests/message.h"
 
 namespace pando {
@@ -50,7 +50,7 @@ TEST(TextForm, FusedGraphsAndPlansSurviveTheRoundTrip) {
   const Graph fused = fuse_elementwise(graph, {});
   EXPECT_EQ(to_string(parse_graph(to_string(fused))), to_string(fused));
   const Plan plan = compile(graph);
-  EXPECT_EQ(to_string(parse_plan(to_string(plan))), to_string(plan));
+  EXPECT_EQ(to_string(parse_plan(to_string(plan), find_op)), to_string(plan));
 }
 
 TEST(TextForm, ErrorsNameTheLine) {
@@ -61,7 +61,7 @@ TEST(TextForm, ErrorsNameTheLine) {
             "line 1: %0 is typed float32[3] but its inputs make it float32[2]");
   EXPECT_EQ(message([] { parse_graph("%0 = input() {name = \"x}\n"); }), "line 1: a text has no closing quote");
   EXPECT_EQ(message([] { parse_graph("%0 = input() {nmae = \"x\"}\n"); }), "line 1: input has no attribute 'nmae'");
-  EXPECT_EQ(message([] { parse_plan("superstep\n  (b1 float32[2]) = relu(b0 float32[2])\n"); }),
+  EXPECT_EQ(message([] { parse_plan("superstep\n  (b1 float32[2]) = relu(b0 float32[2])\n", find_op); }),
             "line 2: there is no buffer b1");
   EXPECT_EQ(message([] { parse_graph("what\n"); }), "line 1: expected '%' at 'what'");
 }
