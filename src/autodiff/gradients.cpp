@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/op_definition.h"
 
 namespace pando {
@@ -21,9 +23,33 @@ std::vector<bool> find_dependents(const Graph& graph, const std::vector<Value>& 
   return depends;
 }
 
+std::int32_t stage_of(Value value) { return value.graph().node(value.id()).stage; }
+
+// The stage of a sum of two: the smaller, so that one gradient alone passes on to the stages before. A constant has
+// none and takes that of the other.
+std::int32_t stage_of_sum(Value a, Value b) {
+  if (stage_of(a) == any_stage || stage_of(b) == any_stage) return std::max(stage_of(a), stage_of(b));
+  return std::min(stage_of(a), stage_of(b));
+}
+
 void accumulate(PerValue& gradients, ValueId id, Value gradient) {
   Value& total = gradients[static_cast<std::size_t>(id.node)][static_cast<std::size_t>(id.output)];
-  total = total ? ops::add(total, gradient) : gradient;
+  if (!total) {
+    total = gradient;
+    return;
+  }
+  const Graph::StageScope stage(gradient.graph(), stage_of_sum(total, gradient));
+  total = ops::add(total, gradient);
+}
+
+// A gradient has the stage of the node that it belongs to. A node that every stage computes for itself has none: its
+// gradient is computed where the gradients of its outputs are.
+std::int32_t stage_of_gradient(const GradientCall& call) {
+  if (call.node.stage != any_stage) return call.node.stage;
+  std::int32_t stage = any_stage;
+  for (const Value& gradient : call.gradients)
+    if (gradient) stage = std::max(stage, stage_of(gradient));
+  return stage;
 }
 
 void propagate(Graph& graph, std::size_t index, const std::vector<bool>& depends, PerValue& gradients) {
@@ -41,6 +67,7 @@ void propagate(Graph& graph, std::size_t index, const std::vector<bool>& depends
   for (std::size_t i = 0; i < call.node.outputs.size(); ++i)
     call.outputs.push_back(graph.value({static_cast<std::int32_t>(index), static_cast<std::int32_t>(i)}));
 
+  const Graph::StageScope stage(graph, stage_of_gradient(call));
   const Graph::Scope scope(graph, call.node.name.empty() ? "gradient" : call.node.name + "/gradient");
   const std::vector<Value> results = call.node.op->gradient(call);
   for (std::size_t i = 0; i < call.needed.size(); ++i) {
@@ -67,6 +94,7 @@ std::vector<Value> gradients(const std::vector<Value>& outputs, const std::vecto
     throw Error(fmt::format("gradients: {} outputs have {} gradients; give one for each", outputs.size(),
                             output_gradients.size()));
   Graph& graph = outputs.front().graph();
+  const Graph::StageScope stage(graph, any_stage);
   const std::vector<bool> depends = find_dependents(graph, values);
 
   PerValue found;

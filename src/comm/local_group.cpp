@@ -22,6 +22,7 @@ void reduce_range(std::span<const std::span<const std::span<float>>> parts, std:
 
 void LocalGroup::barrier() {
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (stopped_.load()) throw Stopped();
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(members_)) {
     arrived_.store(0, std::memory_order_relaxed);
     generation_.store(generation + 1);
@@ -30,6 +31,19 @@ void LocalGroup::barrier() {
   }
   // By difference: the count begins again after 2^32 barriers.
   wait_while(generation_, generation);
+  if (stopped_.load()) throw Stopped();
+}
+
+// A member that has read the generation before it changes here looks at stopped_ after that, or wakes up.
+void LocalGroup::stop() {
+  stopped_.store(true);
+  generation_.fetch_add(1);
+  generation_.notify_all();
+}
+
+void LocalGroup::restart() {
+  arrived_.store(0);
+  stopped_.store(false);
 }
 
 void LocalGroup::reduce_all(std::span<const std::span<const std::span<float>>> parts, bool mean) {

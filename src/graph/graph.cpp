@@ -87,7 +87,7 @@ std::vector<Value> Graph::add(const OpDefinition& op, const std::vector<Value>& 
       call.fail(fmt::format("{}; use smaller sizes", error.what()));
     }
   }
-  nodes_.push_back({&op, std::move(ids), std::move(attributes), std::move(outputs), scope_});
+  nodes_.push_back({&op, std::move(ids), std::move(attributes), std::move(outputs), scope_, stage_});
 
   std::vector<Value> values;
   const auto node = static_cast<std::int32_t>(nodes_.size() - 1);
@@ -97,10 +97,15 @@ std::vector<Value> Graph::add(const OpDefinition& op, const std::vector<Value>& 
 }
 
 void Graph::add_output(const std::string& name, Value value, bool every_step) {
+  add_output(name, value, PortKind::result, 0);
+  outputs_.back().every_step = every_step;
+}
+
+void Graph::add_output(const std::string& name, Value value, PortKind kind, std::int32_t number) {
   if (&value.graph() != this) throw Error(fmt::format("output '{}' belongs to another graph", name));
   for (const Output& output : outputs_)
     if (output.name == name) throw Error(fmt::format("there are two outputs named '{}'; rename one", name));
-  outputs_.push_back({name, value.id(), every_step});
+  outputs_.push_back({name, value.id(), false, kind, number});
 }
 
 void Graph::assign(Value variable, Value value) {
@@ -122,5 +127,41 @@ Graph::Scope::Scope(Graph& graph, const std::string& name) : graph_(graph), oute
 }
 
 Graph::Scope::~Scope() { graph_.scope_ = outer_; }
+
+int Graph::stages() const {
+  std::int32_t last = 0;
+  for (const Node& node : nodes_) last = std::max(last, node.stage);
+  return last + 1;
+}
+
+Graph::StageScope::StageScope(Graph& graph, std::int32_t stage) : graph_(graph), outer_(graph.stage_) {
+  graph.stage_ = stage;
+}
+
+Graph::StageScope::~StageScope() { graph_.stage_ = outer_; }
+
+namespace {
+
+// In the order of the enumerators.
+constexpr std::string_view port_kinds[] = {"host", "activation", "gradient", "stash", "sum", "exchange", "result"};
+constexpr std::string_view variable_roles[] = {"weight", "statistic", "slot", "rate", "sum", "carried"};
+
+std::size_t find_name(const char* what, std::span<const std::string_view> names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw Error(unknown_name(what, std::string(name), std::vector<std::string>(names.begin(), names.end())));
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+}  // namespace
+
+std::string_view name(PortKind kind) { return port_kinds[static_cast<std::size_t>(kind)]; }
+PortKind port_kind_named(std::string_view name) {
+  return static_cast<PortKind>(find_name("kind of port", port_kinds, name));
+}
+std::string_view name(VariableRole role) { return variable_roles[static_cast<std::size_t>(role)]; }
+VariableRole variable_role_named(std::string_view name) {
+  return static_cast<VariableRole>(find_name("role of a variable", variable_roles, name));
+}
 
 }  // namespace pando

@@ -40,7 +40,16 @@ struct AttributeDefinition {
 };
 
 // What a node stands for besides computing.
-enum class Role : std::uint8_t { compute, input, variable, constant };
+enum class Role : std::uint8_t {
+  compute,
+  input,
+  variable,
+  constant,
+  // The number of the update and of the first sample of the micro-batch in it, which the executor writes.
+  counter,
+  // It spans an update rather than computes: it is gone when a graph is compiled.
+  span,
+};
 
 struct OpDefinition {
   Op id;
@@ -73,5 +82,7 @@ struct OpDefinition {
 };
 
 inline bool is_role(const Node& node, Role role) { return node.op->role == role; }
+// Whether it only says where a value comes from.
+inline bool is_source(const Node& node) { return !is_role(node, Role::compute) && !is_role(node, Role::span); }
 
 }  // namespace pando

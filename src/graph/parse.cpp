@@ -93,7 +93,12 @@ class GraphParser {
       const std::string name = line.word();
       line.expect("=");
       const Value value = parse_value(line);
-      graph_.add_output(name, value, line.take("every_step"));
+      const bool every_step = line.take("every_step");
+      if (line.at_end()) graph_.add_output(name, value, every_step);
+      else {
+        const PortKind kind = port_kind_named(line.word());
+        graph_.add_output(name, value, kind, line.number<std::int32_t>());
+      }
     } else if (line.take("assign ")) {
       const Value variable = parse_value(line);
       line.expect("=");
@@ -129,6 +134,8 @@ class GraphParser {
       do types.push_back(parse_type(line));
       while (line.take(","));
     }
+    const std::int32_t stage = line.take("@") ? line.number<std::int32_t>() : any_stage;
+    const Graph::StageScope scope(graph_, stage);
     if (op.role == Role::constant) set_constant_type(line, attributes, types);
     add_node(line, number, op, inputs, std::move(attributes), types);
   }

@@ -39,13 +39,18 @@ std::string value_text(const Graph& graph, ValueId id) {
 
 bool same(const Attribute& a, const Attribute& b) { return attribute_text(a) == attribute_text(b); }
 
+std::string output_kind_text(const Output& output) {
+  return output.kind == PortKind::result ? "" : fmt::format(" {} {}", name(output.kind), output.number);
+}
+
 std::string node_text(const Graph& graph, std::size_t index) {
   const Node& node = graph.nodes()[index];
   std::vector<std::string> inputs, types;
   for (ValueId input : node.inputs) inputs.push_back(value_text(graph, input));
   for (const Type& type : node.outputs) types.push_back(to_string(type));
-  const std::string text = fmt::format("%{} = {}({}){} : {}", index, node.op->name, fmt::join(inputs, ", "),
-                                       attributes_text(*node.op, node.attributes), fmt::join(types, ", "));
+  std::string text = fmt::format("%{} = {}({}){} : {}", index, node.op->name, fmt::join(inputs, ", "),
+                                 attributes_text(*node.op, node.attributes), fmt::join(types, ", "));
+  if (node.stage != any_stage) text += fmt::format(" @{}", node.stage);
   return node.name.empty() ? text : fmt::format("{}  # {}", text, node.name);
 }
 
@@ -91,8 +96,8 @@ std::string to_string(const Graph& graph) {
   std::string text;
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) text += node_text(graph, i) + "\n";
   for (const Output& output : graph.outputs())
-    text += fmt::format("output {} = {}{}\n", output.name, value_text(graph, output.value),
-                        output.every_step ? " every_step" : "");
+    text += fmt::format("output {} = {}{}{}\n", output.name, value_text(graph, output.value),
+                        output.every_step ? " every_step" : "", output_kind_text(output));
   for (const Assignment& assignment : graph.assignments())
     text +=
         fmt::format("assign {} = {}\n", value_text(graph, assignment.variable), value_text(graph, assignment.value));

@@ -32,7 +32,8 @@ void Rewriter::replace(ValueId old, ValueId replacement) {
 
 Graph Rewriter::finish() {
   for (const Output& output : from_.outputs())
-    GraphEditor::outputs(to_).push_back({output.name, (*this)[output.value], output.every_step});
+    GraphEditor::outputs(to_).push_back(
+        {output.name, (*this)[output.value], output.every_step, output.kind, output.number});
   for (const Assignment& assignment : from_.assignments())
     GraphEditor::assignments(to_).push_back({(*this)[assignment.variable], (*this)[assignment.value]});
   return std::move(to_);

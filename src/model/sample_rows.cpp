@@ -22,7 +22,11 @@ SampleRows::SampleRows(const Graph& graph, Value mask)
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
     std::vector<Dependence>& outputs = dependences_[i];
-    if (!is_role(node, Role::compute)) {
+    if (is_role(node, Role::span)) {
+      outputs = {of_value(node.inputs[0])};
+      continue;
+    }
+    if (is_source(node)) {
       outputs = {static_cast<std::int32_t>(i) == mask_.node ? Dependence::masked_rows : of_source(node)};
       continue;
     }
@@ -34,7 +38,7 @@ SampleRows::SampleRows(const Graph& graph, Value mask)
 }
 
 Dependence SampleRows::of_source(const Node& node) const {
-  if (!is_role(node, Role::input) || node.attributes.text("name") == "counter") return Dependence::none;
+  if (!is_role(node, Role::input)) return Dependence::none;
   const Shape& shape = node.outputs[0].shape;
   return shape.rank() > 0 && shape[0] == samples_ ? Dependence::rows : Dependence::mixed;
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <unordered_map>
 
 namespace pando {
 
@@ -41,13 +41,15 @@ struct Trace::State {
   Graph& graph;
   bool training;
   std::vector<Parameter> parameters;
-  std::vector<Value> values;
-  std::vector<std::pair<Parameter, std::string>> names;
+  // By what all copies of a parameter share.
+  std::unordered_map<const void*, Value> values;
+  std::unordered_map<const void*, std::string> names;
+  std::unordered_map<std::string, const void*> owners;
   Value counter;
   Value sample_mask;
 };
 
-Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}, {}}) {}
+Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}, {}, {}}) {}
 Trace::~Trace() = default;
 
 Graph& Trace::graph() const { return state_->graph; }
@@ -56,43 +58,43 @@ void Trace::set_training(bool training) { state_->training = training; }
 const std::vector<Parameter>& Trace::parameters() const { return state_->parameters; }
 
 void Trace::set_name(const Parameter& parameter, const std::string& name) {
-  state_->names.emplace_back(parameter, name);
+  state_->names.try_emplace(parameter.state_.get(), name);
 }
 
 const std::string& Trace::name_of(const Parameter& parameter) const {
-  for (const auto& [known, name] : state_->names)
-    if (known == parameter) return name;
-  return parameter.name();
+  const auto found = state_->names.find(parameter.state_.get());
+  return found != state_->names.end() ? found->second : parameter.name();
 }
 
 Value Trace::value_of(const Parameter& parameter) {
-  std::vector<Parameter>& known = state_->parameters;
+  const void* key = parameter.state_.get();
+  if (const auto known = state_->values.find(key); known != state_->values.end()) return known->second;
   const std::string& name = name_of(parameter);
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    if (known[i] == parameter) return state_->values[i];
-    if (name_of(known[i]) == name)
-      throw Error(fmt::format("two weights of the model are named '{}'; give their layers different names", name));
-  }
-  known.push_back(parameter);
+  if (!state_->owners.try_emplace(name, key).second)
+    throw Error(fmt::format("two weights of the model are named '{}'; give their layers different names", name));
   const Type& type = parameter.type();
-  state_->values.push_back(ops::variable(state_->graph, name, type.dtype, type.shape));
-  return state_->values.back();
-}
-
-void Trace::adopt(const Parameter& parameter, Value value) {
-  set_name(parameter, state_->graph.node(value.id()).attributes.text("name"));
+  const VariableRole role = parameter.trainable() ? VariableRole::weight : VariableRole::statistic;
   state_->parameters.push_back(parameter);
-  state_->values.push_back(value);
+  return state_->values[key] = ops::variable(state_->graph, name, type.dtype, type.shape, role);
 }
 
 void Trace::assign(const Parameter& parameter, Value value) { state_->graph.assign(value_of(parameter), value); }
 
+void Trace::assign_statistic(const Parameter& parameter, Value value) {
+  assign(parameter, is_floating(value.dtype()) ? ops::replica_mean(value) : value);
+}
+
+std::int32_t Trace::stage_of(const Parameter& parameter) { return state_->graph.node(value_of(parameter).id()).stage; }
+
 Value Trace::counter() {
-  if (!state_->counter) state_->counter = ops::input(state_->graph, "counter", DType::int64, {2});
+  if (!state_->counter) state_->counter = ops::counter(state_->graph);
   return state_->counter;
 }
 
-Value Trace::update_number() { return ops::cast(ops::reshape(ops::slice(counter(), {0}, {1}), {}), DType::float64); }
+Value Trace::update_number() {
+  const Graph::StageScope stage(state_->graph, any_stage);
+  return ops::cast(ops::reshape(ops::slice(counter(), {0}, {1}), {}), DType::float64);
+}
 Value Trace::sample_mask() const { return state_->sample_mask; }
 void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
 

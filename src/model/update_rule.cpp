@@ -8,10 +8,16 @@ namespace pando {
 
 namespace {
 
-Value sum_of_squares(Value x) { return ops::reduce_sum(ops::square(x)); }
+std::int32_t stage_of(Value value) { return value.graph().node(value.id()).stage; }
+
+Value sum_of_squares(Value x) {
+  const Graph::StageScope stage(x.graph(), stage_of(x));
+  return ops::reduce_sum(ops::square(x));
+}
 
 // limit / max(norm, limit): 1 for gradients that are short enough.
 Value shrinking(Value squares, double limit) {
+  const Graph::StageScope stage(squares.graph(), stage_of(squares));
   return limit / ops::maximum(ops::sqrt(squares), ops::scalar(squares, limit));
 }
 
@@ -64,15 +70,22 @@ UpdateRule adagrad_rule(const ops::AdagradOptions& options, double initial_accum
 
 std::vector<Value> clip_gradients(std::vector<Value> gradients, const GradientClipping& clipping) {
   if (gradients.empty()) return gradients;
-  if (clipping.value)
-    for (Value& gradient : gradients) gradient = ops::clip(gradient, -*clipping.value, *clipping.value);
-  if (clipping.norm)
-    for (Value& gradient : gradients) gradient = gradient * shrinking(sum_of_squares(gradient), *clipping.norm);
+  // Each gradient is clipped in its own stage.
+  const auto clip = [&](const auto& clipped) {
+    for (Value& gradient : gradients) {
+      const Graph::StageScope stage(gradient.graph(), stage_of(gradient));
+      gradient = clipped(gradient);
+    }
+  };
+  if (clipping.value) clip([&](Value x) { return ops::clip(x, -*clipping.value, *clipping.value); });
+  if (clipping.norm) clip([&](Value x) { return x * shrinking(sum_of_squares(x), *clipping.norm); });
   if (clipping.global_norm) {
+    // Every stage adds up the squares of all, in the same order.
     Value squares = sum_of_squares(gradients[0]);
+    const Graph::StageScope stage(squares.graph(), any_stage);
     for (std::size_t i = 1; i < gradients.size(); ++i) squares = squares + sum_of_squares(gradients[i]);
     const Value factor = shrinking(squares, *clipping.global_norm);
-    for (Value& gradient : gradients) gradient = gradient * factor;
+    clip([&](Value x) { return x * factor; });
   }
   return gradients;
 }
@@ -82,12 +95,13 @@ void apply_updates(Trace& trace, Variables& variables, const UpdateRule& rule, V
   const std::vector<std::string> known = variables.names();
   const Graph::Scope scope(trace.graph(), rule.name);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Graph::StageScope stage(trace.graph(), trace.stage_of(parameters[i]));
     std::vector<Value> states;
     for (const UpdateRule::State& state : rule.states) {
       const std::string name = fmt::format("{}/{}/{}", rule.name, trace.name_of(parameters[i]), state.name);
       const Type type{parameters[i].type().dtype, state.scalar ? Shape() : parameters[i].shape()};
       if (std::find(known.begin(), known.end(), name) == known.end()) variables.set(name, filled(type, state.initial));
-      states.push_back(ops::variable(trace.graph(), name, type.dtype, type.shape));
+      states.push_back(ops::variable(trace.graph(), name, type.dtype, type.shape, VariableRole::slot));
     }
     const std::vector<Value> updated = rule.update(rate, step, trace.value_of(parameters[i]), gradients[i], states);
     trace.assign(parameters[i], updated[0]);

@@ -20,9 +20,9 @@ class PlanParser {
  private:
   void parse_line(LineReader& line) {
     if (line.take("plan")) parse_header(line);
-    else if (line.take("feed")) plan_.feeds.push_back(parse_port(line));
-    else if (line.take("variable")) plan_.variables.push_back(parse_port(line));
-    else if (line.take("output")) plan_.outputs.push_back(parse_port(line));
+    else if (line.take("feed")) plan_.inputs.push_back(parse_port(line, PortKind::host));
+    else if (line.take("variable")) plan_.variables.push_back(parse_variable(line));
+    else if (line.take("output")) plan_.outputs.push_back(parse_port(line, PortKind::result));
     else if (line.take("constant")) parse_constant(line);
     else if (line.take("superstep")) plan_.supersteps.emplace_back();
     else if (line.peek('b')) parse_buffer(line);
@@ -35,6 +35,7 @@ class PlanParser {
     line.expect("feed");
     plan_.feed_bytes = line.number<std::size_t>();
     plan_.check_numerics = line.take("check_numerics");
+    plan_.mixed_bfloat16 = line.take("mixed_bfloat16");
   }
 
   void parse_buffer(LineReader& line) {
@@ -46,7 +47,8 @@ class PlanParser {
       buffer = {.kind = Buffer::Kind::feed, .offset = line.number<std::size_t>(), .index = feeds_++};
     else if (line.take("variable")) buffer = {.kind = Buffer::Kind::variable, .index = line.number<std::int32_t>()};
     else if (line.take("constant")) buffer = {.kind = Buffer::Kind::constant, .index = line.number<std::int32_t>()};
-    else line.fail("a buffer is arena, feed, variable or constant");
+    else if (line.take("counter")) buffer = {.kind = Buffer::Kind::counter};
+    else line.fail("a buffer is arena, feed, variable, constant or counter");
     line.expect(",");
     buffer.bytes = line.number<std::size_t>();
     line.expect("bytes");
@@ -68,14 +70,30 @@ class PlanParser {
     return number;
   }
 
-  Port parse_port(LineReader& line) {
+  Port parse_port(LineReader& line, PortKind usual) {
     Port port;
     port.name = line.quoted();
     line.expect("=");
     port.buffer = parse_buffer_number(line);
     port.type = parse_type(line);
     port.every_step = line.take("every_step");
+    port.kind = usual;
+    if (port.every_step || line.at_end()) return port;
+    port.kind = port_kind_named(line.word());
+    port.number = line.number<std::int32_t>();
+    port.every_step = line.take("every_step");
     return port;
+  }
+
+  VariablePort parse_variable(LineReader& line) {
+    VariablePort variable;
+    variable.name = line.quoted();
+    line.expect("=");
+    variable.buffer = parse_buffer_number(line);
+    variable.type = parse_type(line);
+    variable.role = variable_role_named(line.word());
+    variable.assigned = line.take("assigned");
+    return variable;
   }
 
   std::vector<Operand> parse_operands(LineReader& line) {

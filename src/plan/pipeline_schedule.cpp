@@ -58,6 +58,15 @@ PipelineSchedule sequential_schedule(int stages, bool training) {
   return schedule_of("Sequential", stages, training, training ? 2 * stages : stages, 1, 2 * stages - 1);
 }
 
+PipelineSchedule schedule_of(PipelineOrder order, int stages, bool training) {
+  switch (order) {
+    case PipelineOrder::grouped: return grouped_schedule(stages, training);
+    case PipelineOrder::interleaved: return interleaved_schedule(stages, training);
+    case PipelineOrder::sequential: break;
+  }
+  return sequential_schedule(stages, training);
+}
+
 void verify(const PipelineSchedule& schedule) {
   const int stages = schedule.stages();
   const auto forward = [&](int i) { return schedule.forward[static_cast<std::size_t>(i)]; };

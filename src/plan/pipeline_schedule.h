@@ -1,5 +1,7 @@
 // PipelineSchedule: when the stages of a pipeline work on which micro-batch, as a table of offsets.
 #pragma once
+#include <pando/plan/division.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +31,7 @@ struct PipelineSchedule {
 PipelineSchedule grouped_schedule(int stages, bool training);
 PipelineSchedule interleaved_schedule(int stages, bool training);
 PipelineSchedule sequential_schedule(int stages, bool training);
+PipelineSchedule schedule_of(PipelineOrder order, int stages, bool training);
 
 // Throws Error naming the schedule and the stage if a pass would begin before what it needs is ready, or a stage would
 // do two at once.

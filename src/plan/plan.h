@@ -14,11 +14,13 @@ struct Buffer {
     feed,      // `offset` bytes into the current slot of the feed ring
     variable,  // kept between executions; `index` numbers Plan::variables
     constant,  // `index` numbers Plan::constants
+    counter,   // the number of the update and of the first sample, two int64 that the executor writes
   };
   Kind kind = Kind::arena;
   std::size_t offset = 0;
   std::size_t bytes = 0;
   std::int32_t index = -1;
+  friend bool operator==(const Buffer&, const Buffer&) = default;
 };
 
 // A value as a kernel sees it: a buffer and the type to read it as.
@@ -26,6 +28,7 @@ struct Operand {
   // -1 for an output that nobody reads: it need not be written.
   std::int32_t buffer = -1;
   Type type;
+  friend bool operator==(const Operand&, const Operand&) = default;
 };
 
 struct KernelCall {
@@ -39,24 +42,39 @@ struct KernelCall {
 // Kernels without dependencies among them; a barrier ends it.
 using Superstep = std::vector<KernelCall>;
 
-// Something with a name that enters, leaves or stays: a feed, an output or a variable.
+// A value that enters or leaves.
 struct Port {
   std::string name;
   Type type;
   std::int32_t buffer = -1;
+  PortKind kind = PortKind::host;
+  // Which one of its kind.
+  std::int32_t number = 0;
   // Outputs only: kept for every step rather than for the last.
   bool every_step = false;
+  friend bool operator==(const Port&, const Port&) = default;
+};
+
+// A value that stays.
+struct VariablePort {
+  std::string name;
+  Type type;
+  std::int32_t buffer = -1;
+  VariableRole role = VariableRole::weight;
+  // Whether the plan changes it.
+  bool assigned = false;
+  friend bool operator==(const VariablePort&, const VariablePort&) = default;
 };
 
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Superstep> supersteps;
-  std::vector<Port> feeds;
+  std::vector<Port> inputs;
   std::vector<Port> outputs;
-  std::vector<Port> variables;
+  std::vector<VariablePort> variables;
   std::vector<Array> constants;
   std::size_t arena_bytes = 0;
-  // One slot of the feed ring.
+  // One slot of the feed ring, as large as all inputs.
   std::size_t feed_bytes = 0;
   // Look for NaN and infinity in what each superstep writes, and stop with an Error that names the kernel.
   bool check_numerics = false;
@@ -69,6 +87,9 @@ inline constexpr std::size_t buffer_alignment = 64;
 constexpr std::size_t align(std::size_t bytes) {
   return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
 }
+
+// Whether two plans do the same: attributes and constants are compared by their values.
+bool operator==(const Plan& a, const Plan& b);
 
 // The text form: buffers, then supersteps with one kernel a line.
 std::string to_string(const Plan& plan);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/text_form.h"
 #include "plan/plan.h"
 
@@ -13,6 +15,7 @@ std::string buffer_text(const Buffer& buffer) {
     case Buffer::Kind::feed: return fmt::format("feed {}", buffer.offset);
     case Buffer::Kind::variable: return fmt::format("variable {}", buffer.index);
     case Buffer::Kind::constant: return fmt::format("constant {}", buffer.index);
+    case Buffer::Kind::counter: return "counter";
   }
   return "";
 }
@@ -33,21 +36,53 @@ std::string call_text(const KernelCall& call) {
                      attributes_text(*call.op, call.attributes), call.name.empty() ? "" : "  # " + call.name);
 }
 
-std::string port_text(std::string_view kind, const Port& port) {
-  return fmt::format("{} \"{}\" = b{} {}{}\n", kind, port.name, port.buffer, to_string(port.type),
-                     port.every_step ? " every_step" : "");
+// Hosts feed inputs and are told outputs unless the text says otherwise.
+std::string port_text(std::string_view what, const Port& port, PortKind usual) {
+  std::string text = fmt::format("{} \"{}\" = b{} {}", what, port.name, port.buffer, to_string(port.type));
+  if (port.kind != usual) text += fmt::format(" {} {}", name(port.kind), port.number);
+  return text + (port.every_step ? " every_step\n" : "\n");
+}
+
+std::string variable_text(const VariablePort& variable) {
+  return fmt::format("variable \"{}\" = b{} {} {}{}\n", variable.name, variable.buffer, to_string(variable.type),
+                     name(variable.role), variable.assigned ? " assigned" : "");
+}
+
+bool same_attributes(const KernelCall& a, const KernelCall& b) {
+  return attributes_text(*a.op, a.attributes) == attributes_text(*b.op, b.attributes);
+}
+
+bool same_call(const KernelCall& a, const KernelCall& b) {
+  return a.op == b.op && a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && same_attributes(a, b);
+}
+
+bool same_superstep(const Superstep& a, const Superstep& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_call);
+}
+
+bool same_constant(const Array& a, const Array& b) {
+  return type_of(a) == type_of(b) && std::equal(a.raw(), a.raw() + a.bytes(), b.raw());
 }
 
 }  // namespace
 
+bool operator==(const Plan& a, const Plan& b) {
+  return a.buffers == b.buffers && a.inputs == b.inputs && a.outputs == b.outputs && a.variables == b.variables &&
+         a.arena_bytes == b.arena_bytes && a.feed_bytes == b.feed_bytes && a.check_numerics == b.check_numerics &&
+         a.mixed_bfloat16 == b.mixed_bfloat16 &&
+         std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(), same_constant) &&
+         std::equal(a.supersteps.begin(), a.supersteps.end(), b.supersteps.begin(), b.supersteps.end(), same_superstep);
+}
+
 std::string to_string(const Plan& plan) {
-  std::string text = fmt::format("plan arena {} feed {}{}\n", plan.arena_bytes, plan.feed_bytes,
-                                 plan.check_numerics ? " check_numerics" : "");
+  std::string text =
+      fmt::format("plan arena {} feed {}{}{}\n", plan.arena_bytes, plan.feed_bytes,
+                  plan.check_numerics ? " check_numerics" : "", plan.mixed_bfloat16 ? " mixed_bfloat16" : "");
   for (std::size_t i = 0; i < plan.buffers.size(); ++i)
     text += fmt::format("b{} = {}, {} bytes\n", i, buffer_text(plan.buffers[i]), plan.buffers[i].bytes);
-  for (const Port& port : plan.feeds) text += port_text("feed", port);
-  for (const Port& port : plan.variables) text += port_text("variable", port);
-  for (const Port& port : plan.outputs) text += port_text("output", port);
+  for (const Port& port : plan.inputs) text += port_text("feed", port, PortKind::host);
+  for (const VariablePort& variable : plan.variables) text += variable_text(variable);
+  for (const Port& port : plan.outputs) text += port_text("output", port, PortKind::result);
   for (const Array& constant : plan.constants)
     text += fmt::format("constant {} {}\n", array_text(constant), to_string(Type{constant.dtype(), constant.shape()}));
   for (const Superstep& superstep : plan.supersteps) {

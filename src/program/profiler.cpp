@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
-#include "program/parallel_program.h"
 #include "plan/cost.h"
+#include "program/state.h"
 #include "report/profile/profile.h"
 
 namespace pando {
@@ -50,22 +50,28 @@ struct Track {
   int pass_row() const { return recorder.tiles() - 1; }
 };
 
-// Writes the passes of a pipeline's devices to their recordings.
-class PassObserver : public PipelineObserver {
+// Writes what the devices of a divided program do to their recordings.
+class ActivityRecorder : public StepObserver {
  public:
-  explicit PassObserver(std::vector<std::unique_ptr<Track>>& tracks) : tracks_(tracks), begun_(tracks.size()) {}
-  void begin(int device, Kind, std::int64_t) override { begun_[static_cast<std::size_t>(device)] = Recorder::now(); }
-  void end(int device, Kind kind, std::int64_t micro_batch) override {
+  explicit ActivityRecorder(std::vector<std::unique_ptr<Track>>& tracks) : tracks_(tracks), begun_(tracks.size()) {}
+  void begin(int device, Activity, std::int64_t) override {
+    begun_[static_cast<std::size_t>(device)] = Recorder::now();
+  }
+  void end(int device, Activity activity, std::int64_t micro_batch) override {
     Track& track = *tracks_[static_cast<std::size_t>(device)];
-    track.recorder.record(track.pass_row(),
-                          {recorded(kind), 0, micro_batch, begun_[static_cast<std::size_t>(device)], Recorder::now()});
+    track.recorder.record(track.pass_row(), {recorded(activity), 0, micro_batch,
+                                             begun_[static_cast<std::size_t>(device)], Recorder::now()});
   }
 
  private:
-  static RecordedEvent::Kind recorded(Kind kind) {
-    if (kind == Kind::forward) return RecordedEvent::Kind::forward;
-    if (kind == Kind::backward) return RecordedEvent::Kind::backward;
-    return kind == Kind::exchange ? RecordedEvent::Kind::exchange : RecordedEvent::Kind::update;
+  static RecordedEvent::Kind recorded(Activity activity) {
+    switch (activity) {
+      case Activity::forward: return RecordedEvent::Kind::forward;
+      case Activity::backward: return RecordedEvent::Kind::backward;
+      case Activity::exchange: return RecordedEvent::Kind::exchange;
+      case Activity::update: break;
+    }
+    return RecordedEvent::Kind::update;
   }
 
   std::vector<std::unique_ptr<Track>>& tracks_;
@@ -126,10 +132,10 @@ void add_events(const Track& track, int device, const RecordedSpan& span, Profil
 struct Profiler::State {
   std::string model;
   std::size_t capacity;
-  // So many were attached.
+  // How many were attached.
   int programs = 0;
   std::vector<std::unique_ptr<Track>> tracks = {};
-  std::unique_ptr<PassObserver> observer = {};
+  std::unique_ptr<StepObserver> observer = {};
   std::function<void()> detach = {};
 };
 
@@ -140,26 +146,21 @@ void Profiler::attach(Program& program) {
   detach();
   ++state_->programs;
   Program::State& state = *program.state_;
-  const int tiles = state.device->backend.tiles();
-  state_->tracks.push_back(std::make_unique<Track>(state_->programs, "device", tiles, state_->capacity,
-                                                   std::vector<const Plan*>{&state.plan}));
-  state.executable->set_recorder(&state_->tracks.back()->recorder, 0);
-  state_->detach = [&state] { state.executable->set_recorder(nullptr, 0); };
-}
-
-void Profiler::attach(ParallelProgram& program) {
-  detach();
-  ++state_->programs;
-  ParallelProgram::State& state = *program.state_;
-  const std::size_t stages = state.plans.size();
+  const std::size_t stages = state.plan.stages.size();
   std::vector<Recorder*> recorders;
   for (std::size_t i = 0; i < state.devices.size(); ++i) {
-    state_->tracks.push_back(
-        std::make_unique<Track>(state_->programs, fmt::format("replica {} stage {}", i / stages, i % stages),
-                                state.devices[i]->backend.tiles(), state_->capacity, state.plans[i % stages].all()));
+    const std::string name =
+        state.executor ? fmt::format("replica {} stage {}", i / stages, i % stages) : std::string("device");
+    state_->tracks.push_back(std::make_unique<Track>(state_->programs, name, state.devices[i]->backend.tiles(),
+                                                     state_->capacity, state.plan.stages[i % stages].all()));
     recorders.push_back(&state_->tracks.back()->recorder);
   }
-  state_->observer = std::make_unique<PassObserver>(state_->tracks);
+  if (!state.executor) {
+    state.executable->set_recorder(recorders.front(), 0);
+    state_->detach = [&state] { state.executable->set_recorder(nullptr, 0); };
+    return;
+  }
+  state_->observer = std::make_unique<ActivityRecorder>(state_->tracks);
   state.executor->set_recorders(recorders);
   state.executor->set_observer(state_->observer.get());
   state_->detach = [&state] {

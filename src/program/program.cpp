@@ -1,5 +1,4 @@
-// Wires the parts together: a graph in, a program that runs on its device out. program/parallel_program.cpp does the
-// same for a step that is divided over several devices.
+// Wires the parts together: the graph of a step in, a program that runs on its devices out.
 #include <pando/program/program.h>
 
 #include <fmt/format.h>
@@ -8,14 +7,10 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "program/state.h"
 #include "plan/cost.h"
+#include "program/state.h"
 
 namespace pando {
-
-struct Feed::State {
-  FeedRing ring;
-};
 
 Device::Device(const DeviceOptions& options)
     : state_(new State{cpu::CpuBackend(options.tiles, options.instruction_set)}) {}
@@ -49,25 +44,123 @@ std::function<void(const Graph&)>& graph_observer() {
   return observer;
 }
 
-Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& options) {
-  CompileOptions compile_options{
+namespace {
+
+// While it lives, a thread runs a program. Throws Error if another one does.
+class ProgramUse {
+ public:
+  explicit ProgramUse(std::atomic<bool>& in_use) : in_use_(in_use) {
+    if (in_use_.exchange(true, std::memory_order_acquire))
+      throw Error("run: another thread is running this program; give each thread a program of its own");
+  }
+  ~ProgramUse() { in_use_.store(false, std::memory_order_release); }
+  ProgramUse(const ProgramUse&) = delete;
+  ProgramUse& operator=(const ProgramUse&) = delete;
+
+ private:
+  std::atomic<bool>& in_use_;
+};
+
+// Constants are folded by the backend's own kernels.
+CompileOptions compile_options(Backend& backend, const ProgramOptions& options) {
+  CompileOptions made{
       .disabled_passes = options.disabled_passes,
       .check_numerics = options.check_numerics,
       .mixed_bfloat16 = options.precision == Precision::mixed_bfloat16,
       .evaluate = [&](const Node& node, const std::vector<Array>& inputs) { return backend.evaluate(node, inputs); }};
   if (options.on_pass)
-    compile_options.on_pass = [&](const PassReport& report) {
+    made.on_pass = [&](const PassReport& report) {
       options.on_pass({std::string(report.name), report.microseconds, report.text});
     };
-  if (graph_observer()) graph_observer()(graph);
-  return compile(graph, compile_options);
+  return made;
 }
 
+std::vector<VariableInfo> variables_of(const Graph& graph) {
+  std::vector<VariableInfo> list;
+  for (const Node& node : graph.nodes())
+    if (is_role(node, Role::variable))
+      list.push_back(
+          {node.attributes.text("name"), node.outputs[0], variable_role_named(node.attributes.text("role"))});
+  return list;
+}
+
+std::vector<std::span<float>> spans_of(const std::vector<VariablePort>& variables, const BindVariable& bind) {
+  std::vector<std::span<float>> spans;
+  for (const VariablePort& variable : variables) {
+    if (variable.type.dtype != DType::float32)
+      throw Error(fmt::format("the variable '{}' is {} but only float32 ones can be shared by replicas", variable.name,
+                              to_string(variable.type)));
+    spans.emplace_back(reinterpret_cast<float*>(bind(variable)->memory.get()),
+                       static_cast<std::size_t>(variable.type.shape.elements()));
+  }
+  return spans;
+}
+
+LoadedStage load_stage(const StagePlan& plan, Backend& backend, const BindVariable& bind) {
+  LoadedStage loaded;
+  for (const Plan* program : plan.all())
+    loaded.programs.push_back(program == nullptr ? nullptr : backend.load(*program, bind));
+  loaded.sums = spans_of(plan.sums, bind);
+  loaded.statistics = spans_of(plan.statistics, bind);
+  for (const VariablePort& statistic : plan.statistics) loaded.statistics_use.add(bind(statistic), true);
+  return loaded;
+}
+
+// Those that programs share by name; sums belong to a program.
+std::vector<std::string> shared_names(const StepPlan& plan) {
+  std::vector<std::string> names;
+  for (const StagePlan& stage : plan.stages)
+    for (const Plan* program : stage.all()) {
+      if (program == nullptr) continue;
+      for (const VariablePort& variable : program->variables)
+        if (variable.role != VariableRole::sum && std::find(names.begin(), names.end(), variable.name) == names.end())
+          names.push_back(variable.name);
+    }
+  return names;
+}
+
+Shape with_first_axis(std::int64_t size, const Shape& shape) {
+  Shape result = {size};
+  for (std::int64_t other : shape) result.append(other);
+  return result;
+}
+
+}  // namespace
+
 Program::Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options)
-    : state_(new State{device.state_, variables.state_}) {
-  Backend& backend = device.state_->backend;
-  state_->plan = compile_for(backend, graph, options);
-  state_->executable = backend.load(state_->plan, variables.state_->store);
+    : Program(graph, {device}, {}, variables, options) {}
+
+Program::Program(const Graph& graph, const std::vector<Device>& devices, const Division& division,
+                 const Variables& variables, const ProgramOptions& options)
+    : state_(new State) {
+  State& state = *state_;
+  for (const Device& device : devices) state.devices.push_back(device.state_);
+  const auto stages = static_cast<std::size_t>(graph.stages());
+  if (division.replicas < 1 || devices.size() != stages * static_cast<std::size_t>(division.replicas))
+    throw Error(fmt::format("a program of {} replicas of {} stages was given {} devices; give one for each stage",
+                            division.replicas, stages, devices.size()));
+  if (graph_observer()) graph_observer()(graph);
+  state.plan = compile_step(graph, division, compile_options(state.devices.front()->backend, options));
+  state.variables = variables_of(graph);
+  for (int r = 0; r < division.replicas; ++r) state.replicas.push_back(r == 0 ? variables : Variables());
+  for (std::size_t i = 0; i < devices.size(); ++i) state.sums.push_back(std::make_unique<VariableStore>());
+  const auto bind_for = [&](std::size_t device) {
+    return [&own = state.replicas[device / stages].state_->store,
+            &sums = *state.sums[device]](const VariablePort& variable) {
+      return (variable.role == VariableRole::sum ? sums : own).bind(variable.name, variable.type);
+    };
+  };
+  if (state.plan.is_whole()) {
+    state.executable = state.devices[0]->backend.load(*state.plan.stages[0].forward, bind_for(0));
+    return;
+  }
+  std::vector<LoadedStage> loaded;
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    loaded.push_back(load_stage(state.plan.stages[i % stages], state.devices[i]->backend, bind_for(i)));
+  for (std::size_t r = 1; r < state.replicas.size(); ++r)
+    state.copies.emplace_back(state.replicas[0].state_->store, state.replicas[r].state_->store,
+                              shared_names(state.plan));
+  state.executor = std::make_unique<StepExecutor>(state.plan, std::move(loaded));
 }
 
 Program::~Program() = default;
@@ -76,35 +169,58 @@ Program& Program::operator=(Program&&) noexcept = default;
 
 std::vector<PortInfo> Program::feeds() const {
   std::vector<PortInfo> feeds;
-  for (const Port& feed : state_->plan.feeds) feeds.push_back({feed.name, feed.type});
+  for (const Field& field : state_->plan.host.list) feeds.push_back({field.name, field.type});
   return feeds;
 }
+
+std::vector<VariableInfo> Program::variables() const { return state_->variables; }
 
 namespace {
 
 // Runs with room for the outputs of every step, and cuts that to the steps that were run.
-std::int64_t run_executable(auto& state, std::int64_t steps, Feeds* feeds) {
-  const ProgramUse use(state.in_use);
-  const Plan& plan = state.plan;
+std::int64_t run_whole(auto& state, const Launch& launch, Feeds* feeds) {
   std::map<std::string, Array>& every_step = state.every_step;
-  if (steps < 0) throw Error(fmt::format("run: the number of steps is {} but must not be negative", steps));
   std::vector<std::byte*> memory;
-  for (const Port& output : plan.outputs) {
+  for (const Port& output : state.plan.stages[0].forward->outputs) {
     if (!output.every_step) continue;
-    Shape shape = {steps};
-    for (std::int64_t size : output.type.shape) shape.append(size);
+    const Shape shape = with_first_axis(launch.rows, output.type.shape);
     memory.push_back((every_step[output.name] = Array(output.type.dtype, shape)).mutable_raw());
   }
-  const std::int64_t done = state.executable->run(steps, feeds, memory);
-  if (done < steps)
+  const std::int64_t done = state.executable->run(launch.rows, launch.first_update, feeds, memory);
+  if (done < launch.rows)
     for (auto& [name, array] : every_step) array = array.slice(0, done);
   return done;
+}
+
+std::int64_t run_divided(auto& state, const Launch& launch, FeedRing* ring) {
+  for (VariableCopies& copies : state.copies) copies.follow();
+  state.results.resize(static_cast<std::size_t>(launch.rows) * state.replicas.size() * state.plan.results.bytes);
+  try {
+    return state.executor->run({.rows = launch.rows,
+                                .first_row = ring == nullptr ? 0 : ring->next(),
+                                .first_update = launch.first_update,
+                                .feed = ring,
+                                .results = state.results.data()});
+  } catch (...) {
+    for (VariableCopies& copies : state.copies) copies.distrust();
+    state.rows_run = 0;
+    throw;
+  }
+}
+
+std::int64_t run_rows(auto& state, const Launch& launch, FeedRing* ring) {
+  const ProgramUse use(state.in_use);
+  if (launch.rows < 0) throw Error(fmt::format("run: the number of steps is {} but must not be negative", launch.rows));
+  state.rows_run = state.executable ? run_whole(state, launch, ring) : run_divided(state, launch, ring);
+  const std::int64_t rows = state.plan.rows_per_update;
+  state.next_update = launch.first_update + (state.rows_run + rows - 1) / rows;
+  return state.rows_run;
 }
 
 void copy_feed(const Port& port, const std::map<std::string, Array>& feeds, const Plan& plan, std::byte* slot) {
   const auto found = feeds.find(port.name);
   if (found == feeds.end()) throw Error(fmt::format("step: there is no feed for the input '{}'", port.name));
-  const Type given{found->second.dtype(), found->second.shape()};
+  const Type given = type_of(found->second);
   if (given != port.type)
     throw Error(fmt::format("step: the input '{}' is {} but the feed is {}; cast or reshape it", port.name,
                             to_string(port.type), to_string(given)));
@@ -112,61 +228,103 @@ void copy_feed(const Port& port, const std::map<std::string, Array>& feeds, cons
               found->second.bytes());
 }
 
+// The plan of a program that a single step can be run of.
+const Plan& plan_of_step(const StepPlan& plan) {
+  if (!plan.is_whole())
+    throw Error("step: the program is divided over several devices or accumulates gradients, and only run() runs that");
+  return *plan.stages.front().forward;
+}
+
 }  // namespace
 
-std::int64_t Program::run(std::int64_t steps, Feed& feed) {
+struct Feed::State {
+  FeedRing ring;
+};
+
+std::int64_t Program::run(const Launch& launch, Feed& feed) {
   FeedRing& ring = feed.state_->ring;
   const FeedUse use(ring);
-  const std::int64_t done = run_executable(*state_, steps, &ring);
-  if (done < steps) ring.rethrow();
+  const std::int64_t done = run_rows(*state_, launch, &ring);
+  if (done < launch.rows) ring.rethrow();
   return done;
 }
 
-std::int64_t Program::run(std::int64_t steps) {
-  if (!state_->plan.feeds.empty())
-    throw Error(fmt::format("run: the graph has {} inputs, the first is '{}'; give a Feed", state_->plan.feeds.size(),
-                            state_->plan.feeds.front().name));
-  return run_executable(*state_, steps, nullptr);
+std::int64_t Program::run(const Launch& launch) {
+  const std::vector<Field>& inputs = state_->plan.host.list;
+  if (!inputs.empty())
+    throw Error(fmt::format("run: the graph has {} inputs, the first is '{}'; give a Feed", inputs.size(),
+                            inputs.front().name));
+  return run_rows(*state_, launch, nullptr);
 }
+
+std::int64_t Program::run(std::int64_t rows, Feed& feed) {
+  return run({.rows = rows, .first_update = state_->next_update}, feed);
+}
+std::int64_t Program::run(std::int64_t rows) { return run({.rows = rows, .first_update = state_->next_update}); }
 
 std::vector<PortInfo> Program::outputs() const {
   std::vector<PortInfo> outputs;
-  for (const Port& output : state_->plan.outputs) outputs.push_back({output.name, output.type});
+  for (const Field& field : state_->plan.results.list) outputs.push_back({field.name, field.type});
   return outputs;
 }
 
-void Program::step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) {
-  if (feeds.size() != state_->plan.feeds.size() || outputs.size() != state_->plan.outputs.size())
+void Program::step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs, std::int64_t update) {
+  const Plan& plan = plan_of_step(state_->plan);
+  if (feeds.size() != plan.inputs.size() || outputs.size() != plan.outputs.size())
     throw Error(fmt::format("step: {} feeds and {} outputs were given but the program has {} and {}", feeds.size(),
-                            outputs.size(), state_->plan.feeds.size(), state_->plan.outputs.size()));
+                            outputs.size(), plan.inputs.size(), plan.outputs.size()));
   const ProgramUse use(state_->in_use);
-  state_->executable->step(feeds, outputs);
+  state_->executable->step(feeds, outputs, {update, 0});
 }
 
 std::map<std::string, Array> Program::step(const std::map<std::string, Array>& feeds) {
-  const Plan& plan = state_->plan;
+  const Plan& plan = plan_of_step(state_->plan);
   for (const auto& [name, value] : feeds) {
     std::vector<std::string> known;
-    for (const Port& port : plan.feeds) known.push_back(port.name);
+    for (const Port& port : plan.inputs) known.push_back(port.name);
     if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(unknown_name("input", name, known));
   }
-  SingleFeed single(plan);
-  for (const Port& port : plan.feeds) copy_feed(port, feeds, plan, single.slot());
-  run_executable(*state_, 1, &single);
+  SingleFeed single(plan.feed_bytes);
+  for (const Port& port : plan.inputs) copy_feed(port, feeds, plan, single.slot());
+  const ProgramUse use(state_->in_use);
+  run_whole(*state_, {.rows = 1, .first_update = state_->next_update++}, &single);
   std::map<std::string, Array> outputs;
   for (const Port& port : plan.outputs) outputs[port.name] = output(port.name);
   return outputs;
 }
 
+namespace {
+
+// Of rows from `first` on: [micro-batches, ...].
+Array results_of(const auto& state, const Field& field, std::int64_t first) {
+  const std::int64_t replicas = state.plan.replicas, batches = (state.rows_run - first) * replicas;
+  Array values(field.type.dtype, with_first_axis(batches, field.type.shape));
+  const std::size_t bytes = field.type.bytes(), stride = state.plan.results.bytes;
+  const std::byte* from = state.results.data() + static_cast<std::size_t>(first * replicas) * stride + field.offset;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batches); ++i)
+    std::copy_n(from + i * stride, bytes, values.mutable_raw() + i * bytes);
+  return values;
+}
+
+Array divided_output(const auto& state, const Field& field) {
+  if (field.every_step) return results_of(state, field, 0);
+  if (state.rows_run == 0) return Array(field.type.dtype, field.type.shape);
+  const Array last = results_of(state, field, state.rows_run - 1);
+  return state.plan.replicas > 1 ? last : last.reshape(field.type.shape);
+}
+
+}  // namespace
+
 Array Program::output(const std::string& name) const {
-  const std::vector<Port>& outputs = state_->plan.outputs;
-  if (const auto kept = state_->every_step.find(name); kept != state_->every_step.end()) return kept->second;
+  const State& state = *state_;
+  if (const auto kept = state.every_step.find(name); kept != state.every_step.end()) return kept->second;
   std::vector<std::string> known;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    known.push_back(outputs[i].name);
-    if (outputs[i].name != name) continue;
-    Array value(outputs[i].type.dtype, outputs[i].type.shape);
-    state_->executable->read_output(i, value.mutable_raw());
+  for (const Field& field : state.plan.results.list) {
+    known.push_back(field.name);
+    if (field.name != name) continue;
+    if (state.executor) return divided_output(state, field);
+    Array value(field.type.dtype, field.type.shape);
+    state.executable->read_output(known.size() - 1, value.mutable_raw());
     return value;
   }
   throw Error(unknown_name("output", name, known));
@@ -174,21 +332,62 @@ Array Program::output(const std::string& name) const {
 
 std::vector<KernelInfo> Program::kernels() const {
   std::vector<KernelInfo> kernels;
-  for (const Superstep& superstep : state_->plan.supersteps)
-    for (const KernelCall& call : superstep) {
-      const KernelCost cost = cost_of(call);
-      kernels.push_back({std::string(call.op->name), call.name, cost.flops, cost.bytes});
+  for (const StagePlan& stage : state_->plan.stages)
+    for (const auto* plan : {&stage.forward, &stage.backward_next, &stage.update_values, &stage.update}) {
+      if (!*plan) continue;
+      for (const Superstep& superstep : (*plan)->supersteps)
+        for (const KernelCall& call : superstep) {
+          const KernelCost cost = cost_of(call);
+          kernels.push_back({std::string(call.op->name), call.name, cost.flops, cost.bytes});
+        }
     }
   return kernels;
 }
 
-std::size_t Program::arena_bytes() const { return state_->plan.arena_bytes; }
-std::size_t Program::working_bytes() const { return state_->executable->working_bytes(); }
+std::vector<DeviceUse> Program::device_use() const {
+  const State& state = *state_;
+  std::vector<DeviceUse> uses;
+  for (std::size_t i = 0; i < state.plan.stages.size(); ++i) {
+    const StagePlan& stage = state.plan.stages[i];
+    const auto index = static_cast<int>(i);
+    DeviceUse& use = uses.emplace_back();
+    use.working = state.executor ? state.executor->working_bytes(index) : state.executable->working_bytes();
+    if (state.executor) use.stash = state.executor->stash_bytes(index);
+    for (const VariablePort& sum : stage.sums) use.sums += sum.type.bytes();
+    const int slots =
+        state.executor ? std::max(default_feed_slots, state.executor->rows_in_flight()) : default_feed_slots;
+    if (i == 0) use.feeds = state.plan.host.bytes * static_cast<std::size_t>(slots);
+    for (const auto* plan : {&stage.forward, &stage.backward_next})
+      if (*plan) use.megaflops += cost_of(**plan).flops / 1e6;
+  }
+  return uses;
+}
+
+std::size_t Program::arena_bytes() const {
+  std::size_t bytes = 0;
+  for (const StagePlan& stage : state_->plan.stages)
+    for (const Plan* plan : stage.all())
+      if (plan != nullptr) bytes += plan->arena_bytes;
+  return bytes;
+}
+
+std::size_t Program::working_bytes() const {
+  std::size_t bytes = 0;
+  for (const DeviceUse& use : device_use()) bytes += use.working;
+  return bytes;
+}
+
 std::string Program::plan_text() const { return to_string(state_->plan); }
 
 Feed::Feed(const Program& program, FillFeeds fill, int slots) {
   if (slots < 1) throw Error(fmt::format("Feed: the number of slots is {} but must be at least 1", slots));
-  state_.reset(new State{FeedRing(program.state_->plan, std::move(fill), slots)});
+  const Program::State& state = *program.state_;
+  const Fields& host = state.plan.host;
+  std::vector<std::size_t> offsets;
+  for (std::size_t r = 0; r < state.replicas.size(); ++r)
+    for (const Field& field : host.list) offsets.push_back(r * host.bytes + field.offset);
+  if (state.executor) slots = std::max(slots, state.executor->rows_in_flight());
+  state_.reset(new State{FeedRing(std::move(offsets), host.bytes * state.replicas.size(), std::move(fill), slots)});
 }
 Feed::~Feed() = default;
 Feed::Feed(Feed&&) noexcept = default;

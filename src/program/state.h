@@ -1,4 +1,4 @@
-// What the two files that wire the parts together share.
+// What the files that wire the parts together share: a Program from the inside.
 #pragma once
 #include <pando/program/program.h>
 
@@ -6,7 +6,8 @@
 #include <map>
 
 #include "backends/cpu/cpu_backend.h"
-#include "compiler/compile.h"
+#include "compiler/compile_step.h"
+#include "runtime/step_executor.h"
 
 namespace pando {
 
@@ -19,34 +20,39 @@ struct Variables::State {
 };
 
 struct Program::State {
-  std::shared_ptr<Device::State> device;
-  std::shared_ptr<Variables::State> variables;
-  Plan plan = {};
+  // [replica * stages + stage].
+  std::vector<std::shared_ptr<Device::State>> devices = {};
+  StepPlan plan = {};
+  std::vector<VariableInfo> variables = {};
+  // Of each replica.
+  std::vector<Variables> replicas = {};
+  // Of each device: stages may sum the same value, each for itself.
+  std::vector<std::unique_ptr<VariableStore>> sums = {};
+  // What the replicas after the first have of the first one's.
+  std::vector<VariableCopies> copies = {};
+  // One of the two: the loop of one device, or what runs on several.
   std::unique_ptr<Executable> executable = {};
-  // Filled by each run: the outputs that are kept for every step.
+  std::unique_ptr<StepExecutor> executor = {};
+  // Of the last run: the outputs that are kept for every step; and what a divided program told, row by row.
   std::map<std::string, Array> every_step = {};
+  std::vector<std::byte> results = {};
+  std::int64_t rows_run = 0, next_update = 0;
   std::atomic<bool> in_use = false;
 };
 
-// While it lives, a thread runs a program. Throws Error if another one does.
-class ProgramUse {
+// For tests and tools that look into a program.
+class ProgramInside {
  public:
-  explicit ProgramUse(std::atomic<bool>& in_use) : in_use_(in_use) {
-    if (in_use_.exchange(true, std::memory_order_acquire))
-      throw Error("run: another thread is running this program; give each thread a program of its own");
+  // The program is divided.
+  static void set_observer(Program& program, StepObserver* observer) {
+    program.state_->executor->set_observer(observer);
   }
-  ~ProgramUse() { in_use_.store(false, std::memory_order_release); }
-  ProgramUse(const ProgramUse&) = delete;
-  ProgramUse& operator=(const ProgramUse&) = delete;
-
- private:
-  std::atomic<bool>& in_use_;
+  static Variables variables_of_replica(const Program& program, int replica) {
+    return program.state_->replicas.at(static_cast<std::size_t>(replica));
+  }
 };
 
-// Told every graph that is compiled on this thread, as the front end made it; empty: nobody is. For tests and tools.
+// Told every graph that is compiled on this thread, as the front end made it; empty: none. For tests and tools.
 std::function<void(const Graph&)>& graph_observer();
-
-// Compiles; constants are folded by the backend's own kernels.
-Plan compile_for(Backend& backend, const Graph& graph, const ProgramOptions& options);
 
 }  // namespace pando

@@ -16,15 +16,9 @@ namespace {
 // device uses, too, so that the time between them follows the device's pace.
 constexpr std::chrono::microseconds shortest_wait{50}, longest_wait{5000};
 
-std::vector<std::size_t> feed_offsets(const Plan& plan) {
-  std::vector<std::size_t> offsets;
-  for (const Port& feed : plan.feeds) offsets.push_back(plan.buffers[static_cast<std::size_t>(feed.buffer)].offset);
-  return offsets;
-}
-
 }  // namespace
 
-SingleFeed::SingleFeed(const Plan& plan) : memory_(allocate_host_memory(plan.feed_bytes, "the feeds")) {}
+SingleFeed::SingleFeed(std::size_t bytes) : memory_(allocate_host_memory(bytes, "the feeds")) {}
 
 struct FeedRing::Ring {
   std::vector<std::size_t> offsets;
@@ -92,9 +86,6 @@ bool FeedRing::Ring::fill_next() {
   return true;
 }
 
-FeedRing::FeedRing(const Plan& plan, Fill fill, int slots)
-    : FeedRing(feed_offsets(plan), plan.feed_bytes, std::move(fill), slots) {}
-
 FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots) {
   slot_bytes = std::max(slot_bytes, buffer_alignment);
   HostMemory memory = allocate_host_memory(slot_bytes * static_cast<std::size_t>(slots), "the feed ring");
@@ -126,6 +117,8 @@ void FeedRing::release_before(std::int64_t step) {
 
 // The mark of the end is more than any step.
 bool FeedRing::has(std::int64_t step) const { return ring_->filled.load(std::memory_order_acquire) > step; }
+
+std::int64_t FeedRing::next() const { return ring_->taken.load(std::memory_order_acquire); }
 
 const std::byte* FeedRing::wait_for(std::int64_t step) {
   Ring& ring = *ring_;

@@ -28,7 +28,7 @@ class Feeds {
 // One slot that the caller fills: for single steps.
 class SingleFeed final : public Feeds {
  public:
-  explicit SingleFeed(const Plan& plan);
+  explicit SingleFeed(std::size_t bytes);
   std::byte* slot() { return memory_.get(); }
   std::byte* acquire() override { return memory_.get(); }
   void release() override {}
@@ -37,7 +37,7 @@ class SingleFeed final : public Feeds {
   HostMemory memory_;
 };
 
-// Writes the feeds of step number `step` into `feeds` (one pointer each, in the order of Plan::feeds). Returns false
+// Writes the feeds of step number `step` into `feeds` (one pointer each, in the order of the offsets). Returns false
 // when there are no more steps; may throw, and the exception reaches who runs the program.
 using Fill = std::function<bool(std::int64_t step, std::span<std::byte* const> feeds)>;
 
@@ -46,9 +46,7 @@ using Fill = std::function<bool(std::int64_t step, std::span<std::byte* const> f
 // thread at a time, but not always by the same.
 class FeedRing final : public Feeds {
  public:
-  // Throws Error if the memory or the thread cannot be had.
-  FeedRing(const Plan& plan, Fill fill, int slots);
-  // Slots of `slot_bytes` with a feed at each offset.
+  // Slots of `slot_bytes` with a feed at each offset. Throws Error if the memory or the thread cannot be had.
   FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots);
   // Waits for a call of `fill`, but not for the filler, which may get no core for long: it ends by itself.
   ~FeedRing() override;
@@ -64,6 +62,8 @@ class FeedRing final : public Feeds {
   void release_before(std::int64_t step);
   // Whether wait_for() would return at once.
   bool has(std::int64_t step) const;
+  // The first step that was not released.
+  std::int64_t next() const;
   // Around an execution: only then, with the ring full, the filler looks for room. Throws Error in a child made by
   // fork(), where the filler does not exist.
   void begin();

@@ -9,24 +9,6 @@
 
 namespace pando {
 
-namespace {
-
-std::size_t bytes_of(const Type& type) { return static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype); }
-
-// Holds variables while it lives.
-class Held {
- public:
-  explicit Held(const VariableUse& use) : use_(use) { use_.begin(); }
-  ~Held() { use_.end(); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-
- private:
-  const VariableUse& use_;
-};
-
-}  // namespace
-
 void VariableUse::add(std::shared_ptr<StoredVariable> variable, bool changes) {
   const auto place = std::lower_bound(members_.begin(), members_.end(), variable,
                                       [](const Member& member, const auto& other) { return member.variable < other; });
@@ -49,7 +31,7 @@ std::shared_ptr<StoredVariable> VariableStore::bind(const std::string& name, con
   const std::lock_guard guard(mutex_);
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
-    auto memory = allocate_host_memory(bytes_of(type), fmt::format("variable '{}'", name));
+    auto memory = allocate_host_memory(type.bytes(), fmt::format("variable '{}'", name));
     std::shared_ptr<StoredVariable> made(new StoredVariable{type, std::move(memory)});
     return variables_.emplace(name, std::move(made)).first->second;
   }
@@ -63,7 +45,7 @@ void VariableStore::set(const std::string& name, const Array& value) {
   VariableUse use;
   const std::shared_ptr<StoredVariable> variable = bind(name, {value.dtype(), value.shape()});
   use.add(variable, true);
-  const Held held(use);
+  const HeldVariables held(use);
   std::memcpy(variable->memory.get(), value.raw(), value.bytes());
 }
 
@@ -72,7 +54,7 @@ Array VariableStore::get(const std::string& name) const {
   const std::shared_ptr<StoredVariable> variable = find(name);
   use.add(variable, false);
   Array copy(variable->type.dtype, variable->type.shape);
-  const Held held(use);
+  const HeldVariables held(use);
   std::memcpy(copy.mutable_raw(), variable->memory.get(), copy.bytes());
   return copy;
 }
@@ -109,14 +91,18 @@ VariableCopies::VariableCopies(const VariableStore& originals, const VariableSto
 }
 
 void VariableCopies::follow() {
-  const Held held(use_);
+  const HeldVariables held(use_);
   for (Pair& pair : pairs_) {
     const std::uint64_t difference = pair.original->version - pair.copy->version;
     if (pair.difference != difference)
-      std::memcpy(pair.copy->memory.get(), pair.original->memory.get(), bytes_of(pair.original->type));
+      std::memcpy(pair.copy->memory.get(), pair.original->memory.get(), pair.original->type.bytes());
     // Letting go of the copies counts a change of each.
     pair.difference = difference - 1;
   }
+}
+
+void VariableCopies::distrust() {
+  for (Pair& pair : pairs_) pair.difference.reset();
 }
 
 }  // namespace pando

@@ -41,6 +41,18 @@ class VariableUse {
   std::vector<Member> members_;
 };
 
+// Holds variables while it lives.
+class HeldVariables {
+ public:
+  explicit HeldVariables(const VariableUse& use) : use_(use) { use_.begin(); }
+  ~HeldVariables() { use_.end(); }
+  HeldVariables(const HeldVariables&) = delete;
+  HeldVariables& operator=(const HeldVariables&) = delete;
+
+ private:
+  const VariableUse& use_;
+};
+
 class VariableStore {
  public:
   // The variable, made (zero) if it is new. Throws Error if it exists with another type.
@@ -67,6 +79,8 @@ class VariableCopies {
   // Copies what was changed since the last time, except where a copy was changed as often as its original: the replicas
   // of a model make the same changes themselves.
   void follow();
+  // A run failed, and the replicas may have made different changes: the next follow() copies everything.
+  void distrust();
 
  private:
   struct Pair {

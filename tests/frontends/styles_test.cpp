@@ -81,8 +81,11 @@ class Canonical {
     std::int32_t& number = mapped_[static_cast<std::size_t>(id.node)];
     if (number < 0) {
       Node node = from_.nodes()[static_cast<std::size_t>(id.node)];
+      // One device has no stages, and an update is one micro-batch.
+      if (is_role(node, Role::span)) return copy(node.inputs[0]);
       for (ValueId& input : node.inputs) input = copy(input).id();
       node.name.clear();
+      node.stage = any_stage;
       if (const Attribute* name = node.attributes.find("name")) {
         const auto found = known_.find(std::get<std::string>(*name));
         if (found != known_.end()) {

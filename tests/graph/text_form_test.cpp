@@ -50,7 +50,30 @@ TEST(TextForm, FusedGraphsAndPlansSurviveTheRoundTrip) {
   const Graph fused = fuse_elementwise(graph, {});
   EXPECT_EQ(to_string(parse_graph(to_string(fused))), to_string(fused));
   const Plan plan = compile(graph);
+  EXPECT_TRUE(parse_plan(to_string(plan), find_op) == plan);
   EXPECT_EQ(to_string(parse_plan(to_string(plan), find_op)), to_string(plan));
+}
+
+// A field that the text form forgot would be lost on the way: plans are compared, not their texts.
+TEST(TextForm, EveryFieldOfAPlanSurvivesTheRoundTrip) {
+  Graph graph;
+  const Value x = ops::input(graph, "activation0", DType::float32, {4, 3}, PortKind::activation, 2);
+  const Value w = ops::variable(graph, "w", DType::float32, {3, 2}, VariableRole::slot);
+  const Value y = ops::dropout(ops::matmul(x, w), ops::counter(graph), 0.5);
+  graph.add_output("loss", ops::reduce_sum(y), true);
+  graph.add_output("stash0", y, PortKind::stash, 7);
+  graph.assign(w, w * 2.0);
+  const Plan plan = compile(graph, {.check_numerics = true, .mixed_bfloat16 = true});
+  const Plan again = parse_plan(to_string(plan), find_op);
+  EXPECT_TRUE(again == plan) << to_string(again) << to_string(plan);
+  EXPECT_TRUE(again.mixed_bfloat16 && again.check_numerics);
+  EXPECT_EQ(again.outputs[1].kind, PortKind::stash);
+  EXPECT_EQ(again.outputs[1].number, 7);
+  EXPECT_EQ(again.variables[0].role, VariableRole::slot);
+  EXPECT_TRUE(again.variables[0].assigned);
+  Plan other = plan;
+  other.mixed_bfloat16 = false;
+  EXPECT_FALSE(other == plan);
 }
 
 TEST(TextForm, ErrorsNameTheLine) {

@@ -9,7 +9,7 @@
 #include "base/random_stream.h"
 #include "base/crowding.h"
 #include "frontends/keras/run/trainer.h"
-#include "runtime/pipeline_executor.h"
+#include "program/state.h"
 
 using namespace pando;
 using namespace pando::keras;
@@ -26,16 +26,16 @@ struct Data {
 };
 
 // Each device sleeps now and then before it works.
-class Delays : public PipelineObserver {
+class Delays : public StepObserver {
  public:
   explicit Delays(std::uint64_t seed) : seed_(seed) {}
-  void begin(int device, Kind kind, std::int64_t micro_batch) override {
+  void begin(int device, Activity kind, std::int64_t micro_batch) override {
     RandomStream random(seed_ + static_cast<std::uint64_t>(device) * 1000 + static_cast<std::uint64_t>(kind) * 100 +
                         static_cast<std::uint64_t>(micro_batch));
     if (random.below(3) == 0) std::this_thread::sleep_for(std::chrono::microseconds(random.below(300)));
     ++seen;
   }
-  void end(int, Kind, std::int64_t) override {}
+  void end(int, Activity, std::int64_t) override {}
 
   std::atomic<int> seen = 0;
 
@@ -59,7 +59,7 @@ Sequential stack_of(int layers_count) {
   return model;
 }
 
-std::vector<Array> train(int replicas, int stages, const Data& data, PipelineObserver* observer) {
+std::vector<Array> train(int replicas, int stages, const Data& data, StepObserver* observer) {
   configure(replicas * stages);
   const ipu::IPUStrategy strategy;
   const auto scope = strategy.scope();
@@ -76,13 +76,14 @@ std::vector<Array> train(int replicas, int stages, const Data& data, PipelineObs
   const FitOptions options{.batch_size = 4, .epochs = 1, .shuffle = false, .verbose = 0};
   model.fit(data.x, data.y, options);
   Step& step = Trainer(model, "test").training().steps.front()->step;
-  step.parallel->set_observer(observer);
+  ProgramInside::set_observer(step.program, observer);
   model.fit(data.x, data.y, options);
-  step.parallel->set_observer(nullptr);
+  ProgramInside::set_observer(step.program, nullptr);
   const std::vector<Array> weights = model.get_weights();
   for (int replica = 1; replica < replicas; ++replica)
     for (std::size_t i = 0; i < weights.size(); ++i)
-      EXPECT_TRUE(array_equal(step.parallel->replica_variables(replica).get(model.weights()[i].name()), weights[i]))
+      EXPECT_TRUE(array_equal(ProgramInside::variables_of_replica(step.program, replica).get(model.weights()[i].name()),
+                              weights[i]))
           << "replica " << replica << ", " << model.weights()[i].name();
   return weights;
 }

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <span>
+#include <string_view>
 
 namespace pando {
 
@@ -14,6 +15,7 @@ struct OpDefinition;
 struct Type {
   DType dtype = DType::float32;
   Shape shape;
+  std::size_t bytes() const { return static_cast<std::size_t>(shape.elements()) * size_of(dtype); }
   friend bool operator==(const Type&, const Type&) = default;
 };
 
@@ -47,6 +49,9 @@ class PANDO_API Value {
   ValueId id_;
 };
 
+// The stage of a node that is made of sources alone: every stage that uses it computes it.
+inline constexpr std::int32_t any_stage = -1;
+
 struct Node {
   const OpDefinition* op = nullptr;
   std::vector<ValueId> inputs;
@@ -54,13 +59,45 @@ struct Node {
   std::vector<Type> outputs;
   // Where it comes from, "layer1/conv"; names it in messages and reports.
   std::string name;
+  // The part of the step that it belongs to, if the step is divided over several devices.
+  std::int32_t stage = any_stage;
 };
+
+// What an input or an output of a graph is connected to. Front ends use host and result; the others are made when a
+// step is divided.
+enum class PortKind : std::uint8_t {
+  host,        // fed by the host, for each micro-batch
+  activation,  // from the stage before to the next
+  gradient,    // from the next stage to the stage before
+  stash,       // from the forward pass of a stage to its backward pass
+  sum,         // an output that is added up over the micro-batches and replicas of an update
+  exchange,    // from the end of an update's last micro-batch in one stage to the update of the others
+  result,      // told to the host
+};
+PANDO_API std::string_view name(PortKind kind);
+// By its name; throws Error.
+PANDO_API PortKind port_kind_named(std::string_view name);
+
+// What a variable is for.
+enum class VariableRole : std::uint8_t {
+  weight,
+  statistic,  // such as a moving average: assigned by each micro-batch
+  slot,       // what an optimizer keeps for a weight
+  rate,       // what a user may set between two executions, such as a learning rate
+  sum,        // of gradients; it belongs to a program
+  carried,    // between two programs
+};
+PANDO_API std::string_view name(VariableRole role);
+PANDO_API VariableRole variable_role_named(std::string_view name);
 
 // A value that leaves the program: that of the last step of an execution, or of every step.
 struct Output {
   std::string name;
   ValueId value;
   bool every_step = false;
+  PortKind kind = PortKind::result;
+  // Which one of its kind.
+  std::int32_t number = 0;
 };
 
 // At the end of a step the variable takes the value.
@@ -76,6 +113,7 @@ class PANDO_API Graph {
   // Adds a node and returns its outputs. Absent attributes take the op's defaults.
   std::vector<Value> add(const OpDefinition& op, const std::vector<Value>& inputs, Attributes attributes = {});
   void add_output(const std::string& name, Value value, bool every_step = false);
+  void add_output(const std::string& name, Value value, PortKind kind, std::int32_t number);
   // Throws Error unless `variable` is a variable of the value's type.
   void assign(Value variable, Value value);
 
@@ -85,6 +123,26 @@ class PANDO_API Graph {
   const std::vector<Output>& outputs() const { return outputs_; }
   const std::vector<Assignment>& assignments() const { return assignments_; }
   Value value(ValueId id) { return {*this, id}; }
+
+  // The highest stage of a node + 1, at least 1.
+  int stages() const;
+  // That of the nodes that are made now.
+  std::int32_t stage() const { return stage_; }
+  // New nodes belong to this stage, until a StageScope around it ends.
+  void begin_stage(std::int32_t stage) { stage_ = stage; }
+
+  // While it lives, new nodes belong to `stage`.
+  class PANDO_API StageScope {
+   public:
+    StageScope(Graph& graph, std::int32_t stage);
+    ~StageScope();
+    StageScope(const StageScope&) = delete;
+    StageScope& operator=(const StageScope&) = delete;
+
+   private:
+    Graph& graph_;
+    std::int32_t outer_;
+  };
 
   // While it lives, new nodes are named `name`, under the scopes around it.
   class PANDO_API Scope {
@@ -106,6 +164,7 @@ class PANDO_API Graph {
   std::vector<Output> outputs_;
   std::vector<Assignment> assignments_;
   std::string scope_;
+  std::int32_t stage_ = any_stage;
 };
 
 // The text form, one node a line; parse_graph (src/graph/parse.h) reads it back.

@@ -49,13 +49,17 @@ class PANDO_API Trace {
   Value value_of(const Parameter& parameter);
   // At the end of the step the parameter takes the value.
   void assign(const Parameter& parameter, Value value);
+  // The same for what each micro-batch changes, such as a moving average: replicas take the mean of theirs.
+  void assign_statistic(const Parameter& parameter, Value value);
+  // The pipeline stage in which the parameter was asked for first.
+  std::int32_t stage_of(const Parameter& parameter);
   // Those that were asked for, in that order.
   const std::vector<Parameter>& parameters() const;
   // Calls the parameter so in this graph, where it is not asked for yet, rather than by its own name.
   void set_name(const Parameter& parameter, const std::string& name);
   const std::string& name_of(const Parameter& parameter) const;
 
-  // The number of the update and of the first sample of the batch, an int64 input [2] named "counter": for random ops.
+  // The number of the update and of the first sample of the batch, int64 [2]: for random ops.
   Value counter();
   // The number of the update alone, for optimizers: a float64 scalar, exact up to 2^53, which can be computed with.
   Value update_number();
@@ -68,8 +72,6 @@ class PANDO_API Trace {
 
   // Ends with the trace, so that tensors know whether theirs is there.
   std::weak_ptr<const void> life() const { return state_; }
-  // `value`, a variable of the graph already, is the parameter's.
-  void adopt(const Parameter& parameter, Value value);
 
  private:
   struct State;

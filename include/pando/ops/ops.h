@@ -8,11 +8,20 @@
 namespace pando::ops {
 
 // sources: fed each step; kept between steps; compiled in
-PANDO_API Value input(Graph& graph, const std::string& name, DType dtype, const Shape& shape);
-PANDO_API Value variable(Graph& graph, const std::string& name, DType dtype, const Shape& shape);
+PANDO_API Value input(Graph& graph, const std::string& name, DType dtype, const Shape& shape,
+                      PortKind kind = PortKind::host, std::int32_t number = 0);
+PANDO_API Value variable(Graph& graph, const std::string& name, DType dtype, const Shape& shape,
+                         VariableRole role = VariableRole::weight, std::int32_t number = 0);
+// int64[2]: the number of the update, and of the first sample of the micro-batch within it. The program counts.
+PANDO_API Value counter(Graph& graph);
 PANDO_API Value constant(Graph& graph, const Array& value);
 // A scalar constant of the type of `like`, in its graph.
 PANDO_API Value scalar(Value like, double value);
+
+// spans: the sum over all micro-batches and replicas of an update; and, only as the value of an assignment, the mean
+// over the replicas
+PANDO_API Value update_sum(Value x);
+PANDO_API Value replica_mean(Value x);
 
 // elementwise
 PANDO_API Value negate(Value x);

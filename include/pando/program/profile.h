@@ -1,6 +1,6 @@
 // Profiler: a measured timeline of programs.
 #pragma once
-#include <pando/program/parallel.h>
+#include <pando/program/program.h>
 #include <pando/report/report.h>
 
 namespace pando {
@@ -25,7 +25,6 @@ class PANDO_API Profiler {
 
   // The program must live until the recording ends.
   void attach(Program& program);
-  void attach(ParallelProgram& program);
   void detach();
 
   // Of the program that was attached first, in the order in which its kernels run, then the waits.

@@ -1,6 +1,7 @@
 // From a graph to a program that runs on a virtual IPU.
 #pragma once
 #include <pando/graph/graph.h>
+#include <pando/plan/division.h>
 
 #include <functional>
 #include <map>
@@ -30,7 +31,6 @@ class PANDO_API Device {
 
  private:
   friend class Program;
-  friend class ParallelProgram;
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -55,7 +55,6 @@ class PANDO_API Variables {
 
  private:
   friend class Program;
-  friend class ParallelProgram;
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -86,9 +85,9 @@ struct ProgramOptions {
 // The passes in the order in which they run.
 PANDO_API std::vector<std::string> compile_passes();
 
-// Writes the feeds of step number `step`, one pointer for each of Program::feeds(). Returns false when there are no
-// more; what it throws reaches the caller of Program::run.
-using FillFeeds = std::function<bool(std::int64_t step, std::span<std::byte* const> feeds)>;
+// Writes the feeds of row number `row`: for each replica, one pointer for each of Program::feeds(). Returns false when
+// there are no more; what it throws reaches the caller of Program::run.
+using FillFeeds = std::function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
 
 class Feed;
 
@@ -96,6 +95,28 @@ class Feed;
 struct PortInfo {
   std::string name;
   Type type;
+};
+
+// A variable that a program uses.
+struct VariableInfo {
+  std::string name;
+  Type type;
+  VariableRole role = VariableRole::weight;
+};
+
+// What a launch of a program runs.
+struct Launch {
+  // A row is a micro-batch for each replica.
+  std::int64_t rows = 1;
+  // The number of its first update, which random numbers and optimizers depend on.
+  std::int64_t first_update = 0;
+};
+
+// What a stage of a program needs on its device, in bytes, and does for a micro-batch.
+struct DeviceUse {
+  // What its programs work in; what waits between passes; sums of gradients; and what is fed, counted in stage 0.
+  std::size_t working = 0, stash = 0, sums = 0, feeds = 0;
+  double megaflops = 0;
 };
 
 // A kernel of a compiled program.
@@ -108,32 +129,51 @@ struct KernelInfo {
   double bytes = 0;
 };
 
-// A compiled graph on a device. One thread at a time uses a program: a run or step while another thread is in one
-// throws Error. Different programs may run at the same time, also on one device and with the same variables.
+// A compiled graph on a device, or divided over several. One thread at a time uses a program: a run or step while
+// another thread is in one throws Error. Different programs may run at the same time, also on one device and with the
+// same variables.
 class PANDO_API Program {
  public:
   // Compiles. Throws Error if the graph does not verify, a variable does not fit, or memory cannot be had.
   Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options = {});
+  // The graph is that of a whole step, whose nodes know their stages. `devices` has those of the stages of the first
+  // replica, then those of the next, ... The first replica works on `variables`; the others have copies of their own,
+  // which follow what is set there.
+  Program(const Graph& graph, const std::vector<Device>& devices, const Division& division, const Variables& variables,
+          const ProgramOptions& options = {});
   ~Program();
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
+  // What the host feeds to each replica.
   std::vector<PortInfo> feeds() const;
-  // Runs up to `steps` steps in one execution, fewer if the feed ends; returns how many it ran.
-  std::int64_t run(std::int64_t steps, Feed& feed);
+  // The variables of the graph, in its order.
+  std::vector<VariableInfo> variables() const;
+  // Runs up to as many rows in one execution, fewer if the feed ends; returns how many it ran. The last update is made
+  // of what there is.
+  std::int64_t run(const Launch& launch, Feed& feed);
+  // Goes on counting updates where the last run ended.
+  std::int64_t run(std::int64_t rows, Feed& feed);
   // For a graph without inputs.
-  std::int64_t run(std::int64_t steps);
+  std::int64_t run(const Launch& launch);
+  std::int64_t run(std::int64_t rows);
   std::vector<PortInfo> outputs() const;
-  // One step on memory of the caller's, in the order of feeds() and outputs(); nothing is allocated or copied.
-  void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs);
-  // One step on these feeds; returns all outputs by name. Throws Error unless names, types and shapes fit.
+  // One step on memory of the caller's, in the order of feeds() and outputs(); nothing is allocated or copied. Throws
+  // Error if the program is divided.
+  void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs, std::int64_t update = 0);
+  // One step on these feeds; returns all outputs by name. Throws Error unless names, types and shapes fit, and if the
+  // program is divided.
   std::map<std::string, Array> step(const std::map<std::string, Array>& feeds = {});
 
-  // The value of the last step of the last run, or with every_step those of all its steps along a new first axis.
+  // The value of the last row of the last run, [replicas, ...] if there are several; with every_step those of all
+  // micro-batches along a new first axis, in the order in which they were fed.
   Array output(const std::string& name) const;
+  // The arenas of all stages of a replica.
   std::size_t arena_bytes() const;
-  // The arena, and what kernels use besides while they run.
+  // The arenas, and what kernels use besides while they run.
   std::size_t working_bytes() const;
+  // By stage.
+  std::vector<DeviceUse> device_use() const;
   // Of one step, in the order in which they run.
   std::vector<KernelInfo> kernels() const;
   // The text form of the plan.
@@ -142,6 +182,7 @@ class PANDO_API Program {
  private:
   friend class Feed;
   friend class Profiler;
+  friend class ProgramInside;
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -151,7 +192,7 @@ inline constexpr int default_feed_slots = 8;
 // Batches for a program, filled ahead by a thread of its own for as long as it lives.
 class PANDO_API Feed {
  public:
-  // `slots` batches are held at most.
+  // As many rows are held at most, or as many as a divided program works on at once if those are more.
   Feed(const Program& program, FillFeeds fill, int slots = default_feed_slots);
   ~Feed();
   Feed(Feed&&) noexcept;

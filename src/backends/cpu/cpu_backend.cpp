@@ -10,6 +10,7 @@ namespace {
 std::unique_ptr<Kernel> make_kernel_for(const KernelCall& call, const Routines& routines) {
   static constexpr KernelFactory factory_of[] = {
 #define PANDO_SOURCE(name) nullptr,
+#define PANDO_SPAN(name) nullptr,
 #define PANDO_OP(name) factories::name,
 #include "ops/ops.def"
   };
@@ -23,14 +24,14 @@ CpuBackend::CpuBackend(int tiles, std::string_view instruction_set)
       mixed_routines_(with_mixed_products(routines_)),
       tiles_(std::make_shared<TileGroup>(tiles)) {}
 
-std::unique_ptr<Executable> CpuBackend::load(const Plan& plan, VariableStore& variables) {
+std::unique_ptr<Executable> CpuBackend::load(const Plan& plan, const BindVariable& bind) {
   const Routines& routines = plan.mixed_bfloat16 ? mixed_routines_ : routines_;
   std::vector<std::vector<std::unique_ptr<Kernel>>> kernels;
   for (const Superstep& superstep : plan.supersteps) {
     kernels.emplace_back();
     for (const KernelCall& call : superstep) kernels.back().push_back(make_kernel_for(call, routines));
   }
-  return std::make_unique<TileExecutor>(plan, std::move(kernels), tiles_, variables);
+  return std::make_unique<TileExecutor>(plan, std::move(kernels), tiles_, bind);
 }
 
 std::vector<Array> CpuBackend::evaluate(const Node& node, const std::vector<Array>& inputs) {

@@ -13,7 +13,7 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return "cpu"; }
   int tiles() const override { return tiles_->count(); }
   InstructionSet instruction_set() const { return routines_.instruction_set; }
-  std::unique_ptr<Executable> load(const Plan& plan, VariableStore& variables) override;
+  std::unique_ptr<Executable> load(const Plan& plan, const BindVariable& bind) override;
   std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs) override;
 
  private:

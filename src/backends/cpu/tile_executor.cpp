@@ -22,18 +22,10 @@ bool is_finite(const Type& type, const std::byte* data) {
   return true;
 }
 
-bool is_written(const Plan& plan, std::int32_t buffer) {
-  for (const Superstep& superstep : plan.supersteps)
-    for (const KernelCall& call : superstep)
-      for (const Operand& output : call.outputs)
-        if (output.buffer == buffer) return true;
-  return false;
-}
-
 }  // namespace
 
 TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique_ptr<Kernel>>> kernels,
-                           std::shared_ptr<TileGroup> tiles, VariableStore& variables)
+                           std::shared_ptr<TileGroup> tiles, const BindVariable& bind)
     : plan_(plan),
       kernels_(std::move(kernels)),
       tiles_(std::move(tiles)),
@@ -50,12 +42,13 @@ TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique
     switch (buffer.kind) {
       case Buffer::Kind::arena: buffers_[i] = arena_ + buffer.offset; break;
       case Buffer::Kind::variable: {
-        const auto variable = variables.bind(plan.variables[index].name, plan.variables[index].type);
-        variables_.add(variable, is_written(plan, static_cast<std::int32_t>(i)));
+        const std::shared_ptr<StoredVariable> variable = bind(plan.variables[index]);
+        variables_.add(variable, plan.variables[index].assigned);
         buffers_[i] = variable->memory.get();
         break;
       }
       case Buffer::Kind::constant: buffers_[i] = plan_.constants[index].mutable_raw(); break;
+      case Buffer::Kind::counter: buffers_[i] = reinterpret_cast<std::byte*>(counter_); break;
       case Buffer::Kind::feed: feed_offsets_.emplace_back(static_cast<std::int32_t>(i), buffer.offset); break;
     }
   }
@@ -70,13 +63,14 @@ TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique
   }
 }
 
-void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) {
-  // Kernels only read feeds.
-  for (std::size_t i = 0; i < plan_.feeds.size(); ++i)
-    buffers_[static_cast<std::size_t>(plan_.feeds[i].buffer)] = const_cast<std::byte*>(feeds[i]);
+void TileExecutor::step(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                        const Counter& counter) {
+  // Kernels only read inputs.
+  for (std::size_t i = 0; i < plan_.inputs.size(); ++i)
+    buffers_[static_cast<std::size_t>(plan_.inputs[i].buffer)] = const_cast<std::byte*>(inputs[i]);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (movable_[i] && outputs[i] != nullptr) buffers_[static_cast<std::size_t>(plan_.outputs[i].buffer)] = outputs[i];
-  execution_ = {.steps = 1, .is_fed = true};
+  execution_ = {.steps = 1, .counter = counter, .is_fed = true};
   failure_.clear();
   tiles_->run([this](int first, int last) { run_tiles(first, last); });
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -87,8 +81,9 @@ void TileExecutor::step(std::span<const std::byte* const> feeds, std::span<std::
   if (!failure_.empty()) throw Error(failure_);
 }
 
-std::int64_t TileExecutor::run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) {
-  execution_ = {.steps = steps, .feeds = feeds, .every_step = every_step};
+std::int64_t TileExecutor::run(std::int64_t steps, std::int64_t first_update, Feeds* feeds,
+                               std::span<std::byte* const> every_step) {
+  execution_ = {.steps = steps, .counter = {first_update, 0}, .feeds = feeds, .every_step = every_step};
   failure_.clear();
   tiles_->run([this](int first, int last) { run_tiles(first, last); });
   if (!failure_.empty()) throw Error(failure_);
@@ -151,6 +146,8 @@ bool TileExecutor::begin_step() {
     if (slot == nullptr) return false;
     for (const auto& [buffer, offset] : feed_offsets_) buffers_[static_cast<std::size_t>(buffer)] = slot + offset;
   }
+  counter_[0] = execution_.counter.update + execution_.done;
+  counter_[1] = execution_.counter.sample;
   // Not while it waits for its feed, which may need the same variables.
   variables_.begin();
   return true;

@@ -14,10 +14,12 @@ class TileExecutor final : public Executable {
  public:
   // kernels[s][k] belongs to plan.supersteps[s][k].
   TileExecutor(const Plan& plan, std::vector<std::vector<std::unique_ptr<Kernel>>> kernels,
-               std::shared_ptr<TileGroup> tiles, VariableStore& variables);
+               std::shared_ptr<TileGroup> tiles, const BindVariable& bind);
 
-  std::int64_t run(std::int64_t steps, Feeds* feeds, std::span<std::byte* const> every_step) override;
-  void step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs) override;
+  std::int64_t run(std::int64_t steps, std::int64_t first_update, Feeds* feeds,
+                   std::span<std::byte* const> every_step) override;
+  void step(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+            const Counter& counter) override;
   void set_recorder(Recorder* recorder, std::int32_t plan) override;
   void read_output(std::size_t output, std::byte* to) const override;
   std::size_t working_bytes() const override {
@@ -31,6 +33,8 @@ class TileExecutor final : public Executable {
   };
   struct Execution {
     std::int64_t steps = 0;
+    // Of its first step.
+    Counter counter = {};
     Feeds* feeds = nullptr;
     std::span<std::byte* const> every_step = {};
     // By a single step(), which also takes the outputs.
@@ -56,6 +60,8 @@ class TileExecutor final : public Executable {
   HostMemory memory_;
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> buffers_;
+  // What the counter of the Plan reads as in this step.
+  std::int64_t counter_[2] = {0, 0};
   VariableUse variables_;
   std::vector<std::pair<std::int32_t, std::size_t>> feed_offsets_;
   std::vector<EveryStep> every_step_;

@@ -11,8 +11,6 @@ namespace pando {
 
 namespace {
 
-std::size_t bytes_of(const Type& type) { return static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype); }
-
 class Emitter {
  public:
   Emitter(const Graph& graph, const Schedule& schedule, bool share_memory)
@@ -46,9 +44,9 @@ class Emitter {
   void add_sources() {
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
-      if (is_role(node, Role::compute)) continue;
+      if (!is_source(node)) continue;
       const Type& type = node.outputs[0];
-      Buffer buffer{.bytes = bytes_of(type)};
+      Buffer buffer{.bytes = type.bytes()};
       if (is_role(node, Role::constant)) {
         buffer.kind = Buffer::Kind::constant;
         buffer.index = static_cast<std::int32_t>(plan_.constants.size());
@@ -56,17 +54,37 @@ class Emitter {
       } else if (is_role(node, Role::input)) {
         buffer.kind = Buffer::Kind::feed;
         buffer.offset = plan_.feed_bytes;
-        buffer.index = static_cast<std::int32_t>(plan_.feeds.size());
+        buffer.index = static_cast<std::int32_t>(plan_.inputs.size());
         plan_.feed_bytes += align(buffer.bytes);
+      } else if (is_role(node, Role::counter)) {
+        buffer.kind = Buffer::Kind::counter;
       } else {
         buffer.kind = Buffer::Kind::variable;
         buffer.index = static_cast<std::int32_t>(plan_.variables.size());
       }
       const std::int32_t number = add_buffer(buffer);
       buffer_of_[{static_cast<std::int32_t>(i), 0}] = number;
-      if (is_role(node, Role::input)) plan_.feeds.push_back({node.attributes.text("name"), type, number});
-      if (is_role(node, Role::variable)) plan_.variables.push_back({node.attributes.text("name"), type, number});
+      if (is_role(node, Role::input)) add_input(node, number);
+      if (is_role(node, Role::variable)) add_variable(static_cast<std::int32_t>(i), node, number);
     }
+  }
+
+  void add_input(const Node& node, std::int32_t buffer) {
+    plan_.inputs.push_back({.name = node.attributes.text("name"),
+                            .type = node.outputs[0],
+                            .buffer = buffer,
+                            .kind = port_kind_named(node.attributes.text("port")),
+                            .number = static_cast<std::int32_t>(node.attributes.integer("number"))});
+  }
+
+  void add_variable(std::int32_t index, const Node& node, std::int32_t buffer) {
+    const bool assigned = std::any_of(graph_.assignments().begin(), graph_.assignments().end(),
+                                      [&](const Assignment& assignment) { return assignment.variable.node == index; });
+    plan_.variables.push_back({.name = node.attributes.text("name"),
+                               .type = node.outputs[0],
+                               .buffer = buffer,
+                               .role = variable_role_named(node.attributes.text("role")),
+                               .assigned = assigned});
   }
 
   void use(ValueId id, std::int32_t superstep) {
@@ -83,8 +101,8 @@ class Emitter {
   }
 
   std::int32_t add_storage(const Type& type, std::int32_t first, std::int32_t last) {
-    storages_.push_back({bytes_of(type), first, last, 0});
-    const std::int32_t number = add_buffer({.bytes = bytes_of(type)});
+    storages_.push_back({type.bytes(), first, last, 0});
+    const std::int32_t number = add_buffer({.bytes = type.bytes()});
     storage_of_[number] = storages_.size() - 1;
     return number;
   }
@@ -155,6 +173,10 @@ class Emitter {
         {&definitions::reshape, {{"shape", sizes}}, {{from, type}}, {{to, type}}, name});
   }
 
+  static std::string name_of(const Node& source) {
+    return is_role(source, Role::counter) ? std::string(source.op->name) : source.attributes.text("name");
+  }
+
   // What a value reads as when the step ends. A feed or an assigned variable no longer holds it then, so it is copied
   // in the first superstep.
   std::int32_t buffer_at_end(ValueId id) {
@@ -163,18 +185,24 @@ class Emitter {
     const Node& source = graph_.node(root);
     const bool assigned = std::any_of(graph_.assignments().begin(), graph_.assignments().end(),
                                       [&](const Assignment& assignment) { return assignment.variable == root; });
-    if (!is_role(source, Role::input) && !(is_role(source, Role::variable) && assigned)) return buffer;
+    const bool is_lost = is_role(source, Role::input) || is_role(source, Role::counter);
+    if (!is_lost && !(is_role(source, Role::variable) && assigned)) return buffer;
     const auto [copied, is_new] = copies_.try_emplace(buffer, -1);
     if (is_new) {
       copied->second = add_storage(graph_.type(root), 0, end());
-      add_copy(buffer, copied->second, graph_.type(root), 0, source.attributes.text("name"));
+      add_copy(buffer, copied->second, graph_.type(root), 0, name_of(source));
     }
     return copied->second;
   }
 
   void add_outputs() {
     for (const Output& output : graph_.outputs())
-      plan_.outputs.push_back({output.name, graph_.type(output.value), buffer_at_end(output.value), output.every_step});
+      plan_.outputs.push_back({.name = output.name,
+                               .type = graph_.type(output.value),
+                               .buffer = buffer_at_end(output.value),
+                               .kind = output.kind,
+                               .number = output.number,
+                               .every_step = output.every_step});
   }
 
   void add_copied_assignments() {

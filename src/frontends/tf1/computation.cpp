@@ -21,52 +21,45 @@ void StepSegment::finish(Computation& computation) {
   traced.trace.bind(computation.variables());
   if (traced.graph.assignments().empty() && traced.graph.outputs().empty()) return;
   program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables());
-  for (const PortInfo& feed : program_->feeds()) {
-    int number = -1;
+  for (const PortInfo& feed : program_->feeds())
     for (std::size_t i = 0; i < computation.inputs().size(); ++i)
-      if (feed.name == input_name(i)) number = static_cast<int>(i);
-    input_of_feed_.push_back(number);
-  }
+      if (feed.name == input_name(i)) input_of_feed_.push_back(i);
+}
+
+std::vector<VariableInfo> StepSegment::variables() const {
+  return program_ ? program_->variables() : std::vector<VariableInfo>();
 }
 
 void StepSegment::run(const Arrays& inputs) {
   if (!program_) return;
-  const std::int64_t counter[2] = {updates_, 0};
   std::vector<const std::byte*> feeds;
-  for (int number : input_of_feed_)
-    feeds.push_back(number < 0 ? reinterpret_cast<const std::byte*>(counter)
-                               : inputs[static_cast<std::size_t>(number)].raw());
+  for (std::size_t number : input_of_feed_) feeds.push_back(inputs[number].raw());
   outputs_.clear();
   std::vector<std::byte*> outputs;
   for (const PortInfo& output : program_->outputs())
     outputs.push_back(outputs_.emplace_back(Array::uninitialised(output.type.dtype, output.type.shape)).mutable_raw());
-  program_->step(feeds, outputs);
-  ++updates_;
+  program_->step(feeds, outputs, updates_++);
 }
 
 std::string Computation::new_variable(const std::string& kind) { return fmt::format("{}/{}", kind, names_[kind]++); }
 
 void Computation::finish() {
   for (const auto& segment : segments_) segment->finish(*this);
-  std::vector<std::string> weights;
-  for (const auto& segment : segments_)
-    for (const Parameter& parameter : segment->parameters()) {
-      entries_.push_back(DefaultGraph::current().add(parameter));
-      weights.push_back(parameter.name());
-    }
-  // The states of optimizers.
-  std::vector<std::pair<std::string, Array>> own;
-  for (const std::string& name : variables_.names())
-    if (name.rfind(fmt::format("{}/", carried), 0) != 0 &&
-        std::find(weights.begin(), weights.end(), name) == weights.end())
-      own.emplace_back(name, variables_.get(name));
+  // What optimizers keep.
+  std::map<std::string, Array> own;
+  for (const auto& segment : segments_) {
+    for (const Parameter& parameter : segment->parameters()) entries_.push_back(DefaultGraph::current().add(parameter));
+    for (const VariableInfo& variable : segment->variables())
+      if (variable.role == VariableRole::slot || variable.role == VariableRole::rate)
+        own.emplace(variable.name, variables_.get(variable.name));
+  }
   const auto reset = [weak = weak_from_this(), own] {
     const std::shared_ptr<Computation> self = weak.lock();
     if (!self) return;
     for (const auto& [name, value] : own) self->variables_.set(name, value);
     for (const auto& segment : self->segments_) segment->begin_anew();
   };
-  const std::size_t entry = DefaultGraph::current().add(own.empty() ? carried : own.front().first, reset);
+  const std::size_t entry = DefaultGraph::current().add(own.empty() ? "" : own.begin()->first, reset);
   if (!own.empty()) entries_.push_back(entry);
 }
 
@@ -125,9 +118,13 @@ void Tracer::trace(TracedGraph& graph, LoopSegment* loop, const std::function<vo
 Value Tracer::carry(TracedGraph& from, Value value, TracedGraph& into) {
   const auto key = std::make_tuple(from.number, value.id(), into.number);
   if (const auto known = carried_.find(key); known != carried_.end()) return known->second;
-  const std::string name = computation_.new_variable(Computation::carried);
-  from.graph.assign(ops::variable(from.graph, name, value.dtype(), value.shape()), value);
-  return carried_[key] = ops::variable(into.graph, name, value.dtype(), value.shape());
+  const std::string name = computation_.new_carried_variable();
+  const auto variable = [&](Graph& graph) {
+    const Graph::StageScope stage(graph, any_stage);
+    return ops::variable(graph, name, value.dtype(), value.shape(), VariableRole::carried);
+  };
+  from.graph.assign(variable(from.graph), value);
+  return carried_[key] = variable(into.graph);
 }
 
 Value Tracer::import(TracedGraph& into, const Tensor& tensor) {

@@ -36,6 +36,8 @@ class Segment {
   virtual void run(const Arrays& inputs) = 0;
   // Of what was traced.
   virtual std::vector<Parameter> parameters() const = 0;
+  // Of what was compiled.
+  virtual std::vector<VariableInfo> variables() const = 0;
   // The variables are initialised.
   void begin_anew() { updates_ = 0; }
 
@@ -52,14 +54,15 @@ class StepSegment final : public Segment {
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
+  std::vector<VariableInfo> variables() const override;
   // Of the last run, in the order of add_output.
   Arrays take_outputs() { return std::move(outputs_); }
 
  private:
   // None if there is nothing to do.
   std::optional<Program> program_;
-  // For each feed: the number of the input, or -1 for the counter.
-  std::vector<int> input_of_feed_;
+  // For each feed: the number of the input.
+  std::vector<std::size_t> input_of_feed_;
   Arrays outputs_;
 };
 
@@ -73,8 +76,8 @@ class Computation : public std::enable_shared_from_this<Computation> {
   std::vector<std::unique_ptr<Segment>>& segments() { return segments_; }
   // "KIND/0", "KIND/1", ...
   std::string new_variable(const std::string& kind);
-  // The kind of values that go from segment to segment and from step to step; each run makes them before it uses them.
-  static constexpr const char* carried = "carried";
+  // A value that goes from segment to segment, or from step to step; each run makes it before it uses it.
+  std::string new_carried_variable() { return new_variable("carried"); }
 
   // When everything is traced: compiles, and enters the variables into the default graph.
   void finish();

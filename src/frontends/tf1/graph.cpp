@@ -121,7 +121,7 @@ Operation Variable::assign(const Tensor& value) const {
   Trace* trace = current_trace();
   if (trace == nullptr)
     throw Error(fmt::format("assign: '{}' can only be assigned within a computation that is compiled", name()));
-  trace->assign(parameter_, values_in(*trace, "assign", {value})[0]);
+  trace->assign_statistic(parameter_, values_in(*trace, "assign", {value})[0]);
   return {};
 }
 

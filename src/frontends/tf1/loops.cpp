@@ -27,33 +27,28 @@ void LoopSegment::finish(Computation& computation) {
 void LoopSegment::begin_feed() {
   const InfeedPorts ports(program_->feeds(), infeed_);
   feed_.reset();
-  const std::int64_t first_update = updates_;
-  const std::int64_t first = infeed_ ? infeed_->consumed() : 0, generation = infeed_ ? infeed_->generation() : 0;
+  const std::int64_t first = infeed_->consumed(), generation = infeed_->generation();
   feed_.emplace(*program_, [=, infeed = infeed_](std::int64_t step, std::span<std::byte* const> feeds) {
-    std::optional<data::Element> element = data::Element();
-    if (infeed) element = infeed->element(generation, first + step);
+    const std::optional<data::Element> element = infeed->element(generation, first + step);
     if (!element) return false;
-    ports.write(*element, first_update + step, 0, feeds);
+    ports.write(*element, feeds);
     return true;
   });
   next_element_ = first;
-  next_update_ = first_update;
   generation_ = generation;
 }
 
 void LoopSegment::run_steps(std::int64_t count) {
+  const Launch launch{.rows = count, .first_update = updates_};
   std::int64_t done = 0;
-  if (infeed_) infeed_->check_initialised("run");
-  if (program_->feeds().empty() && !infeed_) done = program_->run(count);
+  if (!infeed_) done = program_->run(launch);
   else {
+    infeed_->check_initialised("run");
     // Another loop may have taken elements in between, or everything begins anew.
-    const bool fits = feed_ && next_update_ == updates_ &&
-                      (!infeed_ || (next_element_ == infeed_->consumed() && generation_ == infeed_->generation()));
-    if (!fits) begin_feed();
-    done = program_->run(count, *feed_);
-    if (infeed_) infeed_->consume(done);
+    if (!feed_ || next_element_ != infeed_->consumed() || generation_ != infeed_->generation()) begin_feed();
+    done = program_->run(launch, *feed_);
+    infeed_->consume(done);
     next_element_ += done;
-    next_update_ += done;
   }
   updates_ += done;
   if (done < count) feed_.reset();
@@ -79,6 +74,8 @@ void WhileSegment::run(const Arrays&) {
   while (goes_on()) run_steps(1);
 }
 
+std::vector<VariableInfo> LoopSegment::variables() const { return program_->variables(); }
+
 std::vector<Parameter> WhileSegment::parameters() const {
   std::vector<Parameter> list = condition.trace.parameters();
   const std::vector<Parameter> body = LoopSegment::parameters();
@@ -98,7 +95,7 @@ class CarriedValues {
   CarriedValues(Tracer& tracer, const std::string& who, const std::vector<Tensor>& inputs) {
     TracedGraph& before = tracer.step().traced;
     for (const Value& value : values_in(before.trace, who, inputs)) {
-      names_.push_back(tracer.computation().new_variable(Computation::carried));
+      names_.push_back(tracer.computation().new_carried_variable());
       types_.push_back(value.type());
       before.graph.assign(variable(before.graph, names_.size() - 1), value);
     }
@@ -128,7 +125,8 @@ class CarriedValues {
   // One node of a graph, however often it is asked for.
   Value variable(Graph& graph, std::size_t index) const {
     Value& value = variables_[{&graph, index}];
-    if (!value) value = ops::variable(graph, names_[index], types_[index].dtype, types_[index].shape);
+    if (!value)
+      value = ops::variable(graph, names_[index], types_[index].dtype, types_[index].shape, VariableRole::carried);
     return value;
   }
   std::vector<std::string> names_;

@@ -17,6 +17,7 @@ class LoopSegment : public Segment {
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
+  std::vector<VariableInfo> variables() const override;
 
  protected:
   // Throws Error if the queue has not as many elements.
@@ -35,7 +36,7 @@ class LoopSegment : public Segment {
   std::optional<Program> program_;
   std::optional<Feed> feed_;
   // Where the feed is, to know whether it still fits.
-  std::int64_t next_update_ = 0, next_element_ = 0, generation_ = 0;
+  std::int64_t next_element_ = 0, generation_ = 0;
 };
 
 // Goes on while the condition is true.

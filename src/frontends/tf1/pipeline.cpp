@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "frontends/ipu/placement.h"
 #include "frontends/tf1/loops.h"
 #include "frontends/tf1/train.h"
-#include "model/stage_graphs.h"
+#include "model/objective.h"
 
 namespace pando::tf1 {
 
@@ -24,159 +25,149 @@ class PipelineSegment final : public Segment {
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override;
+  std::vector<VariableInfo> variables() const override;
 
  private:
-  struct Stage {
-    TracedGraph traced;
-    std::vector<Value> taken, given;
-  };
   bool trains() const { return loss_.has_value(); }
-  void set_loss(Trace& trace, const OptimizerFunctionOutput& loss);
+  std::vector<Tensor> infeed_tensors();
+  void set_loss(const OptimizerFunctionOutput& loss);
   // Throws Error if there is nothing to train, or a variable that two stages would.
-  void check_parameters() const;
-  StageGraphs graphs_of(std::size_t stage, Computation& computation, const std::string& optimizer_name);
+  void check_parameters();
+  void add_update(Computation& computation);
   std::int64_t rows() const { return options_.gradient_accumulation_count * options_.repeat_count; }
+  // The samples of a micro-batch.
+  std::int64_t batch_size() const {
+    const Shape& shape = options_.infeed_queue->state()->types[0].shape;
+    return shape.rank() > 0 ? shape[0] : 1;
+  }
 
   PipelineOptions options_;
-  std::vector<std::unique_ptr<Stage>> stages_;
+  // One graph, whose nodes know their stages.
+  TracedGraph traced_;
+  int stages_ = 0;
   std::vector<std::pair<std::string, Value>> results_;
   // Training has them.
   std::optional<OptimizerFunctionOutput> loss_;
   Value objective_;
   int replicas_ = 1;
-  std::optional<ParallelProgram> program_;
+  std::optional<Program> program_;
 };
 
+std::vector<Tensor> PipelineSegment::infeed_tensors() {
+  const auto& infeed = options_.infeed_queue->state();
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < infeed->types.size(); ++i)
+    tensors.emplace_back(
+        traced_.trace, ops::input(traced_.graph, InfeedPorts::name(i), infeed->types[i].dtype, infeed->types[i].shape));
+  return tensors;
+}
+
+// The outputs of a stage are the inputs of the next.
 void PipelineSegment::trace(Tracer& tracer, const std::vector<TracedFunction>& functions) {
-  for (std::size_t s = 0; s < functions.size(); ++s) {
-    auto stage = std::make_unique<Stage>();
-    TracedGraph& traced = stage->traced;
-    std::vector<Tensor> inputs;
-    if (s == 0) {
-      const auto& infeed = options_.infeed_queue->state();
-      for (std::size_t i = 0; i < infeed->types.size(); ++i)
-        inputs.emplace_back(traced.trace, ops::input(traced.graph, InfeedPorts::name(i), infeed->types[i].dtype,
-                                                     infeed->types[i].shape));
-    } else {
-      for (const Value& value : stages_.back()->given) {
-        const std::string name = fmt::format("activation/{}", inputs.size());
-        stage->taken.push_back(ops::input(traced.graph, name, value.dtype(), value.shape()));
-        inputs.emplace_back(traced.trace, stage->taken.back());
-      }
-    }
-    const bool is_last = s + 1 == functions.size();
-    tracer.trace(traced, nullptr, [&] {
-      const Outputs outputs = functions[s](fmt::format("pipeline: stage {}", s), inputs);
-      std::vector<Value> values;
-      if (!outputs.tensors().empty()) values = values_in(traced.trace, "pipeline", outputs.tensors());
-      if (!is_last) stage->given = values;
-      else
-        for (std::size_t i = 0; i < values.size(); ++i) results_.emplace_back(result_name(i), values[i]);
-      if (is_last && options_.optimizer_function) set_loss(traced.trace, options_.optimizer_function(outputs));
+  stages_ = static_cast<int>(functions.size());
+  std::vector<Tensor> tensors = infeed_tensors();
+  for (int stage = 0; stage < stages_; ++stage) {
+    const Graph::StageScope scope(traced_.graph, stage);
+    tracer.trace(traced_, nullptr, [&] {
+      const Outputs outputs =
+          functions[static_cast<std::size_t>(stage)](fmt::format("pipeline: stage {}", stage), tensors);
+      const bool is_last = stage + 1 == stages_;
+      tensors.clear();
+      if (!outputs.tensors().empty())
+        for (const Value& value : values_in(traced_.trace, "pipeline", outputs.tensors())) {
+          if (is_last) results_.emplace_back(result_name(results_.size()), value);
+          tensors.emplace_back(traced_.trace, value);
+        }
+      if (is_last && options_.optimizer_function) set_loss(options_.optimizer_function(outputs));
     });
-    stages_.push_back(std::move(stage));
   }
 }
 
-void PipelineSegment::set_loss(Trace& trace, const OptimizerFunctionOutput& loss) {
-  objective_ = values_in(trace, "pipeline", {loss.loss})[0];
+void PipelineSegment::set_loss(const OptimizerFunctionOutput& loss) {
+  objective_ = values_in(traced_.trace, "pipeline", {loss.loss})[0];
   if (objective_.shape().elements() != 1)
     throw Error(fmt::format("pipeline: the loss has shape {} but must be one number; use reduce_mean or reduce_sum",
                             to_string(objective_.shape())));
   loss_ = loss;
 }
 
-void PipelineSegment::check_parameters() const {
-  std::vector<Parameter> trained;
+void PipelineSegment::check_parameters() {
+  bool has_trained = false;
   for (const Parameter& parameter : parameters()) {
     if (!parameter.trainable()) continue;
-    if (std::find(trained.begin(), trained.end(), parameter) != trained.end())
+    has_trained = true;
+    const ValueId variable = traced_.trace.value_of(parameter).id();
+    std::set<std::int32_t> users;
+    for (const Node& node : traced_.graph.nodes())
+      if (std::find(node.inputs.begin(), node.inputs.end(), variable) != node.inputs.end()) users.insert(node.stage);
+    if (users.size() > 1)
       throw Error(
           fmt::format("pipeline: two stages use the variable '{}'; one stage alone can train it", parameter.name()));
-    trained.push_back(parameter);
   }
-  if (trained.empty()) throw Error("pipeline: the stages use no variable that can be trained");
+  if (!has_trained) throw Error("pipeline: the stages use no variable that can be trained");
 }
 
-StageGraphs PipelineSegment::graphs_of(std::size_t stage, Computation& computation, const std::string& optimizer_name) {
-  Stage& own = *stages_[stage];
-  const bool is_last = stage + 1 == stages_.size();
-  Trace& trace = own.traced.trace;
-  StageForward forward{.trace = trace, .is_last = is_last, .taken = own.taken, .given = own.given};
-  if (is_last) forward.results = results_;
-  if (!trains()) return inference_graphs(forward, computation.variables());
-  if (is_last) forward.objective = objective_;
-  for (const Parameter& parameter : trace.parameters())
-    if (parameter.trainable()) forward.parameters.push_back(parameter);
-  forward.count = ops::constant(own.traced.graph, Array::scalar(1.0F));
-  return training_graphs(forward,
-                         {.stage = static_cast<int>(stage),
-                          .recomputation = options_.recomputation,
-                          .sum = options_.reduction_method == ipu::GradientReduction::Sum,
-                          .add_update =
-                              [&](Trace& update, const std::vector<Value>& gradients) {
-                                train::add_update(update, computation.variables(), loss_->optimizer, optimizer_name,
-                                                  forward.parameters, gradients);
-                              }},
-                         computation.variables());
+void PipelineSegment::add_update(Computation& computation) {
+  check_parameters();
+  std::vector<Parameter> trained;
+  for (const Parameter& parameter : parameters())
+    if (parameter.trainable()) trained.push_back(parameter);
+  const bool is_sum = options_.reduction_method == ipu::GradientReduction::Sum;
+  const Objective objective{.loss = objective_,
+                            .count = ops::constant(traced_.graph, Array::scalar(1.0F)),
+                            .reduction = is_sum ? Reduction::sum : Reduction::mean,
+                            .spans = true};
+  train::add_update(traced_.trace, computation.variables(), loss_->optimizer,
+                    computation.new_variable(loss_->optimizer.state().rule.name), trained,
+                    update_gradients(traced_.trace, objective, trained));
 }
 
 void PipelineSegment::finish(Computation& computation) {
   const Target& target = computation.target();
-  const int count = static_cast<int>(stages_.size());
-  ipu::check_placement("pipeline", target, count, options_.device_mapping);
-  if (trains()) check_parameters();
-  replicas_ = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(count, options_.device_mapping);
-  std::vector<StageGraphs> graphs;
-  const std::string name = trains() ? computation.new_variable(loss_->optimizer.state().rule.name) : "";
-  for (std::size_t stage = 0; stage < stages_.size(); ++stage) graphs.push_back(graphs_of(stage, computation, name));
-  program_.emplace(
-      graphs, ipu::place_stages(target, count, options_.device_mapping), computation.variables(),
-      ParallelOptions{.replicas = replicas_, .order = ipu::order_of(options_.pipeline_schedule), .training = trains()});
+  ipu::check_placement("pipeline", target, stages_, options_.device_mapping);
+  replicas_ = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(stages_, options_.device_mapping);
+  for (const auto& [name, value] : results_) traced_.graph.add_output(name, value, true);
+  if (trains()) add_update(computation);
+  traced_.trace.bind(computation.variables());
+  program_.emplace(traced_.graph, ipu::place_stages(target, stages_, options_.device_mapping),
+                   Division{.replicas = replicas_,
+                            .accumulation = options_.gradient_accumulation_count,
+                            .batch_size = batch_size(),
+                            .order = ipu::order_of(options_.pipeline_schedule),
+                            .recomputation = options_.recomputation},
+                   computation.variables());
 }
 
 void PipelineSegment::run(const Arrays&) {
   const auto& infeed = options_.infeed_queue->state();
   infeed->check_initialised("run");
-  const std::int64_t first = infeed->consumed(), group = options_.gradient_accumulation_count, total = rows();
-  const std::int64_t replicas = replicas_, first_update = updates_, generation = infeed->generation();
+  const std::int64_t first = infeed->consumed(), total = rows(), replicas = replicas_;
+  const std::int64_t generation = infeed->generation();
   const InfeedPorts ports(program_->feeds(), infeed);
-  const std::int64_t batch = infeed->types[0].shape.rank() > 0 ? infeed->types[0].shape[0] : 1;
-  ParallelFeed feed(*program_, [=](std::int64_t row, std::span<std::byte* const> feeds) {
+  Feed feed(*program_, [=](std::int64_t row, std::span<std::byte* const> feeds) {
     if (row >= total) return false;
     for (std::int64_t r = 0; r < replicas; ++r) {
       const auto element = infeed->element(generation, first + row * replicas + r);
       if (!element) return false;
-      ports.write(*element, first_update + row / group, (row % group * replicas + r) * batch,
-                  feeds.subspan(static_cast<std::size_t>(r) * ports.count(), ports.count()));
+      ports.write(*element, feeds.subspan(static_cast<std::size_t>(r) * ports.count(), ports.count()));
     }
     return true;
   });
-  const std::int64_t done = program_->run({.rows_per_update = trains() ? group : total,
-                                           .updates = trains() ? options_.repeat_count : 1,
-                                           .first_update = first_update},
-                                          feed);
+  const std::int64_t done = program_->run({.rows = total, .first_update = updates_}, feed);
+  const std::int64_t rows_per_update = options_.gradient_accumulation_count;
   infeed->consume(done * replicas);
-  updates_ += (done + group - 1) / group;
+  updates_ += (done + rows_per_update - 1) / rows_per_update;
   if (options_.outfeed_queue && done > 0 && !results_.empty()) {
     Arrays values;
-    for (const auto& [name, value] : results_) {
-      const Array result = program_->result(name);
-      Shape shape = {done * replicas};
-      for (std::int64_t size : value.shape()) shape.append(size);
-      values.push_back(result.reshape(shape));
-    }
+    for (const auto& [name, value] : results_) values.push_back(program_->output(name));
     options_.outfeed_queue->state()->add(values);
   }
   infeed->check_complete("micro-batches", done * replicas, total * replicas);
 }
 
-std::vector<Parameter> PipelineSegment::parameters() const {
-  std::vector<Parameter> list;
-  for (const auto& stage : stages_)
-    list.insert(list.end(), stage->traced.trace.parameters().begin(), stage->traced.trace.parameters().end());
-  return list;
-}
+std::vector<Parameter> PipelineSegment::parameters() const { return traced_.trace.parameters(); }
+
+std::vector<VariableInfo> PipelineSegment::variables() const { return program_->variables(); }
 
 void check_options(std::size_t stages, const PipelineOptions& options) {
   if (stages == 0) throw Error("pipeline: there are no stages");

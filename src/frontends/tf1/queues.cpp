@@ -125,27 +125,18 @@ tf1::Fetch IPUOutfeedQueue::dequeue() const {
 
 namespace pando::tf1 {
 
-InfeedPorts::InfeedPorts(const std::vector<PortInfo>& feeds, std::shared_ptr<ipu::InfeedState> infeed)
-    : infeed_(std::move(infeed)) {
-  for (const PortInfo& feed : feeds) {
-    int column = -1;
-    for (std::size_t i = 0; infeed_ && i < infeed_->types.size(); ++i)
-      if (feed.name == name(i)) column = static_cast<int>(i);
-    column_of_feed_.push_back(column);
-  }
+InfeedPorts::InfeedPorts(const std::vector<PortInfo>& feeds, const std::shared_ptr<ipu::InfeedState>& infeed) {
+  for (const PortInfo& feed : feeds)
+    for (std::size_t i = 0; i < infeed->types.size(); ++i)
+      if (feed.name == name(i)) column_of_feed_.push_back(i);
 }
 
 std::string InfeedPorts::name(std::size_t column) { return fmt::format("infeed{}", column); }
 
-void InfeedPorts::write(const data::Element& element, std::int64_t update, std::int64_t sample,
-                        std::span<std::byte* const> feeds) const {
+void InfeedPorts::write(const data::Element& element, std::span<std::byte* const> feeds) const {
   for (std::size_t i = 0; i < column_of_feed_.size(); ++i) {
-    const std::int64_t counter[2] = {update, sample};
-    if (column_of_feed_[i] < 0) std::memcpy(feeds[i], counter, sizeof counter);
-    else {
-      const Array& column = element[static_cast<std::size_t>(column_of_feed_[i])];
-      std::memcpy(feeds[i], column.raw(), column.bytes());
-    }
+    const Array& column = element[column_of_feed_[i]];
+    std::memcpy(feeds[i], column.raw(), column.bytes());
   }
 }
 

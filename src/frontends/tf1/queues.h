@@ -53,17 +53,14 @@ namespace pando::tf1 {
 // Where the feeds of a loop's program come from.
 class InfeedPorts {
  public:
-  InfeedPorts(const std::vector<PortInfo>& feeds, std::shared_ptr<ipu::InfeedState> infeed);
+  InfeedPorts(const std::vector<PortInfo>& feeds, const std::shared_ptr<ipu::InfeedState>& infeed);
   static std::string name(std::size_t column);
-  // Writes the feeds of one micro-batch from an element. `update` and `sample` are what random numbers depend on.
-  void write(const data::Element& element, std::int64_t update, std::int64_t sample,
-             std::span<std::byte* const> feeds) const;
+  // Writes the feeds of one micro-batch from an element.
+  void write(const data::Element& element, std::span<std::byte* const> feeds) const;
   std::size_t count() const { return column_of_feed_.size(); }
 
  private:
-  std::shared_ptr<ipu::InfeedState> infeed_;
-  // -1: the counter.
-  std::vector<int> column_of_feed_;
+  std::vector<std::size_t> column_of_feed_;
 };
 
 }  // namespace pando::tf1

@@ -48,7 +48,7 @@ void add_update(Trace& trace, Variables& variables, const Optimizer& optimizer, 
                 const std::vector<Parameter>& parameters, const std::vector<Value>& gradients) {
   const std::string rate_name = name + "/learning_rate";
   variables.set(rate_name, Array::scalar(static_cast<float>(optimizer.state().learning_rate)));
-  const Value rate = ops::variable(trace.graph(), rate_name, DType::float32, {});
+  const Value rate = ops::variable(trace.graph(), rate_name, DType::float32, {}, VariableRole::rate);
   const Value step = trace.update_number();
   apply_updates(trace, variables, named(optimizer.state().rule, name), rate, step, parameters, gradients);
 }

@@ -79,26 +79,4 @@ StageAssignment assign_stages(const Network& network, const std::vector<int>& as
   return assignment;
 }
 
-std::vector<std::vector<Tensor>> boundaries(const Network& network, const StageAssignment& assignment) {
-  std::map<const Recording*, int> stage_of;
-  for (std::size_t i = 0; i < network.calls.size(); ++i) stage_of[network.calls[i].get()] = assignment.of_call[i];
-  std::vector<std::vector<Tensor>> crossing(static_cast<std::size_t>(assignment.stages - 1));
-  const auto pass = [&](const Tensor& tensor, int user) {
-    // The host feeds inputs to every stage that needs them.
-    if (is_input(network, *maker(tensor))) return;
-    for (int stage = stage_of.at(maker(tensor)); stage < user; ++stage) {
-      std::vector<Tensor>& list = crossing[static_cast<std::size_t>(stage)];
-      const auto same = [&](const Tensor& other) {
-        return maker(other) == maker(tensor) && other.state().output == tensor.state().output;
-      };
-      if (std::none_of(list.begin(), list.end(), same)) list.push_back(tensor);
-    }
-  };
-  for (std::size_t i = 0; i < network.calls.size(); ++i)
-    if (!is_input(network, *network.calls[i]))
-      for (const Tensor& input : network.calls[i]->inputs) pass(input, assignment.of_call[i]);
-  for (const Tensor& output : network.outputs) pass(output, assignment.stages - 1);
-  return crossing;
-}
-
 }  // namespace pando::keras

@@ -15,7 +15,4 @@ struct StageAssignment {
 // numbers.
 StageAssignment assign_stages(const Network& network, const std::vector<int>& assigned);
 
-// Tensors that pass from stage i to stage i + 1, for each i but the last.
-std::vector<std::vector<Tensor>> boundaries(const Network& network, const StageAssignment& assignment);
-
 }  // namespace pando::keras

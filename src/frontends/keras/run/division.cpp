@@ -6,9 +6,11 @@
 
 namespace pando::keras {
 
-Division make_division(const std::string& who, const Parallelism& parallelism, const Target& target,
-                       const Network& network) {
-  Division division{.stages = assign_stages(network, parallelism.stages), .reduction = parallelism.reduction};
+ModelDivision make_division(const std::string& who, const Parallelism& parallelism, const Target& target,
+                            const Network& network) {
+  ModelDivision division;
+  division.stages = assign_stages(network, parallelism.stages);
+  division.reduction = parallelism.reduction;
   const int stages = division.stages.stages;
   ipu::check_placement(who, target, stages, parallelism.device_mapping());
   division.replicas = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(stages, parallelism.device_mapping());
@@ -22,7 +24,7 @@ Division make_division(const std::string& who, const Parallelism& parallelism, c
   return division;
 }
 
-void check_accumulation(const std::string& who, const Parallelism& parallelism, const Division& division) {
+void check_accumulation(const std::string& who, const Parallelism& parallelism, const ModelDivision& division) {
   if (division.stages.stages > 1 && !parallelism.pipelining)
     throw Error(
         fmt::format("{}: the model is a pipeline of {} stages, but nobody said how many micro-batches make an "
@@ -30,8 +32,11 @@ void check_accumulation(const std::string& who, const Parallelism& parallelism, 
                     who, division.stages.stages));
 }
 
-std::vector<Device> devices_of(const Division& division, const Parallelism& parallelism, const Target& target) {
-  return ipu::place_stages(target, division.stages.stages, parallelism.device_mapping());
+std::vector<Device> devices_of(const ModelDivision& division, const Parallelism& parallelism, const Target& target) {
+  std::vector<Device> devices = ipu::place_stages(target, division.stages.stages, parallelism.device_mapping());
+  // A step that is not divided takes the first.
+  devices.erase(devices.begin() + division.stages.stages * division.replicas, devices.end());
+  return devices;
 }
 
 void check_accumulation_count(const char* who, std::int64_t count) {

@@ -1,4 +1,4 @@
-// Division: how a model's step is divided over the IPUs of its device.
+// ModelDivision: how a model's step is divided over the IPUs of its device.
 #pragma once
 #include "frontends/keras/run/step.h"
 #include "model/target.h"
@@ -18,14 +18,14 @@ struct Parallelism {
 
 // Replicas = IPUs / those of a replica. `who` begins messages. Throws Error if there are more stages than IPUs or the
 // device mapping does not fit.
-Division make_division(const std::string& who, const Parallelism& parallelism, const Target& target,
-                       const Network& network);
+ModelDivision make_division(const std::string& who, const Parallelism& parallelism, const Target& target,
+                            const Network& network);
 
 // Throws Error if a pipeline is to be trained and nobody said how many micro-batches make an update.
-void check_accumulation(const std::string& who, const Parallelism& parallelism, const Division& division);
+void check_accumulation(const std::string& who, const Parallelism& parallelism, const ModelDivision& division);
 
 // The IPUs of all replicas: the stages of the first, then those of the next.
-std::vector<Device> devices_of(const Division& division, const Parallelism& parallelism, const Target& target);
+std::vector<Device> devices_of(const ModelDivision& division, const Parallelism& parallelism, const Target& target);
 
 // Throws Error unless the count is positive.
 void check_accumulation_count(const char* who, std::int64_t count);

@@ -12,9 +12,7 @@ namespace pando::keras {
 
 namespace {
 
-std::size_t bytes_of(const Type& type) { return static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype); }
-
-std::vector<Parameter> parameters_of_stage(const Network& network, const Division& division, int stage) {
+std::vector<Parameter> parameters_of_stage(const Network& network, const ModelDivision& division, int stage) {
   std::vector<Parameter> list;
   for (std::size_t i = 0; i < network.calls.size(); ++i) {
     if (division.stages.of_call[i] != stage || network.calls[i]->layer == nullptr) continue;
@@ -24,7 +22,7 @@ std::vector<Parameter> parameters_of_stage(const Network& network, const Divisio
   return list;
 }
 
-std::string layers_of_stage(const Network& network, const Division& division, int stage) {
+std::string layers_of_stage(const Network& network, const ModelDivision& division, int stage) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < network.calls.size(); ++i)
     if (division.stages.of_call[i] == stage && network.calls[i]->function) names.push_back(network.calls[i]->name);
@@ -32,35 +30,23 @@ std::string layers_of_stage(const Network& network, const Division& division, in
   return names.size() == 1 ? names[0] : fmt::format("{} .. {}", names.front(), names.back());
 }
 
-ExplainedStage explain_stage(const Step& step, const Network& network, const Division& division, const Model& model,
-                             int stage) {
+ExplainedStage explain_stage(const Step& step, const Network& network, const ModelDivision& division,
+                             const Model& model, int stage) {
   ExplainedStage explained{.layers = layers_of_stage(network, division, stage)};
   const std::vector<UpdateRule::State>& states = model.optimizer().state().rule.states;
   for (const Parameter& parameter : parameters_of_stage(network, division, stage)) {
-    const std::size_t bytes = bytes_of(parameter.type());
+    const std::size_t bytes = parameter.type().bytes();
     explained.memory.weights += bytes;
     if (!parameter.trainable()) continue;
     for (const UpdateRule::State& state : states) explained.memory.optimizer += state.scalar ? sizeof(float) : bytes;
-    if (step.parallel) explained.memory.gradients += bytes;
   }
-  if (step.program) {
-    explained.memory.activations = step.program->working_bytes();
-    for (const PortInfo& feed : step.feeds()) explained.memory.feeds += default_feed_slots * bytes_of(feed.type);
-    for (const KernelInfo& kernel : step.program->kernels()) explained.megaflops += kernel.flops / 1e6;
-  } else {
-    explained.memory.activations = step.parallel->working_bytes(stage);
-    explained.memory.stash = step.parallel->stash_bytes(stage);
-    explained.memory.feeds = stage == 0 ? step.parallel->feed_bytes() : 0;
-    explained.megaflops = step.parallel->megaflops(stage);
-  }
+  const DeviceUse use = step.program.device_use()[static_cast<std::size_t>(stage)];
+  explained.memory.activations = use.working;
+  explained.memory.stash = use.stash;
+  explained.memory.gradients = use.sums;
+  explained.memory.feeds = use.feeds;
+  explained.megaflops = use.megaflops;
   return explained;
-}
-
-PipelineSchedule schedule_of(const Division& division) {
-  const int stages = division.stages.stages;
-  if (division.order == PipelineOrder::grouped) return grouped_schedule(stages, true);
-  return division.order == PipelineOrder::interleaved ? interleaved_schedule(stages, true)
-                                                      : sequential_schedule(stages, true);
 }
 
 }  // namespace
@@ -70,7 +56,7 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
   const StepLease lease = trainer.imagined_step(batch_size);
   const Step& step = *lease;
   const auto& training = trainer.training();
-  const Division& division = training.division;
+  const ModelDivision& division = training.division;
   const Target& target = *training.target;
   const Optimizer::State& optimizer = training.options->optimizer.state();
   Explanation explanation{.model = model.name(),
@@ -89,7 +75,7 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
                           .steps_per_execution = training.options->steps_per_execution,
                           .cores = usable_cores(),
                           .tiles_per_ipu = target.ipus.front().tiles(),
-                          .schedule = schedule_of(division)};
+                          .schedule = schedule_of(division.order, division.stages.stages, true)};
   for (int stage = 0; stage < division.stages.stages; ++stage)
     explanation.stages.push_back(explain_stage(step, trainer.network(), division, model, stage));
   return explanation;

@@ -128,7 +128,7 @@ History FitRun::run() {
   std::optional<Profiler> profiler;
   if (!options_.profile.empty() || options_.record_timeline) {
     profiler.emplace(model_.name());
-    step_->program ? profiler->attach(*step_->program) : profiler->attach(*step_->parallel);
+    profiler->attach(step_->program);
   }
   interrupt_.emplace();
   for_callbacks([&](Callback& callback) { callback.on_train_begin(model_); });
@@ -217,7 +217,7 @@ void FitRun::after_execution(const StepRun& run, RunningMeans& means, std::int64
     });
     ++batch;
   };
-  means.add(run, *step_, batches_seen ? tell_callbacks : nullptr);
+  means.add(run, batches_seen ? tell_callbacks : nullptr);
   position_.batches = batches_before_ + batches;
   position_.sums = means.sums();
   // A callback may have changed it.
@@ -277,14 +277,10 @@ RunState FitRun::describe() const {
                  .optimizer_states = {},
                  .callbacks = std::vector<CallbackState>(options_.callbacks.size())};
   if (!optimizer.learning_rate.schedule()) state.learning_rate = optimizer.learning_rate.rate();
-  std::set<std::string> weights;
-  for (const Parameter& weight : model_.weights()) {
-    weights.insert(weight.name());
-    state.weights.push_back({weight.name(), weight.value()});
-  }
-  for (const std::string& name : training.variables.names())
-    if (name.starts_with(optimizer.rule.name + "/") && !weights.contains(name))
-      state.optimizer_states.push_back({name, training.variables.get(name)});
+  for (const Parameter& weight : model_.weights()) state.weights.push_back({weight.name(), weight.value()});
+  for (const VariableInfo& variable : step_->program.variables())
+    if (variable.role == VariableRole::slot)
+      state.optimizer_states.push_back({variable.name, training.variables.get(variable.name)});
   return state;
 }
 

@@ -5,17 +5,13 @@
 
 namespace pando::keras {
 
-void RunningMeans::add(const StepRun& run, const Step& step, const std::function<void()>& each) {
+void RunningMeans::add(const StepRun& run, const std::function<void()>& each) {
   const Array counts = run.output(count_output);
   std::vector<Array> outputs;
   for (const std::string& name : names_) outputs.push_back(run.output(name));
-  std::vector<Array> penalties;
-  for (const std::string& name : step.penalties) penalties.push_back(run.output(name));
   for (std::int64_t batch = 0; batch < counts.elements(); ++batch) {
     for (std::size_t i = 0; i < names_.size(); ++i)
       sums_.values[i] += static_cast<double>(outputs[i].data<float>()[batch]);
-    // The loss is the first.
-    for (const Array& penalty : penalties) sums_.values[0] += static_cast<double>(penalty.data<float>()[batch]);
     sums_.count += static_cast<double>(counts.data<float>()[batch]);
     if (each) each();
   }

@@ -7,7 +7,6 @@
 namespace pando::keras {
 
 class StepRun;
-struct Step;
 
 // Over the samples of an epoch, in double: exact counts, and means that do not drift.
 struct RunningSums {
@@ -23,7 +22,7 @@ class RunningMeans {
     sums_.values.resize(names_.size());
   }
   // Adds the batches of the last execution, one by one; `each` (if any) is called after each.
-  void add(const StepRun& run, const Step& step, const std::function<void()>& each = {});
+  void add(const StepRun& run, const std::function<void()>& each = {});
   Logs logs(const std::string& prefix = "") const;
   const RunningSums& sums() const { return sums_; }
 

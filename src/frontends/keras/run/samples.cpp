@@ -212,7 +212,7 @@ void check_class_weight(const SampleUse& use, const std::map<std::int64_t, doubl
 
 StepFeeder::StepFeeder(const Step& step, const Network& network, const std::vector<OutputGoals>& goals, Options options)
     : request_(step.request), options_(std::move(options)), counts_(std::make_shared<SampleCounts>()) {
-  const std::vector<PortInfo> feeds = step.feeds();
+  const std::vector<PortInfo> feeds = step.program.feeds();
   feeds_of_replica_ = feeds.size();
   const auto index_of = [&](const std::string& name) {
     for (std::size_t i = 0; i < feeds.size(); ++i)
@@ -231,7 +231,6 @@ StepFeeder::StepFeeder(const Step& step, const Network& network, const std::vect
     columns_.push_back(add(request_.targets[i], index_of(target_feed(i)), classes_of(network.outputs[i], goals[i])));
   weights_ = add({DType::float32, {}}, index_of(weight_feed), 0);
   scale_feed_ = index_of(scale_feed);
-  counter_feed_ = index_of(counter_feed);
 }
 
 std::byte* StepFeeder::memory(Column& column, std::span<std::byte* const> feeds) const {
@@ -294,16 +293,12 @@ void StepFeeder::weigh(std::int64_t count, std::span<std::byte* const> feeds) {
 
 bool StepFeeder::operator()(std::int64_t row, std::span<std::byte* const> feeds) {
   const std::span<std::byte* const> first = feeds.subspan(0, feeds_of_replica_);
-  const std::int64_t row_of_update = row % options_.rows_per_update;
   for (std::int64_t replica = 0; replica < options_.replicas; ++replica) {
     const auto own = feeds.subspan(static_cast<std::size_t>(replica) * feeds_of_replica_, feeds_of_replica_);
     const std::int64_t count = take_batch(row * options_.replicas + replica, own);
     if (replica == 0 && count == 0) return false;
     fill_up(count, own, first);
     weigh(count, own);
-    const std::int64_t first_sample = (row_of_update * options_.replicas + replica) * request_.batch_size;
-    const std::int64_t counter[2] = {options_.first_update + row / options_.rows_per_update, first_sample};
-    if (counter_feed_ >= 0) std::memcpy(own[static_cast<std::size_t>(counter_feed_)], counter, sizeof counter);
     counts_->add(count);
   }
   return true;

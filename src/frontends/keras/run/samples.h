@@ -68,11 +68,10 @@ class StepFeeder {
   struct Options {
     SampleUse use;
     std::shared_ptr<BatchSource> source;
-    // At most so many batches are taken; negative: all.
+    // At most this many batches are taken; negative: all.
     std::int64_t steps = -1;
-    std::int64_t first_update = 0;
-    // A row has a batch for each replica; so many rows make an update.
-    std::int64_t replicas = 1, rows_per_update = 1;
+    // A row has a batch for each replica.
+    std::int64_t replicas = 1;
     // What each batch is scaled by: 1 over its samples, or 1 where the program divides by the samples of the update.
     bool scale_by_samples = true;
     bool weighted = false;
@@ -105,7 +104,7 @@ class StepFeeder {
   std::vector<Column> columns_;
   Column weights_;
   std::size_t feeds_of_replica_ = 0;
-  int scale_feed_ = -1, counter_feed_ = -1;
+  int scale_feed_ = -1;
   std::shared_ptr<SampleCounts> counts_;
 };
 

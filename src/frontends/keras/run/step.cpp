@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 #include "frontends/keras/build/optimizer_state.h"
-#include "model/stage_graphs.h"
+#include "model/objective.h"
+#include "model/update_rule.h"
 
 namespace pando::keras {
 
@@ -18,79 +19,47 @@ Shape with_batch(std::int64_t batch, const Shape& shape, int first_axis) {
   return result;
 }
 
-// A stage of a step, or the whole of it, as one graph; parts of it become the programs.
-class StepStage {
+using NamedValues = std::vector<std::pair<std::string, Value>>;
+
+// Traces a step. What a pipeline stage computes is traced within its scope, so that nodes know their stage; what is
+// made of the fed samples alone belongs to no stage.
+class StepTracer {
  public:
-  StepStage(const StepRequest& request, StepContext& context, int stage)
-      : request_(request),
-        context_(context),
-        stage_(stage),
-        crossing_(boundaries(context.network, context.division.stages)),
-        trace_(graph_, request.mode == Mode::train),
-        values_(trace_) {
+  StepTracer(const StepRequest& request, StepContext& context)
+      : request_(request), context_(context), trace_(graph_, request.mode == Mode::train), values_(trace_) {}
+
+  Step build() {
+    add_samples();
+    run_calls();
+    if (request_.mode == Mode::predict) add_predictions();
+    else add_goals();
+    for (const auto& [name, value] : results_) graph_.add_output(name, value, true);
+    if (request_.mode == Mode::train) add_update();
+    trace_.bind(context_.variables);
+    Division division = context_.division;
+    division.batch_size = request_.batch_size;
+    return {request_, result_names(),
+            Program(graph_, context_.devices, division, context_.variables, {.precision = context_.precision})};
+  }
+
+ private:
+  int stages() const { return context_.division.stages.stages; }
+  // One stage is no pipeline.
+  std::int32_t stage(int number) const { return stages() > 1 ? number : any_stage; }
+  std::int32_t last_stage() const { return stage(stages() - 1); }
+
+  void add_samples() {
     weights_ = ops::input(graph_, weight_feed, DType::float32, {request_.batch_size});
     mask_ =
         request_.weighted ? ops::cast(ops::not_equal(weights_, ops::scalar(weights_, 0.0)), DType::float32) : weights_;
     count_ = ops::reduce_sum(mask_);
     if (request_.mode != Mode::predict) trace_.set_sample_mask(mask_);
-    add_inputs();
-    run_calls();
-    if (request_.mode != Mode::predict) add_penalties();
-    if (is_last()) add_results();
-    else if (penalty_) report_penalty();
-  }
-
-  // The whole step with its update, for one device.
-  Program whole() {
-    for (const auto& [name, value] : results_) graph_.add_output(name, value, true);
-    if (request_.mode == Mode::train) add_update(trace_, parameter_gradients(trace_, total_ * scale(), parameters_));
-    trace_.bind(context_.variables);
-    return Program(graph_, context_.devices.front(), context_.variables, {.precision = context_.precision});
-  }
-
-  // As part of a pipeline, or of a replica.
-  StageGraphs divided() {
-    StageForward forward{.trace = trace_, .is_last = is_last(), .results = results_, .count = count_};
-    if (stage_ > 0) forward.taken = values_of(taken());
-    if (!is_last()) forward.given = values_of(given());
-    if (request_.mode != Mode::train) return inference_graphs(forward, context_.variables);
-    if (const Value objective = is_last() ? total_ : penalty_) forward.objective = objective * scale();
-    forward.parameters = parameters_;
-    return training_graphs(forward,
-                           {.stage = stage_,
-                            .recomputation = context_.division.recomputation,
-                            .sum = context_.division.reduction == ipu::GradientReduction::Sum,
-                            .add_update = [this](Trace& trace, const auto& slopes) { add_update(trace, slopes); }},
-                           context_.variables);
-  }
-
-  std::vector<std::string> result_names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : results_)
-      if (name != count_output) names.push_back(name);
-    return names;
-  }
-
- private:
-  bool is_last() const { return stage_ + 1 == context_.division.stages.stages; }
-  const std::vector<Tensor>& taken() const { return crossing_[static_cast<std::size_t>(stage_ - 1)]; }
-  const std::vector<Tensor>& given() const { return crossing_[static_cast<std::size_t>(stage_)]; }
-  Value scale() {
-    if (!scale_) scale_ = ops::input(graph_, scale_feed, DType::float32, {});
-    return scale_;
-  }
-
-  void add_inputs() {
     const auto& inputs = context_.network.inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Type& fed = request_.inputs[i];
       const Value value = ops::input(graph_, input_feed(i), fed.dtype, with_batch(request_.batch_size, fed.shape, 0));
       values_.set(inputs[i], ops::cast(value, inputs[i].dtype()));
     }
-    if (stage_ == 0) return;
-    for (std::size_t i = 0; i < taken().size(); ++i)
-      values_.set(taken()[i], ops::input(graph_, fmt::format("activation/{}", i), taken()[i].dtype(),
-                                         with_batch(request_.batch_size, taken()[i].shape(), 1)));
   }
 
   void run_calls() {
@@ -99,17 +68,19 @@ class StepStage {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const bool is_input = std::any_of(context_.network.inputs.begin(), context_.network.inputs.end(),
                                         [&](const Tensor& input) { return input.state().recording == calls[i]; });
-      if (!is_input && context_.division.stages.of_call[i] == stage_) values_.run(*calls[i]);
+      if (is_input) continue;
+      const Graph::StageScope stage_scope(graph_, stage(context_.division.stages.of_call[i]));
+      values_.run(*calls[i]);
     }
     const std::vector<Parameter> trainable = context_.trainable.weights_of(context_.model);
     for (const Parameter& parameter : trace_.parameters())
       if (std::find(trainable.begin(), trainable.end(), parameter) != trainable.end()) parameters_.push_back(parameter);
   }
 
-  std::vector<Value> values_of(const std::vector<Tensor>& tensors) const {
-    std::vector<Value> values;
-    for (const Tensor& tensor : tensors) values.push_back(values_[tensor]);
-    return values;
+  void add_predictions() {
+    const auto& outputs = context_.network.outputs;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      results_.emplace_back(fmt::format("output{}", i), values_[outputs[i]]);
   }
 
   Value target_of(std::size_t index, Value output) {
@@ -124,14 +95,12 @@ class StepStage {
                                                                      : same_type;
   }
 
-  void add_results() {
+  // The loss and the metrics, as sums over the samples.
+  void add_goals() {
+    add_penalties();
+    const Graph::StageScope stage_scope(graph_, last_stage());
     const auto& outputs = context_.network.outputs;
-    if (request_.mode == Mode::predict) {
-      for (std::size_t i = 0; i < outputs.size(); ++i)
-        results_.emplace_back(fmt::format("output{}", i), values_[outputs[i]]);
-      return;
-    }
-    std::vector<std::pair<std::string, Value>> losses, metrics;
+    NamedValues losses, metrics;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const OutputGoals& goals = context_.goals[i];
       if (!goals.loss && goals.metrics.empty()) continue;
@@ -147,74 +116,84 @@ class StepStage {
       for (const Metric& metric : goals.metrics)
         metrics.emplace_back(prefix + metric.name(), ops::reduce_sum(metric(output, target) * mask_));
     }
-    if (penalty_) total_ = total_ + penalty_;
-    results_.emplace_back("loss", total_);
+    // Counted once a sample, so that the mean over all samples has the penalties once.
+    results_.emplace_back("loss", penalty_ ? total_ + penalty_ * count_ : total_);
     if (outputs.size() > 1) results_.insert(results_.end(), losses.begin(), losses.end());
     results_.insert(results_.end(), metrics.begin(), metrics.end());
     results_.emplace_back(count_output, count_);
   }
 
-  // Of the stage's own layers; counted once a sample, so that the mean over all samples has them once.
+  // Each in the stage of its weight; they are added up in the last.
   void add_penalties() {
-    const auto add = [&](Value term) { penalty_ = penalty_ ? penalty_ + term : term; };
     for_each_layer(context_.model, [&](const Layer& layer) {
       for (const LayerWeight& weight : LayerAccess::own_weights(layer)) {
         const Regularizer& regularizer = weight.regularizer;
         const auto& used = trace_.parameters();
         if (!regularizer || std::find(used.begin(), used.end(), weight.parameter) == used.end()) continue;
         const Graph::Scope scope(graph_, layer.name() + "/regularizer");
+        const Graph::StageScope stage_scope(graph_, trace_.stage_of(weight.parameter));
         const Value value = trace_.value_of(weight.parameter);
+        Value term;
+        const auto add = [&](Value other) { term = term ? term + other : other; };
         if (regularizer.l1() != 0) add(ops::reduce_sum(ops::abs(value)) * regularizer.l1());
         if (regularizer.l2() != 0) add(ops::reduce_sum(ops::square(value)) * regularizer.l2());
+        if (!term) continue;
+        penalties_.emplace_back(weight.parameter, term);
+        const Graph::StageScope last_scope(graph_, last_stage());
+        penalty_ = penalty_ ? penalty_ + term : term;
       }
     });
-    if (penalty_) penalty_ = penalty_ * count_;
   }
 
-  void report_penalty() { results_.emplace_back(fmt::format("penalty{}", stage_), penalty_); }
+  std::vector<Value> penalties_of_parameters() const {
+    std::vector<Value> list;
+    if (penalties_.empty()) return list;
+    for (const Parameter& parameter : parameters_) {
+      const auto found = std::find_if(penalties_.begin(), penalties_.end(),
+                                      [&](const auto& entry) { return entry.first == parameter; });
+      list.push_back(found != penalties_.end() ? found->second : Value());
+    }
+    return list;
+  }
 
-  void add_update(Trace& trace, const std::vector<Value>& slopes) {
+  void add_update() {
     const Optimizer::State& optimizer = context_.optimizer->state();
-    const std::vector<Value> clipped = clip_gradients(slopes, optimizer.clipping);
-    const Value step = trace.update_number();
+    const Value scale = ops::input(graph_, scale_feed, DType::float32, {});
+    Objective objective{
+        .count = count_,
+        .penalties = penalties_of_parameters(),
+        .reduction = context_.division.reduction == ipu::GradientReduction::Mean ? Reduction::mean : Reduction::sum,
+        .spans = !context_.division.is_whole()};
+    {
+      const Graph::StageScope stage_scope(graph_, last_stage());
+      objective.loss = total_ * scale;
+    }
+    const std::vector<Value> clipped =
+        clip_gradients(update_gradients(trace_, objective, parameters_), optimizer.clipping);
+    const Value step = trace_.update_number();
     const auto& schedule = optimizer.learning_rate.schedule();
     const Value rate = schedule ? schedule(ops::cast(step, DType::float32))
-                                : ops::variable(trace.graph(), rate_variable, DType::float32, {});
-    apply_updates(trace, context_.variables, optimizer.rule, rate, step, parameters_, clipped);
+                                : ops::variable(graph_, rate_variable, DType::float32, {}, VariableRole::rate);
+    apply_updates(trace_, context_.variables, optimizer.rule, rate, step, parameters_, clipped);
+  }
+
+  std::vector<std::string> result_names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : results_)
+      if (name != count_output) names.push_back(name);
+    return names;
   }
 
   const StepRequest& request_;
   StepContext& context_;
-  const int stage_;
-  const std::vector<std::vector<Tensor>> crossing_;
   Graph graph_;
   Trace trace_;
   NetworkValues values_;
-  Value weights_, mask_, count_, scale_, total_, penalty_;
+  Value weights_, mask_, count_, total_, penalty_;
+  std::vector<std::pair<Parameter, Value>> penalties_;
   std::vector<Parameter> parameters_;
-  std::vector<std::pair<std::string, Value>> results_;
+  NamedValues results_;
 };
-
-Step build_divided(const StepRequest& request, StepContext& context) {
-  const Division& division = context.division;
-  if (request.mode == Mode::train && division.stages.stages > 1 && context.optimizer->state().clipping.global_norm)
-    throw Error(
-        "global_clipnorm needs the gradients of all layers at once, which no stage of a pipeline has; use clipnorm");
-  std::vector<StageGraphs> stages;
-  Step step{.request = request, .names = {}};
-  for (int stage = 0; stage < division.stages.stages; ++stage) {
-    StepStage builder(request, context, stage);
-    stages.push_back(builder.divided());
-    std::vector<std::string>& names = stage + 1 == division.stages.stages ? step.names : step.penalties;
-    for (const std::string& name : builder.result_names()) names.push_back(name);
-  }
-  step.parallel.emplace(stages, context.devices, context.variables,
-                        ParallelOptions{.replicas = division.replicas,
-                                        .order = division.order,
-                                        .training = request.mode == Mode::train,
-                                        .precision = context.precision});
-  return step;
-}
 
 std::vector<std::string> output_names(const Network& network) {
   std::vector<std::string> names;
@@ -259,15 +238,6 @@ std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions
   return goals;
 }
 
-Step build_step(const StepRequest& request, StepContext& context) {
-  const bool whole = request.mode == Mode::train
-                         ? context.division.is_whole()
-                         : context.division.replicas == 1 && context.division.stages.stages == 1;
-  if (!whole) return build_divided(request, context);
-  StepStage builder(request, context, 0);
-  Step step{.request = request, .names = builder.result_names()};
-  step.program.emplace(builder.whole());
-  return step;
-}
+Step build_step(const StepRequest& request, StepContext& context) { return StepTracer(request, context).build(); }
 
 }  // namespace pando::keras

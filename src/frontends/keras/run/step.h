@@ -2,7 +2,7 @@
 #pragma once
 #include <pando/frontends/ipu/pipelining.h>
 #include <pando/frontends/keras/model.h>
-#include <pando/program/parallel.h>
+#include <pando/program/program.h>
 
 #include "frontends/keras/build/stages.h"
 #include "frontends/keras/build/trainable_layers.h"
@@ -22,17 +22,14 @@ struct StepRequest {
   friend bool operator==(const StepRequest&, const StepRequest&) = default;
 };
 
-// How a step is divided over IPUs.
-struct Division {
-  int replicas = 1;
+// How a step is divided over IPUs, and what that means for its gradients.
+struct ModelDivision : Division {
   StageAssignment stages = {};
-  // Micro-batches of an update, for each replica.
-  std::int64_t accumulation = 1;
-  PipelineOrder order = PipelineOrder::grouped;
-  bool recomputation = false;
   ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
 
   bool is_whole() const { return replicas == 1 && stages.stages == 1 && accumulation == 1; }
+  // Whether the program divides by the samples of an update, rather than each micro-batch by its own.
+  bool divides_updates() const { return !is_whole() && reduction == ipu::GradientReduction::Mean; }
 };
 
 // The loss and the metrics of each output of a model.
@@ -50,7 +47,6 @@ std::string input_feed(std::size_t index);
 std::string target_feed(std::size_t index);
 inline constexpr const char* weight_feed = "sample_weight";
 inline constexpr const char* scale_feed = "update_scale";
-inline constexpr const char* counter_feed = "counter";
 inline constexpr const char* rate_variable = "learning_rate";
 // The number of samples that count, an output beside those of Step::names.
 inline constexpr const char* count_output = "sample_count";
@@ -59,13 +55,7 @@ struct Step {
   StepRequest request;
   // Outputs of every step that are sums over its samples; the first is the loss. Of a prediction: the model's outputs.
   std::vector<std::string> names;
-  // Outputs of other stages that are part of the loss.
-  std::vector<std::string> penalties = {};
-  // One of the two.
-  std::optional<Program> program = {};
-  std::optional<ParallelProgram> parallel = {};
-
-  std::vector<PortInfo> feeds() const { return program ? program->feeds() : parallel->feeds(); }
+  Program program;
 };
 
 struct StepContext {
@@ -76,7 +66,7 @@ struct StepContext {
   // As the model was compiled.
   const TrainableLayers& trainable;
   Variables variables;
-  const Division& division;
+  const ModelDivision& division;
   // The IPUs of all replicas: the stages of the first, then those of the next.
   std::vector<Device> devices;
   Precision precision = Precision::float32;

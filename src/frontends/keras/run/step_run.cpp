@@ -4,42 +4,30 @@
 
 namespace pando::keras {
 
-StepRun::StepRun(Step& step, const Division& division, StepFeeder feeder, std::int64_t first_update)
-    : step_(step), division_(division), counts_(feeder.counts()), next_update_(first_update) {
-  if (step.program) feed_.emplace(*step.program, std::move(feeder));
-  else parallel_feed_.emplace(*step.parallel, std::move(feeder));
-}
+StepRun::StepRun(Step& step, const ModelDivision& division, StepFeeder feeder, std::int64_t first_update)
+    : step_(step),
+      replicas_(division.replicas),
+      rows_per_update_(step.request.mode == Mode::train ? division.accumulation : 1),
+      counts_(feeder.counts()),
+      feed_(step.program, std::move(feeder)),
+      next_update_(first_update) {}
 
 std::int64_t StepRun::run(std::int64_t batches) {
-  batches_ = step_.program ? step_.program->run(batches, *feed_) : run_rows(batches);
-  if (step_.program) updates_ = batches_;
+  const std::int64_t rows = (batches + replicas_ - 1) / replicas_;
+  const std::int64_t whole = std::max<std::int64_t>(1, rows / rows_per_update_) * rows_per_update_;
+  const std::int64_t done = step_.program.run({.rows = whole, .first_update = next_update_}, feed_);
+  updates_ = (done + rows_per_update_ - 1) / rows_per_update_;
   next_update_ += updates_;
+  batches_ = done * replicas_;
+  // Spare replicas of the last row have no samples.
+  while (batches_ > 0 && counts_->of_batch(rows_before_ * replicas_ + batches_ - 1) == 0) --batches_;
+  rows_before_ += done;
   return batches_;
 }
 
-std::int64_t StepRun::run_rows(std::int64_t batches) {
-  const std::int64_t replicas = division_.replicas, rows = (batches + replicas - 1) / replicas;
-  // Without updates all rows are one group.
-  const bool training = step_.request.mode == Mode::train;
-  const std::int64_t rows_per_update = training ? division_.accumulation : rows;
-  const std::int64_t done = step_.parallel->run({.rows_per_update = rows_per_update,
-                                                 .updates = std::max<std::int64_t>(1, rows / rows_per_update),
-                                                 .first_update = next_update_},
-                                                *parallel_feed_);
-  updates_ = (done + rows_per_update - 1) / rows_per_update;
-  std::int64_t real = 0;
-  for (std::int64_t i = 0; i < done * replicas; ++i)
-    if (counts_->of_batch(rows_before_ * replicas + i) > 0) ++real;
-  rows_before_ += done;
-  return real;
-}
-
 Array StepRun::output(const std::string& name) const {
-  if (step_.program) return step_.program->output(name);
-  const Array rows = step_.parallel->result(name);
-  Shape shape = {rows.shape()[0] * rows.shape()[1]};
-  for (int axis = 2; axis < rows.shape().rank(); ++axis) shape.append(rows.shape()[axis]);
-  return rows.reshape(shape).slice(0, batches_);
+  const Array rows = step_.program.output(name);
+  return rows.shape()[0] == batches_ ? rows : rows.slice(0, batches_);
 }
 
 }  // namespace pando::keras

@@ -1,4 +1,4 @@
-// StepRun: one pass over samples with the program of a step, on one device or on many.
+// StepRun: one pass over samples with the program of a step.
 #pragma once
 #include "frontends/keras/run/samples.h"
 
@@ -6,7 +6,7 @@ namespace pando::keras {
 
 class StepRun {
  public:
-  StepRun(Step& step, const Division& division, StepFeeder feeder, std::int64_t first_update);
+  StepRun(Step& step, const ModelDivision& division, StepFeeder feeder, std::int64_t first_update);
 
   // Runs about as many batches, at least an update; returns how many there were, 0 at the end.
   std::int64_t run(std::int64_t batches);
@@ -18,13 +18,10 @@ class StepRun {
   std::int64_t samples_of(std::int64_t batch) const { return counts_->of_batch(batch); }
 
  private:
-  std::int64_t run_rows(std::int64_t batches);
-
   Step& step_;
-  const Division division_;
+  const std::int64_t replicas_, rows_per_update_;
   std::shared_ptr<const SampleCounts> counts_;
-  std::optional<Feed> feed_;
-  std::optional<ParallelFeed> parallel_feed_;
+  Feed feed_;
   std::int64_t next_update_;
   std::int64_t batches_ = 0, updates_ = 0, rows_before_ = 0;
 };

@@ -66,7 +66,7 @@ StepRequest Trainer::request_for(Mode mode, const Samples& samples, bool weighte
   return {mode, samples.batch_size, {first, first + inputs}, {first + inputs, first + inputs + targets}, weighted};
 }
 
-Step Trainer::build(const StepRequest& request, const Division& division) {
+Step Trainer::build(const StepRequest& request, const ModelDivision& division) {
   const std::vector<OutputGoals>& goals = training().goals;
   if (request.mode != Mode::predict &&
       std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
@@ -141,9 +141,9 @@ StepLease Trainer::imagined_step(std::int64_t batch_size) {
 std::vector<KernelInfo> Trainer::imagined_whole_step_kernels(std::int64_t batch_size) {
   const auto guard = lock();
   check_built_and_compiled();
-  Division whole;
+  ModelDivision whole;
   whole.stages.of_call.resize(network().calls.size(), 0);
-  return build(request_for(Mode::train, imagined_samples(batch_size), false), whole).program->kernels();
+  return build(request_for(Mode::train, imagined_samples(batch_size), false), whole).program.kernels();
 }
 
 StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight,
@@ -153,16 +153,14 @@ StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::i
   const SampleUse sample_use = use(step.request.mode != Mode::predict);
   // Only training depends on how far it is, and only the thread that trains may look at that.
   const std::uint64_t key = training().key + (trains ? static_cast<std::uint64_t>(training().epochs_begun) : 0);
-  const Division& division = training().division;
+  const ModelDivision& division = training().division;
   const std::int64_t first_update = trains ? compiled().optimizer.iterations() : 0;
   StepFeeder feeder(step, network(), training().goals,
                     {.use = sample_use,
                      .source = samples.passes->begin(key),
                      .steps = samples.steps < 0 ? samples.steps : std::max<std::int64_t>(0, samples.steps - done),
-                     .first_update = first_update,
-                     .replicas = step.program ? 1 : division.replicas,
-                     .rows_per_update = trains ? division.accumulation : 1,
-                     .scale_by_samples = step.program || division.reduction == ipu::GradientReduction::Sum,
+                     .replicas = division.replicas,
+                     .scale_by_samples = !division.divides_updates(),
                      .weighted = has_weights(sample_use, samples),
                      .class_weight = class_weight});
   return StepRun(step, division, std::move(feeder), first_update);
@@ -223,7 +221,7 @@ std::optional<Logs> Trainer::test(const Samples& samples, const std::string& pre
   const std::int64_t done = run_executions(
       samples.steps, steps_per_execution(), [&](std::int64_t batches) { return run.run(batches); },
       [&](std::int64_t first, std::int64_t count) {
-        means.add(run, step);
+        means.add(run);
         if (bar != nullptr) bar->update(first + count, means.logs().entries());
         stopped = stopping && stopping();
         return !stopped;
@@ -274,7 +272,7 @@ Logs Trainer::train_on_batch(const Samples& samples) {
   run.run(1);
   compiled().optimizer.state().iterations += run.updates();
   RunningMeans means(step.names);
-  means.add(run, step);
+  means.add(run);
   return means.logs();
 }
 

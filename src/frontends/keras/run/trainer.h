@@ -46,7 +46,7 @@ class Trainer {
   void check_built_and_compiled();
   Samples imagined_samples(std::int64_t batch_size) const;
   StepRequest request_for(Mode mode, const Samples& samples, bool weighted) const;
-  Step build(const StepRequest& request, const Division& division);
+  Step build(const StepRequest& request, const ModelDivision& division);
   StepLease step_for(Mode mode, const Samples& samples, bool weighted);
   StepLease lease(const std::shared_ptr<Model::Training::KeptStep>& kept) const;
   // Builds the model for samples of this type if it is not built.

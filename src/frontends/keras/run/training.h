@@ -49,7 +49,7 @@ struct Model::Training {
   // Noted by compile().
   TrainableLayers trainable = {};
   Parallelism parallelism = {};
-  Division division = {};
+  ModelDivision division = {};
   // The states of the optimizer; the weights are shared into it.
   Variables variables = {};
   // A step is used by one call at a time; where all that fit are in use, another one is made.

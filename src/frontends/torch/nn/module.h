@@ -105,16 +105,11 @@ class Tracing {
   // What is to become small. Throws Error if it is not clear.
   Tensor loss() const;
 
-  // Nodes from here on belong to the IPU.
+  // Nodes from here on belong to the IPU, as a stage of the graph.
   void begin_block(int ipu);
   // Only at the first call after which the block was not begun.
   void begin_block_once(const Module::State::Block& block);
-  std::optional<int> current_block() const;
-  struct BlockBegin {
-    std::size_t node;
-    int ipu;
-  };
-  const std::vector<BlockBegin>& blocks() const { return blocks_; }
+  int current_block() const { return trace_.graph().stage(); }
 
  private:
   Trace& trace_;
@@ -122,7 +117,6 @@ class Tracing {
   std::vector<std::pair<Module, std::string>> paths_;
   std::vector<Tensor> losses_;
   std::optional<Tensor> identity_loss_;
-  std::vector<BlockBegin> blocks_;
   std::set<std::int64_t> begun_;
   Tracing* outer_;
 };

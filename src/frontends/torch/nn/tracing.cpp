@@ -64,7 +64,7 @@ Value LayerCall::buffer(std::size_t index) const {
   return trace_.value_of(state_.buffers.at(index).second.state().stored);
 }
 void LayerCall::assign_buffer(std::size_t index, Value value) const {
-  trace_.assign(state_.buffers.at(index).second.state().stored, value);
+  trace_.assign_statistic(state_.buffers.at(index).second.state().stored, value);
 }
 
 ops::RandomOptions LayerCall::random() const {
@@ -176,14 +176,10 @@ Tensor Tracing::loss() const {
   return found[0];
 }
 
-void Tracing::begin_block(int ipu) { blocks_.push_back({trace_.graph().nodes().size(), ipu}); }
+void Tracing::begin_block(int ipu) { trace_.graph().begin_stage(ipu); }
 
 void Tracing::begin_block_once(const Module::State::Block& block) {
   if (begun_.insert(block.number).second) begin_block(block.ipu);
-}
-
-std::optional<int> Tracing::current_block() const {
-  return blocks_.empty() ? std::nullopt : std::optional(blocks_.back().ipu);
 }
 
 }  // namespace pando::torch::nn

@@ -40,7 +40,7 @@ Block::Block(int ipu_id) {
 }
 
 Block::~Block() {
-  if (Tracing* tracing = Tracing::current()) tracing->begin_block(outer_.value_or(0));
+  if (Tracing* tracing = Tracing::current()) tracing->begin_block(outer_);
 }
 
 void BeginBlock(int ipu_id) {

@@ -37,23 +37,14 @@ PoplarExecutor::State::Call PoplarExecutor::State::prepared(const Arrays& inputs
 }
 
 FillFeeds PoplarExecutor::State::filler(const Call& call) const {
-  const std::int64_t replicas = options.state().replicas, group = accumulation(), total = call.rows;
+  const std::int64_t replicas = options.state().replicas, total = call.rows;
   std::vector<const Array*> sources;
-  for (const PortInfo& feed : call.step.feeds()) {
-    const auto found = call.feeds.find(feed.name);
-    sources.push_back(found != call.feeds.end() ? &found->second : nullptr);
-  }
-  return [=, first_update = updates, size = micro_batch()](std::int64_t row, std::span<std::byte* const> memory) {
+  for (const PortInfo& feed : call.step.program.feeds()) sources.push_back(&call.feeds.at(feed.name));
+  return [=](std::int64_t row, std::span<std::byte* const> memory) {
     if (row >= total) return false;
     for (std::int64_t r = 0; r < replicas; ++r)
       for (std::size_t f = 0; f < sources.size(); ++f) {
         std::byte* to = memory[static_cast<std::size_t>(r) * sources.size() + f];
-        if (sources[f] == nullptr) {
-          // The update, and the number of the micro-batch's first sample within it.
-          const std::int64_t counter[2] = {first_update + row / group, (row % group * replicas + r) * size};
-          std::memcpy(to, counter, sizeof counter);
-          continue;
-        }
         const std::size_t bytes = sources[f]->bytes() / static_cast<std::size_t>(total * replicas);
         std::memcpy(to, sources[f]->raw() + static_cast<std::size_t>(row * replicas + r) * bytes, bytes);
       }
@@ -62,31 +53,22 @@ FillFeeds PoplarExecutor::State::filler(const Call& call) const {
 }
 
 void PoplarExecutor::State::run_once(const Call& call) {
-  const std::int64_t counter[2] = {updates, 0};
   std::vector<const std::byte*> feeds;
-  for (const PortInfo& feed : call.step.feeds()) {
-    const auto found = call.feeds.find(feed.name);
-    feeds.push_back(found != call.feeds.end() ? found->second.raw() : reinterpret_cast<const std::byte*>(counter));
-  }
+  for (const PortInfo& feed : call.step.program.feeds()) feeds.push_back(call.feeds.at(feed.name).raw());
   single_outputs.clear();
   std::vector<std::byte*> outputs;
-  for (const PortInfo& output : call.step.program->outputs())
+  for (const PortInfo& output : call.step.program.outputs())
     outputs.push_back(
         single_outputs.emplace_back(Array::uninitialised(output.type.dtype, output.type.shape)).mutable_raw());
-  call.step.program->step(feeds, outputs);
+  call.step.program.step(feeds, outputs, updates);
 }
 
 void PoplarExecutor::State::run_step(const Call& call) {
   const std::int64_t call_updates = optimizer ? (call.rows + accumulation() - 1) / accumulation() : 1;
-  if (call.step.program && rows() == 1) run_once(call);
-  else if (call.step.program) {
-    Feed feed(*call.step.program, filler(call));
-    call.step.program->run(call.rows, feed);
-  } else {
-    ParallelFeed feed(*call.step.parallel, filler(call));
-    call.step.parallel->run(
-        {.rows_per_update = optimizer ? accumulation() : call.rows, .updates = call_updates, .first_update = updates},
-        feed);
+  if (call.step.is_whole && rows() == 1) run_once(call);
+  else {
+    Feed feed(call.step.program, filler(call));
+    call.step.program.run({.rows = call.rows, .first_update = updates}, feed);
   }
   if (optimizer) updates += call_updates;
 }

@@ -51,19 +51,15 @@ Array PoplarExecutor::State::summed(const Call& call, std::size_t output, const 
 Array PoplarExecutor::State::collected(const Call& call, std::size_t output) const {
   const Type& type = call.step.outputs[output];
   const std::int64_t replicas = options.state().replicas, row = micro_batch() * replicas;
-  const bool single = call.step.program && rows() == 1;
+  const bool single = call.step.is_whole && rows() == 1;
   if (single && call.samples == row) {
     const Array& value = single_outputs[output];
     return output_mode() == OutputMode::All && type.shape.rank() == 0 ? value.reshape({1}) : value;
   }
   // [rows, replicas, ...], all of them or the last.
-  Array rows_of;
-  if (call.step.parallel) rows_of = call.step.parallel->result(output_name(output));
-  else if (single) rows_of = single_outputs[output].reshape(joined({1, 1}, type.shape, 0));
-  else if (output_mode() == OutputMode::Final)
-    rows_of = call.step.program->output(output_name(output)).reshape(joined({1, 1}, type.shape, 0));
-  else rows_of = expand_dims(call.step.program->output(output_name(output)), 1);
-  const std::int64_t count = rows_of.shape()[0];
+  const Array found = single ? single_outputs[output] : call.step.program.output(output_name(output));
+  const std::int64_t count = found.elements() / std::max<std::int64_t>(1, type.shape.elements() * replicas);
+  const Array rows_of = found.reshape(joined({count, replicas}, type.shape, 0));
   const auto of_replicas = [&](const Array& result) {
     return replicas == 1 && type.shape.rank() == 0 ? result.reshape({}) : result;
   };

@@ -114,11 +114,10 @@ void PoplarExecutor::State::set_rates() {
 
 std::vector<std::string> PoplarExecutor::State::optimizer_states() const {
   std::vector<std::string> names;
-  if (!optimizer) return names;
-  for (const std::string& name : variables.names())
-    for (const auto& group : optimizer->state().groups)
-      if (name.starts_with(group.rule.name + "/") && std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(name);
+  // Before it is compiled, a model has what load() gave it.
+  if (!step) return optimizer ? variables.names() : names;
+  for (const VariableInfo& variable : step->program.variables())
+    if (variable.role == VariableRole::slot) names.push_back(variable.name);
   return names;
 }
 

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "graph/op_definition.h"
-#include "model/divide.h"
+#include "model/objective.h"
 #include "model/sample_rows.h"
-#include "model/stage_graphs.h"
 #include "model/target.h"
 #include "model/tensor.h"
+#include "model/update_rule.h"
 
 namespace pando::poptorch {
 
@@ -27,7 +28,6 @@ struct Traced {
   Value loss;
   // None where all samples are real.
   Value mask;
-  std::vector<Tracing::BlockBegin> blocks;
 };
 
 // What data sets have and ops do not take is cast once.
@@ -49,9 +49,10 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
   for (std::size_t i = 0; i < inputs.size(); ++i)
     tensors.emplace_back(*traced->trace,
                          as_taken(ops::input(traced->graph, input_feed(i), inputs[i].dtype, inputs[i].shape)));
+  // What comes before the first block is on IPU 0.
+  const Graph::StageScope stage(traced->graph, 0);
   for (const Tensor& output : context.forward(tensors)) traced->outputs.push_back(output.state().value);
   if (context.optimizer != nullptr) traced->loss = tracing.loss().state().value;
-  traced->blocks = tracing.blocks();
   return traced;
 }
 
@@ -107,177 +108,84 @@ void add_update(const StepContext& context, Trace& trace, const std::vector<Para
           slopes.push_back(gradients[i]);
         }
     if (members.empty()) continue;
-    const Value rate = ops::variable(trace.graph(), rate_variable(g), DType::float32, {});
+    const Value rate = ops::variable(trace.graph(), rate_variable(g), DType::float32, {}, VariableRole::rate);
     apply_updates(trace, context.variables, groups[g].rule, rate, step, members, slopes);
   }
 }
 
-Program whole_program(Traced& traced, const StepContext& context, const Device& device) {
-  for (std::size_t i = 0; i < traced.outputs.size(); ++i)
-    traced.graph.add_output(output_name(i), traced.outputs[i], context.keeps_all);
-  if (traced.loss) {
-    const std::vector<Parameter> parameters = trained_parameters(context, *traced.trace);
-    add_update(context, *traced.trace, parameters, parameter_gradients(*traced.trace, traced.loss, parameters));
-  }
-  traced.trace->bind(context.variables);
-  return Program(traced.graph, device, context.variables, {.check_numerics = context.options.check_numerics});
-}
-
-// The stage of each node, from the blocks; sources are where they are used.
-class StagesOfNodes {
+// The checks look at the forward pass alone, whose nodes have the stages of their blocks.
+class BlockChecker {
  public:
-  StagesOfNodes(Traced& traced) : graph_(traced.graph), of_node_(traced.graph.nodes().size(), 0) {
-    for (std::size_t b = 0; b < traced.blocks.size(); ++b) {
-      const std::size_t end = b + 1 < traced.blocks.size() ? traced.blocks[b + 1].node : of_node_.size();
-      for (std::size_t node = traced.blocks[b].node; node < end; ++node) of_node_[node] = traced.blocks[b].ipu;
-    }
-    for (const Tracing::BlockBegin& block : traced.blocks) count_ = std::max(count_, block.ipu + 1);
+  explicit BlockChecker(Traced& traced) : graph_(traced.graph), traced_(traced), stages_(traced.graph.stages()) {}
+
+  void check() const {
     check_order();
-    check_gaps();
-  }
-
-  int count() const { return count_; }
-  int of(ValueId id) const { return of_node_[static_cast<std::size_t>(id.node)]; }
-  bool is_source(ValueId id) const { return !is_role(graph_.node(id), Role::compute); }
-
-  // The values that pass from stage `stage` to the next, to it or to later ones.
-  std::vector<Value> crossing(int stage, const Traced& traced) const {
-    std::vector<Value> values;
-    const auto add = [&](ValueId id, int user) {
-      if (is_source(id) || of(id) > stage || user <= stage) return;
-      const bool known = std::any_of(values.begin(), values.end(), [&](Value v) { return v.id() == id; });
-      if (!known) values.push_back(graph_.value(id));
-    };
-    for (std::size_t node = 0; node < of_node_.size(); ++node)
-      for (ValueId input : graph_.nodes()[node].inputs) add(input, of_node_[node]);
-    if (traced.loss) add(traced.loss.id(), count_ - 1);
-    return values;
-  }
-
-  // Whether a node of the stage uses the variable.
-  bool uses(int stage, ValueId variable) const {
-    for (std::size_t node = 0; node < of_node_.size(); ++node) {
-      const auto& inputs = graph_.nodes()[node].inputs;
-      if (of_node_[node] == stage && std::find(inputs.begin(), inputs.end(), variable) != inputs.end()) return true;
-    }
-    return false;
+    // On one IPU there may be nothing to compute.
+    if (stages_ > 1) check_gaps();
+    check_shared_parameters();
   }
 
  private:
   void check_order() const {
-    for (std::size_t node = 0; node < of_node_.size(); ++node)
-      for (ValueId input : graph_.nodes()[node].inputs)
-        if (!is_source(input) && of(input) > of_node_[node])
+    for (const Node& node : graph_.nodes())
+      for (ValueId input : node.inputs)
+        if (const Node& maker = graph_.node(input); !is_source(maker) && maker.stage > node.stage)
           throw Error(
               fmt::format("the block on IPU {} needs what '{}' makes on IPU {}; a block can only use what "
                           "blocks of smaller IPU numbers make",
-                          of_node_[node], graph_.node(input).name, of(input)));
+                          node.stage, maker.name, maker.stage));
   }
+
   void check_gaps() const {
-    // On one IPU there may be nothing to compute.
-    if (count_ == 1) return;
-    for (int stage = 0; stage < count_; ++stage) {
-      const bool found = std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
-        return is_role(node, Role::compute) &&
-               of_node_[static_cast<std::size_t>(&node - graph_.nodes().data())] == stage;
-      });
+    for (int stage = 0; stage < stages_; ++stage) {
+      const bool found = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
+                                     [&](const Node& node) { return !is_source(node) && node.stage == stage; });
       if (!found)
         throw Error(fmt::format("no block runs on IPU {} but one runs on IPU {}; number them from 0 without a gap",
-                                stage, count_ - 1));
+                                stage, stages_ - 1));
     }
   }
 
-  Graph& graph_;
-  std::vector<int> of_node_;
-  int count_ = 1;
-};
-
-// A stage as a graph of its own.
-struct StagePart {
-  Graph graph;
-  std::unique_ptr<Trace> trace;
-  std::unique_ptr<StageForward> forward;
-};
-
-std::unique_ptr<StagePart> cut_stage(int stage, const StagesOfNodes& stages, Traced& traced,
-                                     const StepContext& context) {
-  auto part = std::make_unique<StagePart>();
-  part->trace = std::make_unique<Trace>(part->graph, context.optimizer != nullptr);
-  const bool is_last = stage + 1 == stages.count();
-  part->forward = std::make_unique<StageForward>(StageForward{.trace = *part->trace, .is_last = is_last});
-  StageForward& forward = *part->forward;
-  GraphPart copy(traced.graph, part->graph);
-  if (stage > 0) {
-    const std::vector<Value> taken = stages.crossing(stage - 1, traced);
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      copy.cut(taken[i], fmt::format("activation/{}", i));
-      forward.taken.push_back(copy.copy(taken[i]));
-    }
-  }
-  if (!is_last)
-    for (const Value& value : stages.crossing(stage, traced)) forward.given.push_back(copy.copy(value));
-  for (std::size_t i = 0; i < traced.outputs.size(); ++i) {
-    const ValueId id = traced.outputs[i].id();
-    if (stages.is_source(id) ? stage == 0 : stages.of(id) == stage)
-      forward.results.emplace_back(output_name(i), copy.copy(traced.outputs[i]));
-  }
-  if (is_last && traced.loss) forward.objective = copy.copy(traced.loss);
-  if (traced.mask && traced.loss) {
-    // A micro-batch counts as much as it has samples.
-    forward.count = ops::reduce_sum(copy.copy(traced.mask));
-    const bool is_mean = context.options.reduction == ReductionType::Mean;
-    if (is_last && is_mean) forward.objective = forward.objective * forward.count;
-  }
-  for (const Assignment& assignment : traced.graph.assignments())
-    if (stages.of(assignment.value) == stage)
-      copy.assign(traced.graph.value(assignment.variable), traced.graph.value(assignment.value));
-  for (const Parameter& parameter : traced.trace->parameters()) {
-    const Value value = traced.trace->value_of(parameter);
-    if (stages.uses(stage, value.id())) part->trace->adopt(parameter, copy.copy(value));
-  }
-  return part;
-}
-
-void check_shared_parameters(const StagesOfNodes& stages, Traced& traced) {
-  for (const Parameter& parameter : traced.trace->parameters()) {
-    int first = -1;
-    for (int stage = 0; stage < stages.count(); ++stage) {
-      if (!stages.uses(stage, traced.trace->value_of(parameter).id())) continue;
-      if (first >= 0)
+  void check_shared_parameters() const {
+    for (const Parameter& parameter : traced_.trace->parameters()) {
+      const std::set<std::int32_t> users = users_of(traced_.trace->value_of(parameter).id());
+      if (users.size() > 1)
         throw Error(
             fmt::format("the parameter '{}' is used on IPU {} and on IPU {}; put the modules that share it "
                         "into one block",
-                        traced.trace->name_of(parameter), first, stage));
-      first = stage;
+                        traced_.trace->name_of(parameter), *users.begin(), *std::next(users.begin())));
     }
   }
-}
 
-StageGraphs stage_graphs(int stage, StageForward& forward, const StepContext& context) {
-  if (context.optimizer == nullptr) return inference_graphs(forward, context.variables);
-  forward.parameters = trained_parameters(context, forward.trace);
-  if (!forward.count) forward.count = ops::constant(forward.trace.graph(), Array::scalar(1.0F));
-  return training_graphs(forward,
-                         {.stage = stage,
-                          .sum = context.options.reduction == ReductionType::Sum,
-                          .add_update =
-                              [&](Trace& trace, const std::vector<Value>& gradients) {
-                                add_update(context, trace, forward.parameters, gradients);
-                              }},
-                         context.variables);
-}
-
-ParallelProgram divided_program(Traced& traced, const StagesOfNodes& stages, const StepContext& context,
-                                const std::vector<Device>& devices) {
-  check_shared_parameters(stages, traced);
-  std::vector<StageGraphs> graphs;
-  for (int stage = 0; stage < stages.count(); ++stage) {
-    const std::unique_ptr<StagePart> part = cut_stage(stage, stages, traced, context);
-    graphs.push_back(stage_graphs(stage, *part->forward, context));
+  std::set<std::int32_t> users_of(ValueId variable) const {
+    std::set<std::int32_t> stages;
+    for (const Node& node : graph_.nodes())
+      if (std::find(node.inputs.begin(), node.inputs.end(), variable) != node.inputs.end()) stages.insert(node.stage);
+    return stages;
   }
-  return ParallelProgram(
-      graphs, devices, context.variables,
-      {.replicas = context.options.replicas, .order = context.options.order, .training = context.optimizer != nullptr});
+
+  Graph& graph_;
+  Traced& traced_;
+  const int stages_;
+};
+
+Objective objective_of(const Traced& traced, const StepContext& context, bool is_whole) {
+  Objective objective{.loss = traced.loss,
+                      .reduction = context.options.reduction == ReductionType::Sum ? Reduction::sum : Reduction::mean,
+                      .spans = !is_whole};
+  if (is_whole) return objective;
+  Graph& graph = traced.loss.graph();
+  if (!traced.mask) {
+    objective.count = ops::constant(graph, Array::scalar(1.0F));
+    return objective;
+  }
+  // A micro-batch counts as much as it has samples.
+  objective.count = ops::reduce_sum(traced.mask);
+  if (objective.reduction == Reduction::mean) {
+    const Graph::StageScope stage(graph, graph.node(traced.loss.id()).stage);
+    objective.loss = objective.loss * objective.count;
+  }
+  return objective;
 }
 
 }  // namespace
@@ -288,18 +196,30 @@ std::string rate_variable(std::size_t group) { return fmt::format("learning_rate
 
 Step build_step(const std::vector<Type>& inputs, const StepContext& context) {
   const std::unique_ptr<Traced> traced = trace_forward(inputs, context);
-  Step step;
-  for (const Value& output : traced->outputs) step.outputs.push_back(output.type());
-  if (traced->mask) step.has_rows = check_samples_apart(*traced, context);
-  const StagesOfNodes stages(*traced);
+  std::vector<Type> outputs;
+  for (const Value& output : traced->outputs) outputs.push_back(output.type());
+  std::vector<bool> has_rows;
+  if (traced->mask) has_rows = check_samples_apart(*traced, context);
+  BlockChecker(*traced).check();
   const OptionsState& options = context.options;
-  std::vector<Device>& devices = context.devices;
-  if (devices.empty()) devices = make_ipus(stages.count() * options.replicas);
-  const bool accumulates = context.optimizer != nullptr && options.accumulation > 1;
-  if (stages.count() == 1 && options.replicas == 1 && !accumulates)
-    step.program.emplace(whole_program(*traced, context, devices.front()));
-  else step.parallel.emplace(divided_program(*traced, stages, context, devices));
-  return step;
+  const int stages = traced->graph.stages();
+  const Division division{.replicas = options.replicas,
+                          .accumulation = context.optimizer != nullptr ? options.accumulation : 1,
+                          .batch_size = inputs.empty() ? 1 : inputs[0].shape[0],
+                          .order = options.order};
+  const bool is_whole = stages == 1 && division.replicas == 1 && division.accumulation == 1;
+  for (std::size_t i = 0; i < traced->outputs.size(); ++i)
+    traced->graph.add_output(output_name(i), traced->outputs[i], context.keeps_all);
+  if (traced->loss) {
+    const std::vector<Parameter> parameters = trained_parameters(context, *traced->trace);
+    add_update(context, *traced->trace, parameters,
+               update_gradients(*traced->trace, objective_of(*traced, context, is_whole), parameters));
+  }
+  traced->trace->bind(context.variables);
+  if (context.devices.empty()) context.devices = make_ipus(stages * options.replicas);
+  return {
+      std::move(outputs), std::move(has_rows), is_whole,
+      Program(traced->graph, context.devices, division, context.variables, {.check_numerics = options.check_numerics})};
 }
 
 }  // namespace pando::poptorch

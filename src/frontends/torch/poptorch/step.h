@@ -1,6 +1,6 @@
 // From a module to the program of one micro-batch, on one IPU or divided over several.
 #pragma once
-#include <pando/program/parallel.h>
+#include <pando/program/program.h>
 
 #include <deque>
 
@@ -31,12 +31,10 @@ struct Step {
   // Of each output of forward(), for one micro-batch.
   std::vector<Type> outputs;
   // With a mask, which of them have rows for each sample; the others are one for the micro-batch.
-  std::vector<bool> has_rows = {};
-  // One of the two.
-  std::optional<Program> program = {};
-  std::optional<ParallelProgram> parallel = {};
-
-  std::vector<PortInfo> feeds() const { return program ? program->feeds() : parallel->feeds(); }
+  std::vector<bool> has_rows;
+  // On one IPU, with an update for each micro-batch.
+  bool is_whole;
+  Program program;
 };
 
 // The types are those of one micro-batch, as they are fed. Throws Error, naming the node, if samples that only fill a
@@ -45,7 +43,6 @@ Step build_step(const std::vector<Type>& inputs, const StepContext& context);
 
 std::string input_feed(std::size_t index);
 std::string output_name(std::size_t index);
-inline constexpr const char* counter_feed = "counter";
 inline constexpr const char* mask_feed = "sample_mask";
 std::string rate_variable(std::size_t group);
 

@@ -19,7 +19,7 @@ class PANDO_API Block {
   Block& operator=(const Block&) = delete;
 
  private:
-  std::optional<int> outer_;
+  int outer_ = 0;
 };
 // From here on in forward(), until the next block.
 PANDO_API void BeginBlock(int ipu_id);

@@ -1,7 +1,10 @@
 // poptorch.Options: how a model runs on virtual IPUs.
 #pragma once
 #include <pando/base/dtype.h>
-#include <pando/program/parallel.h>
+#include <pando/base/export.h>
+#include <pando/plan/division.h>
+
+#include <memory>
 
 namespace pando::poptorch {
 

@@ -1,0 +1,11 @@
+// compile_step: from the graph of a whole step to the StepPlan of its devices.
+#pragma once
+#include "compiler/compile.h"
+#include "plan/step_plan.h"
+
+namespace pando {
+
+// Throws Error as compile() does, and if the graph cannot be divided so.
+StepPlan compile_step(const Graph& step, const Division& division, const CompileOptions& options = {});
+
+}  // namespace pando

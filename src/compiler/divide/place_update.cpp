@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <set>
+
+#include "compiler/divide/divide.h"
+#include "graph/op_definition.h"
+
+namespace pando {
+
+namespace {
+
+class UpdatePlacer {
+ public:
+  UpdatePlacer(const Graph& update, int stages) : update_(update), stages_(stages) {}
+
+  std::vector<UpdateParts> place() {
+    for (int stage = 0; stage < stages_; ++stage) {
+      std::set<ValueId> seen;
+      for (const Assignment& assignment : update_.assignments())
+        if (stage_of(assignment) == stage) find_foreign(assignment.value, stage, seen);
+    }
+    check_one_exchange();
+    std::vector<UpdateParts> parts;
+    for (int stage = 0; stage < stages_; ++stage) parts.push_back(part_of(stage));
+    return parts;
+  }
+
+ private:
+  bool is_own(const Node& node, int stage) const {
+    return stages_ == 1 || node.stage == any_stage || node.stage == stage;
+  }
+
+  // An update that no stage claims is made by the last.
+  int stage_of(const Assignment& assignment) const {
+    if (stages_ == 1) return 0;
+    for (ValueId id : {assignment.value, assignment.variable})
+      if (const std::int32_t stage = update_.node(id).stage; stage != any_stage) return stage;
+    return stages_ - 1;
+  }
+
+  // Weights that are only read are in the memory of every stage.
+  static bool is_everywhere(const Node& node) {
+    return is_source(node) && !(is_role(node, Role::variable) && is_sum(node));
+  }
+  static bool is_sum(const Node& node) {
+    return variable_role_named(node.attributes.text("role")) == VariableRole::sum;
+  }
+
+  // Values of other stages that a value of the stage is made of.
+  void find_foreign(ValueId id, int stage, std::set<ValueId>& seen) {
+    if (!seen.insert(id).second) return;
+    const Node& node = update_.node(id);
+    if (is_everywhere(node)) return;
+    if (!is_own(node, stage)) {
+      exchanged_.insert(id);
+      return;
+    }
+    for (ValueId input : node.inputs) find_foreign(input, stage, seen);
+  }
+
+  // What is exchanged is made of values of its own stage.
+  void check_one_exchange() {
+    const std::set<ValueId> exchanged = exchanged_;
+    for (ValueId id : exchanged) {
+      std::set<ValueId> seen;
+      find_foreign(id, update_.node(id).stage, seen);
+    }
+    if (exchanged != exchanged_) throw InternalError("an update would need values of other stages twice");
+  }
+
+  UpdateParts part_of(int stage) const {
+    UpdateParts parts;
+    GraphPart values(update_, parts.values), update(update_, parts.update);
+    std::int32_t number = 0;
+    for (ValueId id : exchanged_) {
+      if (is_own(update_.node(id), stage)) values.add_port(id, PortKind::exchange, number);
+      else update.cut(id, PortKind::exchange, number);
+      ++number;
+    }
+    for (const Assignment& assignment : update_.assignments())
+      if (stage_of(assignment) == stage) update.assign(assignment);
+    for (const Graph* part : {&parts.values, &parts.update})
+      for (const Node& node : part->nodes())
+        if (is_role(node, Role::variable) && is_sum(node))
+          parts.sums.push_back(static_cast<std::int32_t>(node.attributes.integer("number")));
+    std::sort(parts.sums.begin(), parts.sums.end());
+    parts.sums.erase(std::unique(parts.sums.begin(), parts.sums.end()), parts.sums.end());
+    return parts;
+  }
+
+  const Graph& update_;
+  const int stages_;
+  // In an order that all stages agree on.
+  std::set<ValueId> exchanged_;
+};
+
+}  // namespace
+
+std::vector<UpdateParts> place_update(const Graph& update, int stages) { return UpdatePlacer(update, stages).place(); }
+
+}  // namespace pando

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/divide/divide.h"
+#include "graph/op_definition.h"
+
+namespace pando {
+
+namespace {
+
+class PassSplitter {
+ public:
+  explicit PassSplitter(const Graph& stage) : stage_(stage), is_backward_(stage.nodes().size(), false) {
+    for (std::size_t i = 0; i < stage.nodes().size(); ++i) {
+      const Node& node = stage.nodes()[i];
+      is_backward_[i] = is_gradient(node) || std::any_of(node.inputs.begin(), node.inputs.end(),
+                                                         [&](ValueId input) { return is_backward(input); });
+    }
+  }
+
+  StagePasses split(bool recomputation) {
+    StagePasses passes;
+    GraphPart forward(stage_, passes.forward), backward(stage_, passes.backward);
+    for (const Output& output : stage_.outputs())
+      if (!belongs_to_backward(output)) forward.add_output(output);
+    for (const Assignment& assignment : stage_.assignments()) forward.assign(assignment);
+    if (!recomputation) {
+      std::int32_t number = 0;
+      for (ValueId id : stash()) {
+        forward.add_port(id, PortKind::stash, number);
+        backward.cut(id, PortKind::stash, number++);
+      }
+    }
+    for (const Output& output : stage_.outputs())
+      if (belongs_to_backward(output)) backward.add_output(output);
+    return passes;
+  }
+
+ private:
+  static bool is_gradient(const Node& node) {
+    return is_role(node, Role::input) && port_kind_named(node.attributes.text("port")) == PortKind::gradient;
+  }
+  bool is_backward(ValueId id) const { return is_backward_[static_cast<std::size_t>(id.node)]; }
+
+  bool belongs_to_backward(const Output& output) const {
+    if (output.kind == PortKind::activation && is_backward(output.value))
+      throw Error(
+          fmt::format("a stage of the pipeline needs '{}' of an earlier one, which depends on a later stage; "
+                      "stages must follow the order of the layers",
+                      stage_.node(output.value).name));
+    return output.kind == PortKind::gradient || output.kind == PortKind::sum || is_backward(output.value);
+  }
+
+  // What the backward pass needs of the forward pass. What has no stage is made of sources alone: it is computed again.
+  std::set<ValueId> stash() const {
+    std::set<ValueId> found, seen;
+    for (const Output& output : stage_.outputs())
+      if (belongs_to_backward(output)) find_stash(output.value, found, seen);
+    return found;
+  }
+  void find_stash(ValueId id, std::set<ValueId>& found, std::set<ValueId>& seen) const {
+    if (!seen.insert(id).second) return;
+    const Node& node = stage_.node(id);
+    if (is_source(node)) return;
+    if (!is_backward(id) && node.stage != any_stage && is_made_by_forward(id)) {
+      found.insert(id);
+      return;
+    }
+    for (ValueId input : node.inputs) find_stash(input, found, seen);
+  }
+  // Whether the forward pass computes it anyway.
+  bool is_made_by_forward(ValueId id) const {
+    if (of_forward_.empty()) {
+      of_forward_.resize(stage_.nodes().size(), false);
+      for (const Output& output : stage_.outputs())
+        if (!belongs_to_backward(output)) mark(output.value);
+      for (const Assignment& assignment : stage_.assignments()) mark(assignment.value);
+    }
+    return of_forward_[static_cast<std::size_t>(id.node)];
+  }
+  void mark(ValueId id) const {
+    if (of_forward_[static_cast<std::size_t>(id.node)]) return;
+    of_forward_[static_cast<std::size_t>(id.node)] = true;
+    for (ValueId input : stage_.node(id).inputs) mark(input);
+  }
+
+  const Graph& stage_;
+  std::vector<bool> is_backward_;
+  mutable std::vector<bool> of_forward_;
+};
+
+}  // namespace
+
+StagePasses split_passes(const Graph& stage, bool recomputation) { return PassSplitter(stage).split(recomputation); }
+
+}  // namespace pando

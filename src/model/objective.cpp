@@ -1,0 +1,44 @@
+#include "model/objective.h"
+
+#include <pando/autodiff/gradients.h>
+
+namespace pando {
+
+namespace {
+
+// For a mean: 1 / samples of the update. For a sum: how many micro-batches of the update had samples.
+Value factor_of(const Objective& objective) {
+  const Value count = objective.count;
+  const Graph::StageScope stage(count.graph(), any_stage);
+  if (objective.reduction == Reduction::mean) {
+    const Value samples = ops::update_sum(count);
+    return 1.0 / ops::maximum(samples, ops::scalar(samples, 1.0));
+  }
+  return ops::update_sum(ops::cast(ops::greater(count, ops::scalar(count, 0.0)), count.dtype()));
+}
+
+}  // namespace
+
+std::vector<Value> update_gradients(Trace& trace, const Objective& objective,
+                                    const std::vector<Parameter>& parameters) {
+  std::vector<Value> values;
+  for (const Parameter& parameter : parameters) values.push_back(trace.value_of(parameter));
+  const std::vector<Value> slopes = gradients(objective.loss, values);
+  const bool is_mean = objective.reduction == Reduction::mean;
+  const bool needs_factor = objective.spans && (is_mean || !objective.penalties.empty());
+  const Value factor = needs_factor ? factor_of(objective) : Value();
+  std::vector<Value> results;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    const Graph::StageScope stage(trace.graph(), trace.stage_of(parameters[i]));
+    Value slope = ops::update_sum(slopes[i]);
+    if (objective.spans && is_mean) slope = slope * factor;
+    if (!objective.penalties.empty() && objective.penalties[i]) {
+      const Value penalty = gradients(objective.penalties[i], {values[i]})[0];
+      slope = slope + (objective.spans && !is_mean ? penalty * factor : penalty);
+    }
+    results.push_back(slope);
+  }
+  return results;
+}
+
+}  // namespace pando

@@ -1,0 +1,69 @@
+// StepPlan: the Plans of all devices of a step, how they are connected, and in which order they run. Plain data.
+#pragma once
+#include <pando/plan/division.h>
+
+#include <optional>
+
+#include "plan/pipeline_schedule.h"
+#include "plan/plan.h"
+
+namespace pando {
+
+// A place in a block of memory for a value that passes between host, devices and passes.
+struct Field {
+  PortKind kind = PortKind::host;
+  std::int32_t number = 0;
+  std::string name;
+  Type type;
+  std::size_t offset = 0;
+  // Results only: kept for every micro-batch rather than for the last.
+  bool every_step = false;
+  friend bool operator==(const Field&, const Field&) = default;
+};
+
+struct Fields {
+  std::vector<Field> list;
+  std::size_t bytes = 0;
+
+  // Makes a place for the port unless it has one. Hosts know ports by their names, devices by kind and number.
+  void add(const Port& port);
+  const Field& of(const Port& port) const;
+  friend bool operator==(const Fields&, const Fields&) = default;
+};
+
+// The programs of one stage; those that are missing have nothing to do. The last stage of training has no `forward`:
+// its backward programs do both passes.
+struct StagePlan {
+  // `backward_first` begins the sums of an update, `backward_next` adds to them.
+  std::optional<Plan> forward, backward_first, backward_next;
+  // Once an update, when the sums of all replicas are added up: what other stages need, and the update.
+  std::optional<Plan> update_values, update;
+  // What a micro-batch needs: what arrives from other stages, and the stash.
+  Fields slot;
+  // Variables that are added up, and averaged, over the replicas before an update.
+  std::vector<VariablePort> sums, statistics;
+
+  // In the order of the numbers by which a recording tells them apart; null where there is none.
+  std::vector<const Plan*> all() const;
+};
+
+struct StepPlan {
+  int replicas = 1;
+  // Rows of micro-batches, one for each replica, that make an update.
+  std::int64_t rows_per_update = 1;
+  std::int64_t batch_size = 1;
+  PipelineSchedule schedule = {};
+  std::vector<StagePlan> stages = {};
+  // What the host feeds to and is told by one replica for one micro-batch; what stages exchange once an update.
+  Fields host = {}, results = {}, exchange = {};
+
+  // Whether backward passes and updates are programs of their own.
+  bool has_backward() const { return !schedule.backward.empty(); }
+  // One device, one micro-batch an update: the loop over steps runs on the device.
+  bool is_whole() const { return stages.size() == 1 && replicas == 1 && !has_backward(); }
+};
+
+// The text form: the connections, then the plan of each program.
+std::string to_string(const StepPlan& plan);
+
+}  // namespace pando

@@ -1,0 +1,135 @@
+// StepExecutor: runs a StepPlan on several devices, the stages of all replicas of a model at the same time.
+//
+// Each device follows the schedule of its stage and waits for its neighbours alone: for the activations of the stage
+// before, the gradients of the next, and room in the slots of the next. At the end of an update the replicas of a stage
+// add up their sums; then each stage updates its weights. An exception in a device stops all devices, and reaches the
+// caller of run().
+#pragma once
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "base/crowding.h"
+#include "comm/local_group.h"
+#include "plan/step_plan.h"
+#include "runtime/backend.h"
+#include "runtime/feed.h"
+
+namespace pando {
+
+// What a device does, besides waiting.
+enum class Activity : std::uint8_t { forward, backward, exchange, update };
+
+// Told what a device does, on its thread; for profiles and for tests that disturb the timing.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void begin(int device, Activity activity, std::int64_t micro_batch) = 0;
+  virtual void end(int device, Activity activity, std::int64_t micro_batch) = 0;
+};
+
+// One stage of one replica, on its device.
+struct LoadedStage {
+  // For each of StagePlan::all(); null where there is none.
+  std::vector<std::unique_ptr<Executable>> programs = {};
+  // Added up, and averaged, over the replicas before an update.
+  std::vector<std::span<float>> sums = {}, statistics = {};
+  // Holds the statistics of this replica, which others may read, while they are averaged.
+  VariableUse statistics_use = {};
+};
+
+class StepExecutor {
+ public:
+  // devices[replica * stages + stage]; the plan must outlive this. Throws Error if memory or threads cannot be had.
+  StepExecutor(const StepPlan& plan, std::vector<LoadedStage> devices);
+  ~StepExecutor();
+  StepExecutor(const StepExecutor&) = delete;
+  StepExecutor& operator=(const StepExecutor&) = delete;
+
+  struct Launch {
+    std::int64_t rows = 1;
+    // The numbers of the first row of the feed and of the first update.
+    std::int64_t first_row = 0, first_update = 0;
+    // Null if the plan has no inputs.
+    FeedRing* feed = nullptr;
+    // Room for the results of all rows and replicas.
+    std::byte* results = nullptr;
+  };
+  // Returns the number of rows that were run: fewer if the feed ends. The update that it ends in is made of what there
+  // is. Throws what the first device that fails throws, and Error in a child made by fork(), where the devices' threads
+  // do not exist.
+  std::int64_t run(const Launch& launch);
+
+  void set_observer(StepObserver* observer) { observer_ = observer; }
+  // The programs of device i record kernels with recorders[i], numbered as StagePlan::all(); none without recorders.
+  void set_recorders(const std::vector<Recorder*>& recorders);
+  // Rows that may be on their way at once: the feed needs as many slots.
+  int rows_in_flight() const;
+  // What the device of a stage keeps between passes.
+  std::size_t stash_bytes(int stage) const;
+  std::size_t working_bytes(int stage) const;
+
+ private:
+  // In the order of StagePlan::all().
+  enum Program : std::size_t { forward, backward_first, backward_next, update_values, update };
+  struct Route;
+  struct Stage;
+  class Watch;
+
+  void add_stage(int device, LoadedStage loaded);
+  Route route_of(int stage, const Port& port, bool is_input) const;
+  void serve(int device);
+  void stop_threads();
+  void run_device(int device);
+  void fail(std::exception_ptr failure);
+  void wait_for(const std::atomic<std::int64_t>& rows, std::int64_t wanted) const;
+  // All devices at once, each on its thread; or all on the calling thread, with the same results.
+  std::int64_t run_part(const Launch& launch, bool together);
+  void run_together();
+  void run_alone();
+  void begin_update(Stage& stage) const;
+  bool run_update(Stage& stage);
+  bool run_possible_actions(Stage& stage);
+  bool can_run(const Stage& stage, const PipelineAction& action, std::int64_t row) const;
+  std::int64_t next_row(const Stage& stage) const;
+  bool reduce_alone(int index);
+  bool update_alone(int index);
+  void reduce(Stage& stage);
+  void update_weights(Stage& stage);
+  void end_update(Stage& stage) const;
+  bool run_forward(Stage& stage, std::int64_t row);
+  void run_backward(Stage& stage, std::int64_t row, bool first_of_update);
+  void finish_row(Stage& stage, std::int64_t row);
+  void run_program(Stage& stage, Program program, const std::byte* host, std::int64_t row);
+  std::byte* find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const;
+  Counter counter_of(const Stage& stage, std::int64_t row) const;
+  // What the host fed, or null at its end.
+  const std::byte* fed(std::int64_t row) const;
+  bool training() const { return plan_.has_backward(); }
+  bool exchanges() const { return !plan_.exchange.list.empty(); }
+  int stages() const { return static_cast<int>(plan_.stages.size()); }
+  // Rows that are run one after the other without an end of an update.
+  std::int64_t group() const { return training() ? plan_.rows_per_update : launch_.rows; }
+
+  const StepPlan& plan_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+  // The replicas of each stage, and the stages of each replica.
+  std::vector<std::unique_ptr<LocalGroup>> replicas_of_stage_, stages_of_replica_;
+  // What the stages of a replica exchange.
+  std::vector<HostMemory> exchanged_;
+  StepObserver* observer_ = nullptr;
+  Launch launch_;
+  std::int64_t actions_for_ = -1;
+  const ProcessMark process_;
+  std::atomic<std::int64_t> launches_ = 0, finished_ = 0;
+  std::atomic<bool> ending_ = false, stopped_ = false;
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
+  std::vector<Thread> threads_;
+  Crowding crowding_;
+  // When the devices last worked together; 0 before that.
+  double nanoseconds_of_group_ = 0;
+};
+
+}  // namespace pando
