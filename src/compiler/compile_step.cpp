@@ -12,8 +12,8 @@ namespace {
 
 class StepCompiler {
  public:
-  StepCompiler(const Graph& step, const Division& division, const CompileOptions& options)
-      : step_(step), division_(division), options_(options), stages_(step.stages()), trains_(trains(step)) {}
+  StepCompiler(const Graph& step, const Division& division, int stages, const CompileOptions& options)
+      : step_(step), division_(division), options_(options), stages_(stages), trains_(trains(step)) {}
 
   StepPlan run() {
     verify(step_);
@@ -119,8 +119,8 @@ class StepCompiler {
 
 }  // namespace
 
-StepPlan compile_step(const Graph& step, const Division& division, const CompileOptions& options) {
-  return StepCompiler(step, division, options).run();
+StepPlan compile_step(const Graph& step, const Division& division, int stages, const CompileOptions& options) {
+  return StepCompiler(step, division, stages, options).run();
 }
 
 }  // namespace pando

@@ -5,7 +5,8 @@
 
 namespace pando {
 
-// Throws Error as compile() does, and if the graph cannot be divided so.
-StepPlan compile_step(const Graph& step, const Division& division, const CompileOptions& options = {});
+// `stages`: at least those of the graph; a stage without nodes passes on what the others need. Throws Error as
+// compile() does, and if the graph cannot be divided so.
+StepPlan compile_step(const Graph& step, const Division& division, int stages, const CompileOptions& options = {});
 
 }  // namespace pando

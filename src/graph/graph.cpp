@@ -88,6 +88,7 @@ std::vector<Value> Graph::add(const OpDefinition& op, const std::vector<Value>& 
     }
   }
   nodes_.push_back({&op, std::move(ids), std::move(attributes), std::move(outputs), scope_, stage_});
+  last_stage_ = std::max(last_stage_, stage_);
 
   std::vector<Value> values;
   const auto node = static_cast<std::int32_t>(nodes_.size() - 1);
@@ -127,12 +128,6 @@ Graph::Scope::Scope(Graph& graph, const std::string& name) : graph_(graph), oute
 }
 
 Graph::Scope::~Scope() { graph_.scope_ = outer_; }
-
-int Graph::stages() const {
-  std::int32_t last = 0;
-  for (const Node& node : nodes_) last = std::max(last, node.stage);
-  return last + 1;
-}
 
 Graph::StageScope::StageScope(Graph& graph, std::int32_t stage) : graph_(graph), outer_(graph.stage_) {
   graph.stage_ = stage;

@@ -2,6 +2,7 @@
 #pragma once
 #include <pando/graph/graph.h>
 
+#include <algorithm>
 #include <map>
 
 namespace pando {
@@ -10,6 +11,7 @@ namespace pando {
 class GraphEditor {
  public:
   static std::int32_t append(Graph& graph, Node node) {
+    graph.last_stage_ = std::max(graph.last_stage_, node.stage);
     graph.nodes_.push_back(std::move(node));
     return static_cast<std::int32_t>(graph.nodes_.size() - 1);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace pando {
@@ -84,7 +85,18 @@ void Trace::assign_statistic(const Parameter& parameter, Value value) {
   assign(parameter, is_floating(value.dtype()) ? ops::replica_mean(value) : value);
 }
 
-std::int32_t Trace::stage_of(const Parameter& parameter) { return state_->graph.node(value_of(parameter).id()).stage; }
+// The others have used it for the last time in an update when the first stage ends it, and wait for the first stage in
+// the next: so the first stage may change it.
+std::int32_t Trace::stage_of(const Parameter& parameter) {
+  std::int32_t first = any_stage;
+  if (state_->graph.stages() == 1) return first;
+  const ValueId variable = value_of(parameter).id();
+  for (const Node& node : state_->graph.nodes())
+    if (node.stage != any_stage && (first == any_stage || node.stage < first) &&
+        std::find(node.inputs.begin(), node.inputs.end(), variable) != node.inputs.end())
+      first = node.stage;
+  return first;
+}
 
 Value Trace::counter() {
   if (!state_->counter) state_->counter = ops::counter(state_->graph);

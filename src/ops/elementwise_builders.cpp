@@ -1,4 +1,4 @@
-// Builders of the elementwise ops.
+// Builders of the elementwise ops: those without attributes are made from their list.
 #include <pando/ops/ops.h>
 
 #include "ops/build.h"
@@ -18,50 +18,21 @@ Value binary_cross_entropy(Value probability, Value target, double epsilon) {
 Value cast(Value x, DType dtype) { return x.dtype() == dtype ? x : build(definitions::cast, {x}, {{"dtype", dtype}}); }
 Value select(Value condition, Value a, Value b) { return build(definitions::select, {condition, a, b}); }
 
-#define PANDO_BUILD_1(op) \
-  Value op(Value x) { return build(definitions::op, {x}); }
-#define PANDO_BUILD_2(op) \
-  Value op(Value a, Value b) { return build(definitions::op, {a, b}); }
-PANDO_BUILD_1(negate)
-PANDO_BUILD_1(abs)
-PANDO_BUILD_1(sign)
-PANDO_BUILD_1(square)
-PANDO_BUILD_1(sqrt)
-PANDO_BUILD_1(rsqrt)
-PANDO_BUILD_1(exp)
-PANDO_BUILD_1(log)
-PANDO_BUILD_1(sin)
-PANDO_BUILD_1(cos)
-PANDO_BUILD_1(floor)
-PANDO_BUILD_1(erf)
-PANDO_BUILD_1(tanh)
-PANDO_BUILD_1(sigmoid)
-PANDO_BUILD_1(relu)
-PANDO_BUILD_1(gelu)
-PANDO_BUILD_1(gelu_tanh)
-PANDO_BUILD_1(silu)
-PANDO_BUILD_1(softplus)
-PANDO_BUILD_1(logical_not)
-PANDO_BUILD_2(add)
-PANDO_BUILD_2(subtract)
-PANDO_BUILD_2(multiply)
-PANDO_BUILD_2(divide)
-PANDO_BUILD_2(power)
-PANDO_BUILD_2(maximum)
-PANDO_BUILD_2(minimum)
-PANDO_BUILD_2(relu_gradient)
-PANDO_BUILD_2(squared_error)
-PANDO_BUILD_2(absolute_error)
-PANDO_BUILD_2(sigmoid_cross_entropy)
-PANDO_BUILD_2(equal)
-PANDO_BUILD_2(not_equal)
-PANDO_BUILD_2(less)
-PANDO_BUILD_2(less_equal)
-PANDO_BUILD_2(greater)
-PANDO_BUILD_2(greater_equal)
-PANDO_BUILD_2(logical_and)
-PANDO_BUILD_2(logical_or)
-#undef PANDO_BUILD_1
-#undef PANDO_BUILD_2
+#define PANDO_OP(name)
+#define PANDO_BUILD_1(name) \
+  Value name(Value x) { return build(definitions::name, {x}); }
+#define PANDO_BUILD_2(name) \
+  Value name(Value a, Value b) { return build(definitions::name, {a, b}); }
+#define PANDO_UNARY(name) PANDO_BUILD_1(name)
+#define PANDO_UNARY_NUMERIC(name) PANDO_BUILD_1(name)
+#define PANDO_LOGICAL_1(name) PANDO_BUILD_1(name)
+#define PANDO_BINARY(name) PANDO_BUILD_2(name)
+#define PANDO_BINARY_NUMERIC(name) PANDO_BUILD_2(name)
+#define PANDO_COMPARISON(name) PANDO_BUILD_2(name)
+#define PANDO_LOGICAL_2(name) PANDO_BUILD_2(name)
+#define PANDO_UNARY_WITH_NUMBERS(name)
+#define PANDO_UNARY_NUMERIC_WITH_NUMBERS(name)
+#define PANDO_BINARY_WITH_NUMBERS(name)
+#include <pando/ops/elementwise.def>
 
 }  // namespace pando::ops

@@ -1,6 +1,6 @@
 // PipelineSchedule: when the stages of a pipeline work on which micro-batch, as a table of offsets.
 #pragma once
-#include <pando/plan/division.h>
+#include <pando/graph/division.h>
 
 #include <cstdint>
 #include <string>

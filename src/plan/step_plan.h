@@ -1,6 +1,6 @@
 // StepPlan: the Plans of all devices of a step, how they are connected, and in which order they run. Plain data.
 #pragma once
-#include <pando/plan/division.h>
+#include <pando/graph/division.h>
 
 #include <optional>
 

@@ -53,7 +53,8 @@ struct Track {
 // Writes what the devices of a divided program do to their recordings.
 class ActivityRecorder : public StepObserver {
  public:
-  explicit ActivityRecorder(std::vector<std::unique_ptr<Track>>& tracks) : tracks_(tracks), begun_(tracks.size()) {}
+  // By device.
+  explicit ActivityRecorder(std::vector<Track*> tracks) : tracks_(std::move(tracks)), begun_(tracks_.size()) {}
   void begin(int device, Activity, std::int64_t) override {
     begun_[static_cast<std::size_t>(device)] = Recorder::now();
   }
@@ -74,7 +75,7 @@ class ActivityRecorder : public StepObserver {
     return RecordedEvent::Kind::update;
   }
 
-  std::vector<std::unique_ptr<Track>>& tracks_;
+  const std::vector<Track*> tracks_;
   std::vector<std::int64_t> begun_;
 };
 
@@ -135,42 +136,43 @@ struct Profiler::State {
   // How many were attached.
   int programs = 0;
   std::vector<std::unique_ptr<Track>> tracks = {};
-  std::unique_ptr<StepObserver> observer = {};
-  std::function<void()> detach = {};
+  std::vector<std::unique_ptr<StepObserver>> observers = {};
+  std::vector<std::function<void()>> detach = {};
 };
 
 Profiler::Profiler(const std::string& model, std::size_t events_per_tile) : state_(new State{model, events_per_tile}) {}
 Profiler::~Profiler() { detach(); }
 
 void Profiler::attach(Program& program) {
-  detach();
   ++state_->programs;
   Program::State& state = *program.state_;
   const std::size_t stages = state.plan.stages.size();
+  std::vector<Track*> tracks;
   std::vector<Recorder*> recorders;
   for (std::size_t i = 0; i < state.devices.size(); ++i) {
     const std::string name =
         state.executor ? fmt::format("replica {} stage {}", i / stages, i % stages) : std::string("device");
     state_->tracks.push_back(std::make_unique<Track>(state_->programs, name, state.devices[i]->backend.tiles(),
                                                      state_->capacity, state.plan.stages[i % stages].all()));
-    recorders.push_back(&state_->tracks.back()->recorder);
+    tracks.push_back(state_->tracks.back().get());
+    recorders.push_back(&tracks.back()->recorder);
   }
   if (!state.executor) {
     state.executable->set_recorder(recorders.front(), 0);
-    state_->detach = [&state] { state.executable->set_recorder(nullptr, 0); };
+    state_->detach.push_back([&state] { state.executable->set_recorder(nullptr, 0); });
     return;
   }
-  state_->observer = std::make_unique<ActivityRecorder>(state_->tracks);
+  state_->observers.push_back(std::make_unique<ActivityRecorder>(std::move(tracks)));
   state.executor->set_recorders(recorders);
-  state.executor->set_observer(state_->observer.get());
-  state_->detach = [&state] {
+  state.executor->set_observer(state_->observers.back().get());
+  state_->detach.push_back([&state] {
     state.executor->set_recorders({});
     state.executor->set_observer(nullptr);
-  };
+  });
 }
 
 void Profiler::detach() {
-  if (state_->detach) std::exchange(state_->detach, nullptr)();
+  for (const auto& end : std::exchange(state_->detach, {})) end();
 }
 
 std::vector<KernelTime> Profiler::kernel_times() const {

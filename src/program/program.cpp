@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/text.h"
 #include "plan/cost.h"
@@ -135,14 +136,16 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
     : state_(new State) {
   State& state = *state_;
   for (const Device& device : devices) state.devices.push_back(device.state_);
-  const auto stages = static_cast<std::size_t>(graph.stages());
-  if (division.replicas < 1 || devices.size() != stages * static_cast<std::size_t>(division.replicas))
+  const auto replicas = static_cast<std::size_t>(std::max(1, division.replicas));
+  const std::size_t stages = devices.size() / replicas;
+  if (devices.size() != stages * replicas || stages < static_cast<std::size_t>(graph.stages()))
     throw Error(fmt::format("a program of {} replicas of {} stages was given {} devices; give one for each stage",
-                            division.replicas, stages, devices.size()));
+                            replicas, graph.stages(), devices.size()));
   if (graph_observer()) graph_observer()(graph);
-  state.plan = compile_step(graph, division, compile_options(state.devices.front()->backend, options));
+  state.plan =
+      compile_step(graph, division, static_cast<int>(stages), compile_options(state.devices.front()->backend, options));
   state.variables = variables_of(graph);
-  for (int r = 0; r < division.replicas; ++r) state.replicas.push_back(r == 0 ? variables : Variables());
+  for (std::size_t r = 0; r < replicas; ++r) state.replicas.push_back(r == 0 ? variables : Variables());
   for (std::size_t i = 0; i < devices.size(); ++i) state.sums.push_back(std::make_unique<VariableStore>());
   const auto bind_for = [&](std::size_t device) {
     return [&own = state.replicas[device / stages].state_->store,
@@ -344,6 +347,24 @@ std::vector<KernelInfo> Program::kernels() const {
   return kernels;
 }
 
+namespace {
+
+void add_variables(const StagePlan& stage, DeviceUse& use) {
+  std::set<std::string> known;
+  for (const Plan* plan : stage.all()) {
+    if (plan == nullptr) continue;
+    for (const VariablePort& variable : plan->variables) {
+      if (!known.insert(variable.name).second) continue;
+      if (variable.role == VariableRole::sum) use.sums += variable.type.bytes();
+      else if (variable.role == VariableRole::slot) use.slots += variable.type.bytes();
+      else if (variable.role == VariableRole::weight || variable.role == VariableRole::statistic)
+        use.weights += variable.type.bytes();
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<DeviceUse> Program::device_use() const {
   const State& state = *state_;
   std::vector<DeviceUse> uses;
@@ -353,7 +374,7 @@ std::vector<DeviceUse> Program::device_use() const {
     DeviceUse& use = uses.emplace_back();
     use.working = state.executor ? state.executor->working_bytes(index) : state.executable->working_bytes();
     if (state.executor) use.stash = state.executor->stash_bytes(index);
-    for (const VariablePort& sum : stage.sums) use.sums += sum.type.bytes();
+    add_variables(stage, use);
     const int slots =
         state.executor ? std::max(default_feed_slots, state.executor->rows_in_flight()) : default_feed_slots;
     if (i == 0) use.feeds = state.plan.host.bytes * static_cast<std::size_t>(slots);

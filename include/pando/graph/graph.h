@@ -125,7 +125,7 @@ class PANDO_API Graph {
   Value value(ValueId id) { return {*this, id}; }
 
   // The highest stage of a node + 1, at least 1.
-  int stages() const;
+  int stages() const { return last_stage_ + 1; }
   // That of the nodes that are made now.
   std::int32_t stage() const { return stage_; }
   // New nodes belong to this stage, until a StageScope around it ends.
@@ -165,6 +165,7 @@ class PANDO_API Graph {
   std::vector<Assignment> assignments_;
   std::string scope_;
   std::int32_t stage_ = any_stage;
+  std::int32_t last_stage_ = 0;
 };
 
 // The text form, one node a line; parse_graph (src/graph/parse.h) reads it back.

@@ -51,7 +51,7 @@ class PANDO_API Trace {
   void assign(const Parameter& parameter, Value value);
   // The same for what each micro-batch changes, such as a moving average: replicas take the mean of theirs.
   void assign_statistic(const Parameter& parameter, Value value);
-  // The pipeline stage in which the parameter was asked for first.
+  // The first of the pipeline stages that use the parameter, which updates it; any_stage where there are no stages.
   std::int32_t stage_of(const Parameter& parameter);
   // Those that were asked for, in that order.
   const std::vector<Parameter>& parameters() const;

@@ -23,51 +23,26 @@ PANDO_API Value scalar(Value like, double value);
 PANDO_API Value update_sum(Value x);
 PANDO_API Value replica_mean(Value x);
 
-// elementwise
-PANDO_API Value negate(Value x);
-PANDO_API Value abs(Value x);
-PANDO_API Value sign(Value x);
-PANDO_API Value square(Value x);
+// elementwise: a builder for each op of elementwise.def, which takes a Value for each operand, such as relu(x) and
+// add(a, b); and those that take numbers, too
+#define PANDO_OP(name)
+#define PANDO_UNARY(name) PANDO_API Value name(Value x);
+#define PANDO_UNARY_NUMERIC(name) PANDO_API Value name(Value x);
+#define PANDO_LOGICAL_1(name) PANDO_API Value name(Value x);
+#define PANDO_BINARY(name) PANDO_API Value name(Value a, Value b);
+#define PANDO_BINARY_NUMERIC(name) PANDO_API Value name(Value a, Value b);
+#define PANDO_COMPARISON(name) PANDO_API Value name(Value a, Value b);
+#define PANDO_LOGICAL_2(name) PANDO_API Value name(Value a, Value b);
+#define PANDO_UNARY_WITH_NUMBERS(name)
+#define PANDO_UNARY_NUMERIC_WITH_NUMBERS(name)
+#define PANDO_BINARY_WITH_NUMBERS(name)
+#include <pando/ops/elementwise.def>
+#undef PANDO_OP
 PANDO_API Value clip(Value x, double min, double max);
-PANDO_API Value sqrt(Value x);
-PANDO_API Value rsqrt(Value x);
-PANDO_API Value exp(Value x);
-PANDO_API Value log(Value x);
-PANDO_API Value sin(Value x);
-PANDO_API Value cos(Value x);
-PANDO_API Value floor(Value x);
-PANDO_API Value erf(Value x);
-PANDO_API Value tanh(Value x);
-PANDO_API Value sigmoid(Value x);
-PANDO_API Value relu(Value x);
 PANDO_API Value leaky_relu(Value x, double alpha = 0.01);
 PANDO_API Value elu(Value x, double alpha = 1.0);
-PANDO_API Value gelu(Value x);
-PANDO_API Value gelu_tanh(Value x);
-PANDO_API Value silu(Value x);
-PANDO_API Value softplus(Value x);
-PANDO_API Value add(Value a, Value b);
-PANDO_API Value subtract(Value a, Value b);
-PANDO_API Value multiply(Value a, Value b);
-PANDO_API Value divide(Value a, Value b);
-PANDO_API Value power(Value base, Value exponent);
-PANDO_API Value maximum(Value a, Value b);
-PANDO_API Value minimum(Value a, Value b);
-PANDO_API Value relu_gradient(Value gradient, Value y);
-PANDO_API Value squared_error(Value a, Value b);
-PANDO_API Value absolute_error(Value a, Value b);
 PANDO_API Value huber_error(Value a, Value b, double delta = 1.0);
 PANDO_API Value binary_cross_entropy(Value probability, Value target, double epsilon = 1e-7);
-PANDO_API Value sigmoid_cross_entropy(Value logit, Value target);
-PANDO_API Value equal(Value a, Value b);
-PANDO_API Value not_equal(Value a, Value b);
-PANDO_API Value less(Value a, Value b);
-PANDO_API Value less_equal(Value a, Value b);
-PANDO_API Value greater(Value a, Value b);
-PANDO_API Value greater_equal(Value a, Value b);
-PANDO_API Value logical_and(Value a, Value b);
-PANDO_API Value logical_or(Value a, Value b);
-PANDO_API Value logical_not(Value a);
 PANDO_API Value select(Value condition, Value a, Value b);
 PANDO_API Value cast(Value x, DType dtype);
 

@@ -23,8 +23,9 @@ class PANDO_API Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // The program must live until the recording ends.
+  // Several programs may be attached, one after the other or at once; each must live until detach().
   void attach(Program& program);
+  // Ends the recording.
   void detach();
 
   // Of the program that was attached first, in the order in which its kernels run, then the waits.

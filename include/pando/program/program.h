@@ -1,7 +1,7 @@
 // From a graph to a program that runs on a virtual IPU.
 #pragma once
 #include <pando/graph/graph.h>
-#include <pando/plan/division.h>
+#include <pando/graph/division.h>
 
 #include <functional>
 #include <map>
@@ -114,6 +114,8 @@ struct Launch {
 
 // What a stage of a program needs on its device, in bytes, and does for a micro-batch.
 struct DeviceUse {
+  // What is kept: weights and statistics, and what optimizers keep for them.
+  std::size_t weights = 0, slots = 0;
   // What its programs work in; what waits between passes; sums of gradients; and what is fed, counted in stage 0.
   std::size_t working = 0, stash = 0, sums = 0, feeds = 0;
   double megaflops = 0;

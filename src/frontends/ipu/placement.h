@@ -1,7 +1,7 @@
 // Where the stages of a pipeline run, and in which order.
 #pragma once
 #include <pando/frontends/ipu/pipelining.h>
-#include <pando/plan/division.h>
+#include <pando/graph/division.h>
 
 #include "model/target.h"
 

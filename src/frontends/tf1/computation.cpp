@@ -1,11 +1,15 @@
 #include "frontends/tf1/computation.h"
 
+#include <pando/program/profile.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/cores.h"
 #include "base/text.h"
+#include "model/explain.h"
 
 namespace pando::tf1 {
 
@@ -26,8 +30,8 @@ void StepSegment::finish(Computation& computation) {
       if (feed.name == input_name(i)) input_of_feed_.push_back(i);
 }
 
-std::vector<VariableInfo> StepSegment::variables() const {
-  return program_ ? program_->variables() : std::vector<VariableInfo>();
+Explanation StepSegment::explain(const Target& target) const {
+  return {.model = "straight code", .batch_size = 1, .ipus = 1, .tiles_per_ipu = target.ipus.front().tiles()};
 }
 
 void StepSegment::run(const Arrays& inputs) {
@@ -49,7 +53,8 @@ void Computation::finish() {
   std::map<std::string, Array> own;
   for (const auto& segment : segments_) {
     for (const Parameter& parameter : segment->parameters()) entries_.push_back(DefaultGraph::current().add(parameter));
-    for (const VariableInfo& variable : segment->variables())
+    if (segment->program() == nullptr) continue;
+    for (const VariableInfo& variable : segment->program()->variables())
       if (variable.role == VariableRole::slot || variable.role == VariableRole::rate)
         own.emplace(variable.name, variables_.get(variable.name));
   }
@@ -70,6 +75,32 @@ Arrays Computation::run(Evaluation& evaluation) {
   for (const auto& segment : segments_) segment->run(inputs);
   return static_cast<StepSegment&>(*segments_.back()).take_outputs();
 }
+
+std::string Computation::explain() {
+  std::string text;
+  for (const auto& segment : segments_) {
+    Program* program = segment->program();
+    if (program == nullptr) continue;
+    Explanation explanation = segment->explain(*target_);
+    const std::vector<VariableInfo> variables = program->variables();
+    explanation.training = std::any_of(variables.begin(), variables.end(),
+                                       [](const VariableInfo& info) { return info.role == VariableRole::rate; });
+    explanation.stages = explain_stages(*program);
+    explanation.cores = usable_cores();
+    for (std::size_t i = 0; explanation.stages.size() > 1 && i < explanation.stages.size(); ++i)
+      explanation.stages[i].layers = fmt::format("function {}", i);
+    text += (text.empty() ? "" : "\n") + to_text(explanation);
+  }
+  return text;
+}
+
+void Computation::profile(Profiler& profiler) {
+  for (const auto& segment : segments_)
+    if (Program* program = segment->program()) profiler.attach(*program);
+}
+
+std::string Compiled::explain() const { return computation_->explain(); }
+void Compiled::profile(Profiler& profiler) const { computation_->profile(profiler); }
 
 Tracer::Tracer(Computation& computation) : computation_(computation), outer_(innermost) {
   innermost = this;

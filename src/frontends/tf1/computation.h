@@ -7,6 +7,7 @@
 
 #include "frontends/tf1/session.h"
 #include "model/target.h"
+#include "report/explain/explain.h"
 
 namespace pando::tf1 {
 
@@ -36,8 +37,10 @@ class Segment {
   virtual void run(const Arrays& inputs) = 0;
   // Of what was traced.
   virtual std::vector<Parameter> parameters() const = 0;
-  // Of what was compiled.
-  virtual std::vector<VariableInfo> variables() const = 0;
+  // What was compiled; null if there is nothing to do.
+  virtual Program* program() = 0;
+  // But for the stages, which follow from the program.
+  virtual Explanation explain(const Target& target) const = 0;
   // The variables are initialised.
   void begin_anew() { updates_ = 0; }
 
@@ -54,7 +57,8 @@ class StepSegment final : public Segment {
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
-  std::vector<VariableInfo> variables() const override;
+  Program* program() override { return program_ ? &*program_ : nullptr; }
+  Explanation explain(const Target& target) const override;
   // Of the last run, in the order of add_output.
   Arrays take_outputs() { return std::move(outputs_); }
 
@@ -82,6 +86,8 @@ class Computation : public std::enable_shared_from_this<Computation> {
   // When everything is traced: compiles, and enters the variables into the default graph.
   void finish();
   Arrays run(Evaluation& evaluation);
+  std::string explain();
+  void profile(Profiler& profiler);
 
  private:
   std::shared_ptr<const Target> target_;

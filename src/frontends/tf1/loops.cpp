@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pando::tf1 {
 
 namespace {
@@ -74,7 +76,13 @@ void WhileSegment::run(const Arrays&) {
   while (goes_on()) run_steps(1);
 }
 
-std::vector<VariableInfo> LoopSegment::variables() const { return program_->variables(); }
+Explanation LoopSegment::explain(const Target& target) const {
+  return {.model = "loop",
+          .batch_size = infeed_ ? infeed_->batch_size() : 1,
+          .ipus = 1,
+          .steps_per_execution = std::max<std::int64_t>(1, count_),
+          .tiles_per_ipu = target.ipus.front().tiles()};
+}
 
 std::vector<Parameter> WhileSegment::parameters() const {
   std::vector<Parameter> list = condition.trace.parameters();

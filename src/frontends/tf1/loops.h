@@ -17,7 +17,8 @@ class LoopSegment : public Segment {
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
-  std::vector<VariableInfo> variables() const override;
+  Program* program() override { return &*program_; }
+  Explanation explain(const Target& target) const override;
 
  protected:
   // Throws Error if the queue has not as many elements.

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "frontends/ipu/placement.h"
 #include "frontends/tf1/loops.h"
 #include "frontends/tf1/train.h"
@@ -25,21 +22,17 @@ class PipelineSegment final : public Segment {
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override;
-  std::vector<VariableInfo> variables() const override;
+  Program* program() override { return &*program_; }
+  Explanation explain(const Target& target) const override;
 
  private:
   bool trains() const { return loss_.has_value(); }
   std::vector<Tensor> infeed_tensors();
   void set_loss(const OptimizerFunctionOutput& loss);
-  // Throws Error if there is nothing to train, or a variable that two stages would.
-  void check_parameters();
+  // Throws Error if there is nothing to train.
   void add_update(Computation& computation);
   std::int64_t rows() const { return options_.gradient_accumulation_count * options_.repeat_count; }
-  // The samples of a micro-batch.
-  std::int64_t batch_size() const {
-    const Shape& shape = options_.infeed_queue->state()->types[0].shape;
-    return shape.rank() > 0 ? shape[0] : 1;
-  }
+  std::int64_t batch_size() const { return options_.infeed_queue->state()->batch_size(); }
 
   PipelineOptions options_;
   // One graph, whose nodes know their stages.
@@ -91,27 +84,11 @@ void PipelineSegment::set_loss(const OptimizerFunctionOutput& loss) {
   loss_ = loss;
 }
 
-void PipelineSegment::check_parameters() {
-  bool has_trained = false;
-  for (const Parameter& parameter : parameters()) {
-    if (!parameter.trainable()) continue;
-    has_trained = true;
-    const ValueId variable = traced_.trace.value_of(parameter).id();
-    std::set<std::int32_t> users;
-    for (const Node& node : traced_.graph.nodes())
-      if (std::find(node.inputs.begin(), node.inputs.end(), variable) != node.inputs.end()) users.insert(node.stage);
-    if (users.size() > 1)
-      throw Error(
-          fmt::format("pipeline: two stages use the variable '{}'; one stage alone can train it", parameter.name()));
-  }
-  if (!has_trained) throw Error("pipeline: the stages use no variable that can be trained");
-}
-
 void PipelineSegment::add_update(Computation& computation) {
-  check_parameters();
   std::vector<Parameter> trained;
   for (const Parameter& parameter : parameters())
     if (parameter.trainable()) trained.push_back(parameter);
+  if (trained.empty()) throw Error("pipeline: the stages use no variable that can be trained");
   const bool is_sum = options_.reduction_method == ipu::GradientReduction::Sum;
   const Objective objective{.loss = objective_,
                             .count = ops::constant(traced_.graph, Array::scalar(1.0F)),
@@ -167,7 +144,25 @@ void PipelineSegment::run(const Arrays&) {
 
 std::vector<Parameter> PipelineSegment::parameters() const { return traced_.trace.parameters(); }
 
-std::vector<VariableInfo> PipelineSegment::variables() const { return program_->variables(); }
+Explanation PipelineSegment::explain(const Target& target) const {
+  Explanation explanation{.model = "pipeline",
+                          .batch_size = batch_size(),
+                          .ipus = static_cast<int>(target.ipus.size()),
+                          .replicas = replicas_,
+                          .device_mapping = options_.device_mapping,
+                          .gradient_accumulation = options_.gradient_accumulation_count,
+                          .reduction = options_.reduction_method == ipu::GradientReduction::Sum ? "sum" : "mean",
+                          .steps_per_execution = rows() * replicas_,
+                          .tiles_per_ipu = target.ipus.front().tiles(),
+                          .schedule = schedule_of(ipu::order_of(options_.pipeline_schedule), stages_, trains())};
+  if (loss_) {
+    const train::Optimizer::State& optimizer = loss_->optimizer.state();
+    explanation.optimizer = optimizer.rule.name;
+    explanation.learning_rate = optimizer.learning_rate;
+    explanation.steps_grow_with_gradients = optimizer.rule.grows_with_gradients;
+  }
+  return explanation;
+}
 
 void check_options(std::size_t stages, const PipelineOptions& options) {
   if (stages == 0) throw Error("pipeline: there are no stages");

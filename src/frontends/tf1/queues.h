@@ -15,6 +15,9 @@ struct InfeedState {
   const data::Dataset dataset;
   const std::vector<Type> types;
 
+  // The size of the first axis of the first column.
+  std::int64_t batch_size() const { return types[0].shape.rank() > 0 ? types[0].shape[0] : 1; }
+
   void initialise();
   // Throws Error before initialise().
   void check_initialised(const std::string& who) const;

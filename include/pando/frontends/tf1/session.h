@@ -3,6 +3,10 @@
 #include <pando/data/dataset.h>
 #include <pando/frontends/tf1/graph.h>
 
+namespace pando {
+class Profiler;
+}
+
 namespace pando::tf1 {
 
 namespace errors {
@@ -49,6 +53,10 @@ class PANDO_API Compiled {
   Compiled() = default;
   explicit Compiled(std::shared_ptr<Computation> computation) : computation_(std::move(computation)) {}
   const std::shared_ptr<Computation>& computation() const { return computation_; }
+  // What a run does on which IPUs, one loop or pipeline after the other.
+  std::string explain() const;
+  // Records the runs from here on, until the profiler is detached; this must live as long.
+  void profile(Profiler& profiler) const;
 
  private:
   std::shared_ptr<Computation> computation_;

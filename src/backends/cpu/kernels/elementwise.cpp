@@ -49,7 +49,8 @@ namespace factories {
 #define PANDO_BINARY(name) PANDO_ELEMENTWISE(name)
 #define PANDO_BINARY_NUMERIC(name) PANDO_ELEMENTWISE(name)
 #define PANDO_COMPARISON(name) PANDO_ELEMENTWISE(name)
-#define PANDO_LOGICAL(name, inputs) PANDO_ELEMENTWISE(name)
+#define PANDO_LOGICAL_1(name) PANDO_ELEMENTWISE(name)
+#define PANDO_LOGICAL_2(name) PANDO_ELEMENTWISE(name)
 #include "ops/ops.def"
 PANDO_ELEMENTWISE(select)
 PANDO_ELEMENTWISE(cast)

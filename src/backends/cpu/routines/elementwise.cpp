@@ -233,12 +233,9 @@ void fill(ElementwiseRoutines& table) {
   at(Index::name, DType::float64) = binary<double, scalar::name<double>, std::uint8_t>;           \
   at(Index::name, DType::int32) = binary<std::int32_t, scalar::name<std::int32_t>, std::uint8_t>; \
   at(Index::name, DType::boolean) = binary<std::uint8_t, scalar::name<std::uint8_t>, std::uint8_t>;
-#define PANDO_LOGICAL(name, inputs) PANDO_LOGICAL_##inputs(name)
 #define PANDO_LOGICAL_1(name) at(Index::name, DType::boolean) = logical_unary<scalar::name>;
 #define PANDO_LOGICAL_2(name) at(Index::name, DType::boolean) = logical_binary<scalar::name>;
 #include "ops/ops.def"
-#undef PANDO_LOGICAL_1
-#undef PANDO_LOGICAL_2
   at(Index::select, DType::float32) = at(Index::select, DType::int32) = select<std::uint32_t>;
   at(Index::select, DType::float64) = select<std::uint64_t>;
   at(Index::select, DType::boolean) = select<std::uint8_t>;

@@ -30,7 +30,6 @@ std::vector<int> given_stages(const Network& network, const std::vector<int>& as
 
 void check_calls(const Network& network, const std::vector<int>& stages) {
   std::map<const Recording*, int> stage_of;
-  std::map<const void*, int> stage_of_layer;
   for (std::size_t i = 0; i < network.calls.size(); ++i) {
     const Recording& call = *network.calls[i];
     if (is_input(network, call)) continue;
@@ -38,10 +37,6 @@ void check_calls(const Network& network, const std::vector<int>& stages) {
       throw Error(fmt::format(
           "the layer '{}' belongs to no pipeline stage; call it in a PipelineStage scope, as the others", call.name));
     stage_of[&call] = stages[i];
-    if (call.layer != nullptr && stage_of_layer.try_emplace(call.layer.get(), stages[i]).first->second != stages[i])
-      throw Error(
-          fmt::format("the layer '{}' is used in pipeline stages {} and {}; a layer's weights can be in one only",
-                      call.name, stage_of_layer[call.layer.get()], stages[i]));
     for (const Tensor& input : call.inputs) {
       const auto before = stage_of.find(maker(input));
       if (before != stage_of.end() && before->second > stages[i])

@@ -11,8 +11,7 @@ struct StageAssignment {
 };
 
 // From the scopes that the calls were made in, or from `assigned`, one for each call that is no input. Throws Error
-// naming the layer if one has no stage, is used in two, or needs what a later stage makes; and for a gap in the
-// numbers.
+// naming the layer if one has no stage or needs what a later stage makes; and for a gap in the numbers.
 StageAssignment assign_stages(const Network& network, const std::vector<int>& assigned);
 
 }  // namespace pando::keras

@@ -7,46 +7,27 @@
 
 #include "base/cores.h"
 #include "frontends/keras/build/optimizer_state.h"
+#include "model/explain.h"
 
 namespace pando::keras {
 
 namespace {
 
-std::vector<Parameter> parameters_of_stage(const Network& network, const ModelDivision& division, int stage) {
-  std::vector<Parameter> list;
-  for (std::size_t i = 0; i < network.calls.size(); ++i) {
-    if (division.stages.of_call[i] != stage || network.calls[i]->layer == nullptr) continue;
-    for (const Parameter& parameter : LayerAccess::layer_of(network.calls[i]->layer).weights())
-      if (std::find(list.begin(), list.end(), parameter) == list.end()) list.push_back(parameter);
-  }
-  return list;
-}
-
 std::string layers_of_stage(const Network& network, const ModelDivision& division, int stage) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < network.calls.size(); ++i)
     if (division.stages.of_call[i] == stage && network.calls[i]->function) names.push_back(network.calls[i]->name);
-  if (names.empty()) return "";
-  return names.size() == 1 ? names[0] : fmt::format("{} .. {}", names.front(), names.back());
+  return layers_text(names);
 }
 
-ExplainedStage explain_stage(const Step& step, const Network& network, const ModelDivision& division,
-                             const Model& model, int stage) {
-  ExplainedStage explained{.layers = layers_of_stage(network, division, stage)};
-  const std::vector<UpdateRule::State>& states = model.optimizer().state().rule.states;
-  for (const Parameter& parameter : parameters_of_stage(network, division, stage)) {
-    const std::size_t bytes = parameter.type().bytes();
-    explained.memory.weights += bytes;
-    if (!parameter.trainable()) continue;
-    for (const UpdateRule::State& state : states) explained.memory.optimizer += state.scalar ? sizeof(float) : bytes;
+// The layer whose name a kernel's begins with: "conv" for "conv/gradient". A layer's own name may have a '/', too.
+std::map<std::string, double>::iterator find_layer(std::map<std::string, double>& layers, std::string name) {
+  while (true) {
+    const auto found = layers.find(name);
+    const std::size_t end = name.rfind('/');
+    if (found != layers.end() || end == std::string::npos) return found;
+    name.resize(end);
   }
-  const DeviceUse use = step.program.device_use()[static_cast<std::size_t>(stage)];
-  explained.memory.activations = use.working;
-  explained.memory.stash = use.stash;
-  explained.memory.gradients = use.sums;
-  explained.memory.feeds = use.feeds;
-  explained.megaflops = use.megaflops;
-  return explained;
 }
 
 }  // namespace
@@ -76,8 +57,9 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
                           .cores = usable_cores(),
                           .tiles_per_ipu = target.ipus.front().tiles(),
                           .schedule = schedule_of(division.order, division.stages.stages, true)};
-  for (int stage = 0; stage < division.stages.stages; ++stage)
-    explanation.stages.push_back(explain_stage(step, trainer.network(), division, model, stage));
+  explanation.stages = explain_stages(step.program);
+  for (std::size_t stage = 0; stage < explanation.stages.size(); ++stage)
+    explanation.stages[stage].layers = layers_of_stage(trainer.network(), division, static_cast<int>(stage));
   return explanation;
 }
 
@@ -86,8 +68,10 @@ std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_si
   const std::vector<KernelInfo> kernels = trainer.imagined_whole_step_kernels(batch_size);
   // A byte from memory takes about as long as three operations.
   std::map<std::string, double> cost_of_layer;
+  for (const auto& call : trainer.network().calls) cost_of_layer[call->name] = 0;
   for (const KernelInfo& kernel : kernels)
-    cost_of_layer[kernel.name.substr(0, kernel.name.find('/'))] += kernel.flops + 3 * kernel.bytes;
+    if (const auto layer = find_layer(cost_of_layer, kernel.name); layer != cost_of_layer.end())
+      layer->second += kernel.flops + 3 * kernel.bytes;
   std::vector<double> until = {0.0};
   for (const auto& call : trainer.network().calls)
     if (call->function) until.push_back(until.back() + cost_of_layer[call->name]);

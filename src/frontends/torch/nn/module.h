@@ -95,6 +95,8 @@ class Tracing {
 
   Trace& trace() const { return trace_; }
   const std::optional<std::uint64_t>& random_seed() const { return random_seed_; }
+  // Counts what draws random numbers in this forward(), however many nodes the calls make.
+  std::int64_t next_stream() { return streams_++; }
   // "layer1.conv", as seen from the root; empty for a module that is not registered.
   std::string path_of(const Module& module) const;
   // Throws Error for a module whose parameters nobody would train, save or find, since it is not registered.
@@ -118,6 +120,7 @@ class Tracing {
   std::vector<Tensor> losses_;
   std::optional<Tensor> identity_loss_;
   std::set<std::int64_t> begun_;
+  std::int64_t streams_ = 0;
   Tracing* outer_;
 };
 

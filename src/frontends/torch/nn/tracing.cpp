@@ -68,11 +68,11 @@ void LayerCall::assign_buffer(std::size_t index, Value value) const {
 }
 
 ops::RandomOptions LayerCall::random() const {
-  const Tracing* tracing = Tracing::current();
+  Tracing* tracing = Tracing::current();
   const std::optional<std::uint64_t> seed = tracing != nullptr ? tracing->random_seed() : std::nullopt;
-  // A module that is called twice draws twice: the place in the graph tells calls, and modules, apart.
+  // A module that is called twice draws twice: the number of the call in forward() tells calls, and modules, apart.
   return {.seed = static_cast<std::int64_t>(seed.value_or(state_.key)),
-          .stream = static_cast<std::int64_t>(graph().nodes().size())};
+          .stream = tracing != nullptr ? tracing->next_stream() : 0};
 }
 
 Tensor Layer::forward(const Tensor& x) const {

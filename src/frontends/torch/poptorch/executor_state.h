@@ -52,6 +52,8 @@ struct PoplarExecutor::State {
   };
 
   void check_usable() const;
+  // Throws Error, naming what needs it, before it is compiled.
+  void check_compiled(const char* what) const;
   void check_attached() const;
   void check_arguments(std::size_t count) const;
   // `inputs`: those of a whole call.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "graph/op_definition.h"
+#include "model/explain.h"
 #include "model/objective.h"
 #include "model/sample_rows.h"
 #include "model/target.h"
@@ -116,13 +116,12 @@ void add_update(const StepContext& context, Trace& trace, const std::vector<Para
 // The checks look at the forward pass alone, whose nodes have the stages of their blocks.
 class BlockChecker {
  public:
-  explicit BlockChecker(Traced& traced) : graph_(traced.graph), traced_(traced), stages_(traced.graph.stages()) {}
+  explicit BlockChecker(const Graph& graph) : graph_(graph), stages_(graph.stages()) {}
 
   void check() const {
     check_order();
     // On one IPU there may be nothing to compute.
     if (stages_ > 1) check_gaps();
-    check_shared_parameters();
   }
 
  private:
@@ -146,28 +145,20 @@ class BlockChecker {
     }
   }
 
-  void check_shared_parameters() const {
-    for (const Parameter& parameter : traced_.trace->parameters()) {
-      const std::set<std::int32_t> users = users_of(traced_.trace->value_of(parameter).id());
-      if (users.size() > 1)
-        throw Error(
-            fmt::format("the parameter '{}' is used on IPU {} and on IPU {}; put the modules that share it "
-                        "into one block",
-                        traced_.trace->name_of(parameter), *users.begin(), *std::next(users.begin())));
-    }
-  }
-
-  std::set<std::int32_t> users_of(ValueId variable) const {
-    std::set<std::int32_t> stages;
-    for (const Node& node : graph_.nodes())
-      if (std::find(node.inputs.begin(), node.inputs.end(), variable) != node.inputs.end()) stages.insert(node.stage);
-    return stages;
-  }
-
-  Graph& graph_;
-  Traced& traced_;
+  const Graph& graph_;
   const int stages_;
 };
+
+// "conv1 .. fc2"; before the update is added.
+std::string modules_of_stage(const Graph& graph, int stage) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) {
+    if (is_source(node) || node.stage != stage || node.name.empty()) continue;
+    const std::string name = node.name.substr(0, node.name.find('/'));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return layers_text(names);
+}
 
 Objective objective_of(const Traced& traced, const StepContext& context, bool is_whole) {
   Objective objective{.loss = traced.loss,
@@ -200,13 +191,15 @@ Step build_step(const std::vector<Type>& inputs, const StepContext& context) {
   for (const Value& output : traced->outputs) outputs.push_back(output.type());
   std::vector<bool> has_rows;
   if (traced->mask) has_rows = check_samples_apart(*traced, context);
-  BlockChecker(*traced).check();
+  BlockChecker(traced->graph).check();
   const OptionsState& options = context.options;
   const int stages = traced->graph.stages();
   const Division division{.replicas = options.replicas,
                           .accumulation = context.optimizer != nullptr ? options.accumulation : 1,
                           .batch_size = inputs.empty() ? 1 : inputs[0].shape[0],
                           .order = options.order};
+  std::vector<std::string> modules;
+  for (int stage = 0; stage < stages; ++stage) modules.push_back(modules_of_stage(traced->graph, stage));
   const bool is_whole = stages == 1 && division.replicas == 1 && division.accumulation == 1;
   for (std::size_t i = 0; i < traced->outputs.size(); ++i)
     traced->graph.add_output(output_name(i), traced->outputs[i], context.keeps_all);
@@ -218,7 +211,7 @@ Step build_step(const std::vector<Type>& inputs, const StepContext& context) {
   traced->trace->bind(context.variables);
   if (context.devices.empty()) context.devices = make_ipus(stages * options.replicas);
   return {
-      std::move(outputs), std::move(has_rows), is_whole,
+      std::move(outputs), std::move(has_rows), std::move(modules), is_whole,
       Program(traced->graph, context.devices, division, context.variables, {.check_numerics = options.check_numerics})};
 }
 

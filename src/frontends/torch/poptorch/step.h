@@ -32,6 +32,8 @@ struct Step {
   std::vector<Type> outputs;
   // With a mask, which of them have rows for each sample; the others are one for the micro-batch.
   std::vector<bool> has_rows;
+  // The modules of each stage.
+  std::vector<std::string> modules;
   // On one IPU, with an update for each micro-batch.
   bool is_whole;
   Program program;

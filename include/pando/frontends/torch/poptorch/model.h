@@ -8,6 +8,10 @@
 #include <optional>
 #include <tuple>
 
+namespace pando {
+class Profiler;
+}
+
 namespace pando::poptorch {
 
 // Calls of modules while it lives belong to the IPU: the blocks of a model are the stages of a pipeline.
@@ -67,6 +71,13 @@ class PANDO_API PoplarExecutor {
   void save(const std::string& path) const;
   // Throws Error, and changes nothing, if they do not fit.
   void load(const std::string& path);
+
+  // What a call does on which IPUs, for people and for programs. Throws Error before the model is compiled.
+  std::string explain() const;
+  std::string explain_json() const;
+  // Records the calls from here on, until the profiler is detached. Throws Error before the model is compiled, which
+  // must live as long.
+  void profile(Profiler& profiler);
 
   PerfCounters getPerfCounters() const;
   // Of the last call, of a clock of 1 GHz.

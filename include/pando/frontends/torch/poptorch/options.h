@@ -2,7 +2,7 @@
 #pragma once
 #include <pando/base/dtype.h>
 #include <pando/base/export.h>
-#include <pando/plan/division.h>
+#include <pando/graph/division.h>
 
 #include <memory>
 

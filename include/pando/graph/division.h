@@ -8,7 +8,7 @@ namespace pando {
 // backward; one stage at a time.
 enum class PipelineOrder { grouped, interleaved, sequential };
 
-// The number of stages is that of the graph.
+// Stages are those of the graph, or as many as there are devices for.
 struct Division {
   // Copies of the model, each with micro-batches of its own.
   int replicas = 1;
