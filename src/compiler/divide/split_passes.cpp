@@ -12,7 +12,8 @@ namespace {
 
 class PassSplitter {
  public:
-  explicit PassSplitter(const Graph& stage) : stage_(stage), is_backward_(stage.nodes().size(), false) {
+  PassSplitter(const Graph& stage, bool recomputation)
+      : stage_(stage), recomputation_(recomputation), is_backward_(stage.nodes().size(), false) {
     for (std::size_t i = 0; i < stage.nodes().size(); ++i) {
       const Node& node = stage.nodes()[i];
       is_backward_[i] = is_gradient(node) || std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -20,21 +21,22 @@ class PassSplitter {
     }
   }
 
-  StagePasses split(bool recomputation) {
+  StagePasses split() {
     StagePasses passes;
     GraphPart forward(stage_, passes.forward), backward(stage_, passes.backward);
     for (const Output& output : stage_.outputs())
       if (!belongs_to_backward(output)) forward.add_output(output);
-    for (const Assignment& assignment : stage_.assignments()) forward.assign(assignment);
-    if (!recomputation) {
-      std::int32_t number = 0;
-      for (ValueId id : stash()) {
-        forward.add_port(id, PortKind::stash, number);
-        backward.cut(id, PortKind::stash, number++);
-      }
+    for (const Assignment& assignment : stage_.assignments())
+      if (!is_backward(assignment.value)) forward.assign(assignment);
+    std::int32_t number = 0;
+    for (ValueId id : stash()) {
+      forward.add_port(id, PortKind::stash, number);
+      backward.cut(id, PortKind::stash, number++);
     }
     for (const Output& output : stage_.outputs())
       if (belongs_to_backward(output)) backward.add_output(output);
+    for (const Assignment& assignment : stage_.assignments())
+      if (is_backward(assignment.value)) backward.assign(assignment);
     return passes;
   }
 
@@ -58,17 +60,26 @@ class PassSplitter {
     std::set<ValueId> found, seen;
     for (const Output& output : stage_.outputs())
       if (belongs_to_backward(output)) find_stash(output.value, found, seen);
+    for (const Assignment& assignment : stage_.assignments())
+      if (is_backward(assignment.value)) find_stash(assignment.value, found, seen);
     return found;
   }
   void find_stash(ValueId id, std::set<ValueId>& found, std::set<ValueId>& seen) const {
     if (!seen.insert(id).second) return;
+    if (is_stashed(id)) found.insert(id);
+    else
+      for (ValueId input : stage_.node(id).inputs) find_stash(input, found, seen);
+  }
+  bool is_stashed(ValueId id) const {
     const Node& node = stage_.node(id);
-    if (is_source(node)) return;
-    if (!is_backward(id) && node.stage != any_stage && is_made_by_forward(id)) {
-      found.insert(id);
-      return;
-    }
-    for (ValueId input : node.inputs) find_stash(input, found, seen);
+    if (is_source(node)) return is_assigned_by_forward(id);
+    return !recomputation_ && !is_backward(id) && node.stage != any_stage && is_made_by_forward(id);
+  }
+  // Such a variable has another value when the backward pass comes.
+  bool is_assigned_by_forward(ValueId id) const {
+    return std::any_of(stage_.assignments().begin(), stage_.assignments().end(), [&](const Assignment& assignment) {
+      return assignment.variable == id && !is_backward(assignment.value);
+    });
   }
   // Whether the forward pass computes it anyway.
   bool is_made_by_forward(ValueId id) const {
@@ -76,7 +87,8 @@ class PassSplitter {
       of_forward_.resize(stage_.nodes().size(), false);
       for (const Output& output : stage_.outputs())
         if (!belongs_to_backward(output)) mark(output.value);
-      for (const Assignment& assignment : stage_.assignments()) mark(assignment.value);
+      for (const Assignment& assignment : stage_.assignments())
+        if (!is_backward(assignment.value)) mark(assignment.value);
     }
     return of_forward_[static_cast<std::size_t>(id.node)];
   }
@@ -87,12 +99,13 @@ class PassSplitter {
   }
 
   const Graph& stage_;
+  const bool recomputation_;
   std::vector<bool> is_backward_;
   mutable std::vector<bool> of_forward_;
 };
 
 }  // namespace
 
-StagePasses split_passes(const Graph& stage, bool recomputation) { return PassSplitter(stage).split(recomputation); }
+StagePasses split_passes(const Graph& stage, bool recomputation) { return PassSplitter(stage, recomputation).split(); }
 
 }  // namespace pando
