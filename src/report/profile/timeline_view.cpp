@@ -8,33 +8,10 @@
 #include <map>
 #include <utility>
 
+#include "report/pages/assets.h"
 #include "report/pages/page.h"
 
 namespace pando {
-
-const std::string_view timeline_style = R"page(
-:root { --kernel: #0072b2; --barrier: var(--grey); --feed: #e69f00; --forward: #56b4e9; --backward: #cc79a7;
-  --exchange: #d55e00; --update: #009e73; }
-#advice { padding: .7rem 1rem; background: var(--soft); border-left: 4px solid var(--kernel); }
-.tools { display: flex; flex-wrap: wrap; gap: .4rem 1rem; align-items: center; margin-bottom: .4rem; }
-.tools > span { display: flex; flex-wrap: wrap; gap: .2rem .8rem; font-size: .87rem; }
-.tools i { display: inline-block; width: .8em; height: .8em; margin-right: .35em; border-radius: 2px; }
-button { font: inherit; min-width: 2.2rem; padding: .15rem .6rem; color: var(--ink); background: var(--soft);
-  border: 1px solid var(--line); border-radius: 4px; cursor: pointer; }
-#rows { overflow-y: auto; max-height: 70vh; border: 1px solid var(--line); border-radius: 4px; }
-#rows canvas { display: block; position: sticky; top: 0; width: 100%; cursor: grab; touch-action: pan-y; }
-#rows canvas:focus-visible { outline-offset: -2px; }
-#tip { position: fixed; display: none; pointer-events: none; z-index: 1; max-width: min(24rem, 90vw); padding: .4rem .6rem;
-  background: var(--ink); color: var(--page); border-radius: 4px; font-size: .85rem; white-space: pre-line; }
-#times td.bar { width: 40%; }
-#times td.bar div { height: .8rem; min-width: 1px; border-radius: 2px; }
-#live-bytes { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
-#live-bytes svg { display: block; width: 100%; height: 6rem; background: var(--soft);
-  border-bottom: 1px solid var(--faint); }
-#live-bytes path { fill: var(--kernel); fill-opacity: .75; }
-#live-bytes .ends { display: flex; justify-content: space-between; }
-@media (max-width: 36rem) { #times .count { display: none; } #times td.bar { width: 28%; } }
-)page";
 
 namespace {
 
@@ -135,7 +112,7 @@ std::string json_of_profile(const Profile& profile) {
 
 std::string timeline_view(const Profile& profile) {
   return fmt::format("<p id=\"advice\">{}</p>\n{}{}</script>\n<script>\n{}</script>\n", html_escaped(advice(profile)),
-                     before_data, json_of_profile(profile), timeline_script());
+                     before_data, json_of_profile(profile), assets::timeline_js);
 }
 
 }  // namespace pando
