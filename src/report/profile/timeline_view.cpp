@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
+#include "base/json_writer.h"
 #include "report/pages/assets.h"
 #include "report/pages/page.h"
+#include "report/pictures/drawing.h"
 
 namespace pando {
 
@@ -28,84 +30,119 @@ constexpr std::string_view before_data = R"page(<p id="about" class="faint"></p>
 <div id="tip"></div>
 <script type="application/json" id="timeline-data">)page";
 
-class JsonList {
- public:
-  template <class Value>
-  void add(const Value& value) {
-    if (!first_) text_ += ',';
-    first_ = false;
-    fmt::format_to(std::back_inserter(text_), "{}", value);
-  }
-  std::string text() const { return "[" + text_ + "]"; }
-
- private:
-  std::string text_ = {};
-  bool first_ = true;
-};
+constexpr JsonLayout layout = {.blanks = false, .in_script = true};
 
 // Names are many fewer than events, so the page holds each once.
 class Labels {
  public:
   std::size_t number_of(const ProfileEvent& event) {
     const auto [found, added] = numbers_.try_emplace({event.op, event.layer}, numbers_.size());
-    if (added) list_.add(fmt::format("[{},{}]", json_text(event.op), json_text(event.layer)));
+    if (added) names_.push_back(found->first);
     return found->second;
   }
-  std::string text() const { return list_.text(); }
+  void write(JsonWriter& json) const {
+    json.begin_list();
+    for (const auto& [op, layer] : names_) {
+      json.begin_list();
+      json.value(plot::readable_text(op));
+      json.value(plot::readable_text(layer));
+      json.end_list();
+    }
+    json.end_list();
+  }
 
  private:
-  std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
-  JsonList list_;
+  using Name = std::pair<std::string, std::string>;
+  std::map<Name, std::size_t> numbers_;
+  std::vector<Name> names_;
 };
 
 std::int64_t nanoseconds(double microseconds) {
   return std::isfinite(microseconds) ? std::llround(1000 * microseconds) : 0;
 }
 
-std::string json_of_row(const ProfileRow& row, Labels& labels) {
-  JsonList events;
+void write_row(JsonWriter& json, const ProfileRow& row, Labels& labels) {
+  json.begin_object();
+  json.member("device", row.device);
+  json.member("tile", row.tile);
+  json.name("events");
+  json.begin_list();
   std::int64_t before = 0;
   for (const ProfileEvent* event : row.events) {
     const std::int64_t begin = nanoseconds(event->begin);
-    events.add(begin - before);
-    events.add(nanoseconds(event->duration));
-    events.add(static_cast<int>(event->kind));
-    if (event->kind == ProfileEvent::Kind::kernel) events.add(labels.number_of(*event));
-    else events.add(event->micro_batch);
+    json.value(begin - before);
+    json.value(nanoseconds(event->duration));
+    json.value(static_cast<int>(event->kind));
+    if (event->kind == ProfileEvent::Kind::kernel) json.value(labels.number_of(*event));
+    else json.value(event->micro_batch);
     before = begin;
   }
-  return fmt::format(R"({{"device":{},"tile":{},"events":{}}})", row.device, row.tile, events.text());
+  json.end_list();
+  json.end_object();
 }
 
-std::string json_of_times(const Profile& profile) {
-  JsonList times;
-  for (const LayerTime& time : time_by_layer(profile))
-    times.add(fmt::format("[{},{},{:.3f},{:.6f},{}]", static_cast<int>(time.kind), json_text(time.name),
-                          time.microseconds, time.share, time.events));
-  return times.text();
-}
-
-std::string json_of_memory(const Profile& profile) {
-  JsonList devices;
-  for (const DeviceMemory& memory : profile.memory) {
-    JsonList bytes;
-    for (const std::size_t value : memory.live_bytes) bytes.add(value);
-    devices.add(fmt::format(R"({{"device":{},"bytes":{}}})", json_text(memory.device), bytes.text()));
+void write_times(JsonWriter& json, const Profile& profile) {
+  json.begin_list();
+  for (const LayerTime& time : time_by_layer(profile)) {
+    json.begin_list();
+    json.value(static_cast<int>(time.kind));
+    json.value(plot::readable_text(time.name));
+    json.fixed(time.microseconds, 3);
+    json.fixed(time.share, 6);
+    json.value(time.events);
+    json.end_list();
   }
-  return devices.text();
+  json.end_list();
+}
+
+void write_memory(JsonWriter& json, const Profile& profile) {
+  json.begin_list();
+  for (const DeviceMemory& memory : profile.memory) {
+    json.begin_object();
+    json.member("device", plot::readable_text(memory.device));
+    json.name("bytes");
+    json.begin_list();
+    for (const std::size_t bytes : memory.live_bytes) json.value(bytes);
+    json.end_list();
+    json.end_object();
+  }
+  json.end_list();
+}
+
+void write_devices(JsonWriter& json, const Profile& profile, const std::vector<ProfileRow>& rows) {
+  int last_device = static_cast<int>(profile.devices.size()) - 1;
+  for (const ProfileRow& row : rows) last_device = std::max(last_device, row.device);
+  json.begin_list();
+  for (int device = 0; device <= last_device; ++device) json.value(plot::readable_text(device_name(profile, device)));
+  json.end_list();
 }
 
 std::string json_of_profile(const Profile& profile) {
-  JsonList devices, rows;
+  const std::vector<ProfileRow> rows = rows_of(profile);
+  // Rows come last in the text but first here: they number the labels.
   Labels labels;
-  int last_device = static_cast<int>(profile.devices.size()) - 1;
-  for (const ProfileRow& row : rows_of(profile)) {
-    rows.add(json_of_row(row, labels));
-    last_device = std::max(last_device, row.device);
-  }
-  for (int device = 0; device <= last_device; ++device) devices.add(json_text(device_name(profile, device)));
-  return fmt::format(R"({{"complete":{},"devices":{},"labels":{},"times":{},"memory":{},"rows":{}}})", profile.complete,
-                     devices.text(), labels.text(), json_of_times(profile), json_of_memory(profile), rows.text());
+  std::string text_of_rows;
+  JsonWriter json_of_rows(text_of_rows, layout);
+  json_of_rows.begin_list();
+  for (const ProfileRow& row : rows) write_row(json_of_rows, row, labels);
+  json_of_rows.end_list();
+
+  std::string text;
+  JsonWriter json(text, layout);
+  json.begin_object();
+  json.member("complete", profile.complete);
+  json.name("devices");
+  write_devices(json, profile, rows);
+  json.name("labels");
+  labels.write(json);
+  json.name("times");
+  write_times(json, profile);
+  json.name("memory");
+  write_memory(json, profile);
+  json.name("rows");
+  json.json(text_of_rows);
+  json.end_object();
+  return text;
 }
 
 }  // namespace
