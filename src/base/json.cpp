@@ -10,7 +10,7 @@
 #include <limits>
 #include <set>
 
-#include "base/utf8.h"
+#include "base/json_writer.h"
 
 namespace pando {
 
@@ -202,37 +202,6 @@ class Reader {
   std::int64_t values_ = 0;
 };
 
-void write_escape(std::string& text, std::uint32_t code) {
-  if (code < 0x10000) text += fmt::format("\\u{:04x}", code);
-  else text += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (code >> 10), 0xDC00 + (code & 0x3FF));
-}
-
-void write_string(std::string& text, std::string_view value) {
-  text += '"';
-  while (!value.empty()) {
-    const Character character = first_character(value);
-    const std::string_view bytes = value.substr(0, std::max<std::size_t>(character.length, 1));
-    if (character.length == 0) text += "\uFFFD";
-    else if (bytes == "\"" || bytes == "\\") (text += '\\') += bytes;
-    else if (bytes == "\n") text += "\\n";
-    else if (is_control(character.code)) write_escape(text, character.code);
-    else text += bytes;
-    value.remove_prefix(bytes.size());
-  }
-  text += '"';
-}
-
-void write_number(std::string& text, double value) {
-  if (!std::isfinite(value)) {
-    text += "null";
-    return;
-  }
-  // Without a fraction or an exponent it would be read as an integer.
-  const std::string digits = fmt::format("{}", value);
-  text += digits;
-  if (digits.find_first_of(".e") == std::string::npos) text += ".0";
-}
-
 [[noreturn]] void fail_kind(const Json& value, std::string_view what, std::string_view wanted) {
   const char* kind = value.is_null()      ? "null"
                      : value.is_bool()    ? "a boolean"
@@ -255,37 +224,39 @@ Json Json::parse(std::string_view text, std::string_view what) { return Reader(t
 
 std::string Json::text(int indent) const {
   std::string text;
-  write(text, indent, 0);
+  JsonWriter writer(text);
+  write(writer, indent, 0);
   return text;
 }
 
-void Json::write(std::string& text, int indent, int depth) const {
+void Json::write(JsonWriter& writer, int indent, int depth) const {
   const auto new_line = [&](int level) {
-    if (indent > 0) text.append(1, '\n').append(static_cast<std::size_t>(indent * level), ' ');
+    if (indent > 0) writer.new_line(indent * level);
   };
-  const auto write_all = [&](const auto& values, char open, char close, const auto& write_one) {
-    text += open;
-    for (const auto& value : values) {
-      if (&value != &values.front()) text += indent > 0 ? "," : ", ";
+  if (is_null()) writer.null();
+  if (const auto* value = std::get_if<bool>(&value_)) writer.value(*value);
+  if (const auto* value = std::get_if<std::int64_t>(&value_)) writer.value(*value);
+  if (const auto* value = std::get_if<double>(&value_)) writer.value(*value);
+  if (const auto* value = std::get_if<std::string>(&value_)) writer.value(*value);
+  if (const auto* values = std::get_if<List>(&value_)) {
+    writer.begin_list();
+    for (const Json& value : *values) {
       new_line(depth + 1);
-      write_one(value);
+      value.write(writer, indent, depth + 1);
     }
-    if (!values.empty()) new_line(depth);
-    text += close;
-  };
-  if (is_null()) text += "null";
-  if (const auto* value = std::get_if<bool>(&value_)) text += *value ? "true" : "false";
-  if (const auto* value = std::get_if<std::int64_t>(&value_)) text += fmt::format("{}", *value);
-  if (const auto* value = std::get_if<double>(&value_)) write_number(text, *value);
-  if (const auto* value = std::get_if<std::string>(&value_)) write_string(text, *value);
-  if (const auto* values = std::get_if<List>(&value_))
-    write_all(*values, '[', ']', [&](const Json& value) { value.write(text, indent, depth + 1); });
-  if (const auto* members = std::get_if<Object>(&value_))
-    write_all(*members, '{', '}', [&](const Member& member) {
-      write_string(text, member.first);
-      text += ": ";
-      member.second.write(text, indent, depth + 1);
-    });
+    if (!values->empty()) new_line(depth);
+    writer.end_list();
+  }
+  if (const auto* members = std::get_if<Object>(&value_)) {
+    writer.begin_object();
+    for (const auto& [name, value] : *members) {
+      new_line(depth + 1);
+      writer.name(name);
+      value.write(writer, indent, depth + 1);
+    }
+    if (!members->empty()) new_line(depth);
+    writer.end_object();
+  }
 }
 
 bool Json::boolean(std::string_view what) const {

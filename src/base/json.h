@@ -9,6 +9,8 @@
 
 namespace pando {
 
+class JsonWriter;
+
 class Json {
  public:
   using List = std::vector<Json>;
@@ -66,7 +68,7 @@ class Json {
   friend bool operator==(const Json&, const Json&) = default;
 
  private:
-  void write(std::string& text, int indent, int depth) const;
+  void write(JsonWriter& writer, int indent, int depth) const;
 
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Object> value_;
 };

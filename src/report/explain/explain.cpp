@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
-
-#include "base/text.h"
-#include "report/pictures/drawing.h"
 
 namespace pando {
 
@@ -89,78 +85,6 @@ std::optional<std::string> execution_hint(const Explanation& explanation, const 
       counts.batches_per_update, counts.batches_per_update);
 }
 
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
-std::string json_string(const std::string& text) {
-  std::string quoted = "\"";
-  for (char c : plot::readable_text(text)) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
-// JSON has no word for what is not finite.
-std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{:.10g}", value) : "null"; }
-
-template <class List, class ToJson>
-std::string json_list(const List& list, ToJson json_of, const char* separator = ", ") {
-  std::vector<std::string> items;
-  for (const auto& item : list) items.push_back(json_of(item));
-  return "[" + join(items, separator) + "]";
-}
-
-std::string json_object(const Fields& fields, const std::string& separator) {
-  std::vector<std::string> items;
-  for (const auto& [name, value] : fields) items.push_back(json_string(name) + ": " + value);
-  return join(items, separator);
-}
-
-std::string json_of_memory(const MemoryUse& memory) {
-  const auto number = [](std::size_t value) { return fmt::format("{}", value); };
-  return "{" +
-         json_object({{"weights", number(memory.weights)},
-                      {"optimizer", number(memory.optimizer)},
-                      {"gradients", number(memory.gradients)},
-                      {"activations", number(memory.activations)},
-                      {"stash", number(memory.stash)},
-                      {"feeds", number(memory.feeds)},
-                      {"total", number(memory.total())}},
-                     ", ") +
-         "}";
-}
-
-std::string json_of_stages(const Explanation& explanation, double megaflops) {
-  const auto json_of = [&](const ExplainedStage& stage) {
-    const double share = megaflops > 0 ? stage.megaflops / megaflops : 0.0;
-    return "{" +
-           json_object({{"layers", json_string(stage.layers)},
-                        {"megaflops", json_number(stage.megaflops)},
-                        {"share", json_number(share)},
-                        {"memory", json_of_memory(stage.memory)}},
-                       ", ") +
-           "}";
-  };
-  return json_list(explanation.stages, json_of, ",\n    ");
-}
-
-std::string json_of_schedule(const PipelineSchedule& schedule, const ExplainedCounts& counts) {
-  const auto number = [](std::int64_t value) { return fmt::format("{}", value); };
-  std::vector<std::int64_t> stash;
-  for (int i = 0; i < schedule.stages(); ++i) stash.push_back(schedule.stash_depth(i));
-  return "{" +
-         json_object({{"name", json_string(schedule.name)},
-                      {"period", number(schedule.period)},
-                      {"forward", json_list(schedule.forward, number)},
-                      {"backward", json_list(schedule.backward, number)},
-                      {"stash_depth", json_list(stash, number)},
-                      {"micro_batches", number(counts.micro_batches)},
-                      {"slots", number(schedule.slots(counts.micro_batches))},
-                      {"bubble", json_number(counts.bubble)}},
-                     ", ") +
-         "}";
-}
-
 }  // namespace
 
 ExplainedCounts counts_of(const Explanation& explanation) {
@@ -212,47 +136,6 @@ std::vector<std::string> hints(const Explanation& explanation) {
         "the effective batch of {} is larger than the {} samples: an epoch is one update, and not a full one",
         counts.effective_batch, explanation.samples));
   return list;
-}
-
-std::string to_json(const Explanation& explanation) {
-  const ExplainedCounts counts = counts_of(explanation);
-  const auto number = [](auto value) { return fmt::format("{}", value); };
-  const auto rate = [&](std::int64_t factor) {
-    return explanation.learning_rate ? json_number(*explanation.learning_rate * static_cast<double>(factor)) : "null";
-  };
-  const Fields fields = {{"model", json_string(explanation.model)},
-                         {"training", explanation.training ? "true" : "false"},
-                         {"samples", number(explanation.samples)},
-                         {"batch_size", number(explanation.batch_size)},
-                         {"ipus", number(explanation.ipus)},
-                         {"idle_ipus", number(counts.idle_ipus)},
-                         {"replicas", number(explanation.replicas)},
-                         {"device_mapping", json_list(explanation.device_mapping, number)},
-                         {"cores", number(explanation.cores)},
-                         {"tiles_per_ipu", number(explanation.tiles_per_ipu)},
-                         {"gradient_accumulation", number(explanation.gradient_accumulation)},
-                         {"reduction", json_string(explanation.reduction)},
-                         {"optimizer", json_string(explanation.optimizer)},
-                         {"learning_rate", rate(1)},
-                         {"effective_learning_rate", rate(counts.learning_rate_factor)},
-                         {"steps_per_execution", number(explanation.steps_per_execution)},
-                         {"effective_batch", number(counts.effective_batch)},
-                         {"batches_per_update", number(counts.batches_per_update)},
-                         {"updates_per_execution", number(counts.updates_per_execution)},
-                         {"batches", number(counts.batches)},
-                         {"updates", number(counts.updates)},
-                         {"executions", number(counts.executions)},
-                         {"samples_in_last_batch", number(counts.samples_in_last_batch)},
-                         {"batches_in_last_update", number(counts.batches_in_last_update)},
-                         {"empty_batches", number(counts.empty_batches)},
-                         {"updates_in_last_execution", number(counts.updates_in_last_execution)},
-                         {"megaflops", json_number(counts.megaflops)},
-                         {"memory", number(counts.memory)},
-                         {"stages", json_of_stages(explanation, counts.megaflops)},
-                         {"schedule", explanation.stages.size() > 1 ? json_of_schedule(explanation.schedule, counts)
-                                                                    : std::string("null")},
-                         {"hints", json_list(hints(explanation), json_string)}};
-  return "{\n  " + json_object(fields, ",\n  ") + "\n}\n";
 }
 
 }  // namespace pando

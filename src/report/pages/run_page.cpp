@@ -4,36 +4,18 @@
 
 #include <algorithm>
 
-#include "report/pages/page.h"
-#include "report/profile/profile.h"
 #include "io/file_writer.h"
+#include "report/pages/assets.h"
+#include "report/pages/page.h"
 #include "report/pictures/svg.h"
-#include "report/terminal/thousands.h"
-#include "report/profile/timeline_view.h"
 #include "report/pictures/training_curves.h"
+#include "report/profile/profile.h"
+#include "report/profile/timeline_view.h"
+#include "report/terminal/thousands.h"
 
 namespace pando::report {
 
 namespace {
-
-constexpr std::string_view run_style = R"page(
-section { margin-bottom: 2rem; }
-h2 { padding-top: .4rem; border-top: 1px solid var(--line); }
-nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; margin: .8rem 0; font-size: .93rem; }
-a { color: var(--blue); }
-.headlines { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .6rem; margin: 1rem 0; }
-.headlines div { padding: .6rem .8rem; background: var(--soft); border-radius: 6px; }
-.headlines dt { color: var(--faint); font-size: .87rem; }
-.headlines dd { margin: 0; font-size: 1.5rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 32rem)); gap: 1.5rem 3rem; }
-.charts svg { display: block; width: 100%; height: auto; }
-.charts text { fill: var(--ink); }
-.layers th[scope=row] { color: var(--ink); font-size: inherit; }
-.layers th span { padding-left: .4rem; color: var(--faint); font-size: .87rem; font-weight: 400; }
-@media (max-width: 36rem) { .layers { font-size: .85rem; } .layers th span { display: block; padding: 0; } }
-pre { margin: 0; padding: .8rem 1rem; background: var(--soft); border-radius: 6px; width: max-content; min-width: 100%;
-  font: .8rem/1.45 ui-monospace, monospace; }
-)page";
 
 std::string chart_style() {
   return fmt::format(
@@ -125,9 +107,9 @@ std::string page(const Run& run) {
   body += headlines(run) + links_to(sections) + "</header>\n<main>\n";
   for (const Section& section : sections)
     body += fmt::format("<section>\n<h2 id=\"{}\">{}</h2>\n{}</section>\n", section.id, section.title, section.body);
-  std::string style = std::string(run_style) + chart_style();
-  for (const std::string_view part : {mistakes_style, memory_style}) style += part;
-  if (!run.timeline.empty()) style += timeline_style;
+  std::string style =
+      fmt::format("{}{}\n{}\n{}", assets::run_page_css, chart_style(), assets::mistakes_css, assets::memory_css);
+  if (!run.timeline.empty()) style += fmt::format("\n{}", assets::timeline_css);
   return html_page(run.title, style, body + "</main>\n");
 }
 

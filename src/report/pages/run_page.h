@@ -2,18 +2,16 @@
 #pragma once
 #include <pando/report/report.h>
 
-#include <string_view>
+#include <string>
+#include <vector>
 
 namespace pando::report {
-
-extern const std::string_view mistakes_style;
 
 // What the classifier gets wrong: a matrix of counts, and images of the pairs that it confuses most. Throws Error,
 // which names `report`, if the arrays do not fit.
 std::string mistakes_section(const Run& run);
 
 // Memory of each device, as bars and as a table.
-extern const std::string_view memory_style;
 std::string memory_section(const std::vector<DeviceMemory>& devices);
 
 }  // namespace pando::report

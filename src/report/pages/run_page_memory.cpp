@@ -9,15 +9,6 @@
 
 namespace pando::report {
 
-const std::string_view memory_style = R"page(
-.memory { width: auto; min-width: min(100%, 40rem); }
-.memory td, .memory th { padding-right: 1rem; }
-.memory td.bars { width: 16rem; min-width: 8rem; }
-.bars div { display: flex; height: .9rem; border-radius: 2px; overflow: hidden; }
-.bars i, .memory th i { display: inline-block; height: .9rem; }
-.memory th i { width: .7rem; height: .7rem; margin-right: .35rem; border-radius: 2px; }
-)page";
-
 namespace {
 
 const char* color_of(std::size_t part) {

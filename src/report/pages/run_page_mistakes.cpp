@@ -13,28 +13,6 @@
 
 namespace pando::report {
 
-const std::string_view mistakes_style = R"page(
-.matrix { width: auto; border-collapse: separate; border-spacing: 2px; }
-.matrix th, .matrix td { border: 0; padding: .2rem .35rem; text-align: right; min-width: 2.1rem; }
-.matrix th { max-width: 7rem; overflow: hidden; text-overflow: ellipsis; }
-.matrix thead th { text-align: center; }
-.matrix th[scope=row] { position: sticky; left: 0; background: var(--page); }
-.matrix td { border-radius: 3px; background: color-mix(in srgb, var(--tone) var(--part), var(--soft)); }
-.matrix td.strong { color: #fff; }
-.matrix td.right { --tone: var(--blue); }
-.matrix td.wrong { --tone: var(--orange); }
-.matrix td.none { color: var(--grey); }
-.matrix td.share { background: none; color: var(--faint); }
-.pairs { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: .6rem 1.5rem;
-  margin-top: 1rem; }
-.pairs h3 { font-size: .95rem; margin: .4rem 0; }
-.pairs ul { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; list-style: none; }
-.pairs figure { margin: 0; text-align: center; }
-.pairs img { display: block; width: 56px; height: 56px; object-fit: contain; image-rendering: pixelated;
-  border-radius: 3px; background: var(--soft); }
-.pairs figcaption { color: var(--faint); font-size: .75rem; }
-)page";
-
 namespace {
 
 constexpr const char* who = "report";

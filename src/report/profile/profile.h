@@ -79,7 +79,4 @@ std::vector<ProfileRow> rows_of(const Profile& profile);
 std::string_view name_of(ProfileEvent::Kind kind);
 std::string device_name(const Profile& profile, int device);
 
-// A JSON string of any bytes, which can also stand inside the script of a page.
-std::string json_text(std::string_view text);
-
 }  // namespace pando

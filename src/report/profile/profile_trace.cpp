@@ -1,8 +1,9 @@
+// The Chrome trace of a profile: an event on each line, all of them in one string.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iterator>
 
+#include "base/json_writer.h"
 #include "report/pictures/drawing.h"
 #include "report/profile/profile.h"
 
@@ -18,7 +19,7 @@ std::string row_name(const ProfileRow& row) {
   return row.tile == ProfileRow::passes ? "passes" : fmt::format("tile {}", row.tile);
 }
 
-// JSON has no word for what is not finite.
+// Readers of traces want a number.
 double finite(double value) { return std::isfinite(value) ? value : 0; }
 
 std::string event_name(const ProfileEvent& event) {
@@ -28,60 +29,85 @@ std::string event_name(const ProfileEvent& event) {
   return event.layer.empty() ? event.op : event.layer;
 }
 
-std::string arguments(const ProfileEvent& event) {
-  if (event.kind == ProfileEvent::Kind::kernel)
-    return fmt::format(R"({{"op":{},"layer":{}}})", json_text(event.op), json_text(event.layer));
-  return event.micro_batch < 0 ? "{}" : fmt::format(R"({{"micro_batch":{}}})", event.micro_batch);
-}
-
-void append_names(std::string& json, const Profile& profile, const ProfileRow& row, bool first_of_device) {
-  const auto metadata = [&](std::string_view what, const std::string& value) {
-    fmt::format_to(std::back_inserter(json),
-                   R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{{}}}}},)"
-                   "\n",
-                   what, process_of(row), thread_of(row), value);
-  };
-  if (first_of_device) {
-    metadata("process_name", R"("name":)" + json_text(device_name(profile, row.device)));
-    metadata("process_sort_index", fmt::format(R"("sort_index":{})", row.device));
+void write_arguments(JsonWriter& json, const ProfileEvent& event) {
+  json.name("args");
+  json.begin_object();
+  if (event.kind == ProfileEvent::Kind::kernel) {
+    json.member("op", plot::readable_text(event.op));
+    json.member("layer", plot::readable_text(event.layer));
+  } else if (event.micro_batch >= 0) {
+    json.member("micro_batch", event.micro_batch);
   }
-  metadata("thread_name", R"("name":)" + json_text(row_name(row)));
-  metadata("thread_sort_index", fmt::format(R"("sort_index":{})", row.tile + 1));
+  json.end_object();
 }
 
-void append_events(std::string& json, const ProfileRow& row) {
-  for (const ProfileEvent* event : row.events)
-    fmt::format_to(std::back_inserter(json),
-                   R"({{"name":{},"cat":"{}","ph":"X","ts":{:.3f},"dur":{:.3f},"pid":{},"tid":{},"args":{}}},)"
-                   "\n",
-                   json_text(event_name(*event)), name_of(event->kind), finite(event->begin), finite(event->duration),
-                   process_of(row), thread_of(row), arguments(*event));
+template <class Value>
+void write_metadata(JsonWriter& json, const ProfileRow& row, std::string_view what, std::string_view name,
+                    const Value& value) {
+  json.new_line();
+  json.begin_object();
+  json.member("name", what);
+  json.member("ph", "M");
+  json.member("pid", process_of(row));
+  json.member("tid", thread_of(row));
+  json.name("args");
+  json.begin_object();
+  json.member(name, value);
+  json.end_object();
+  json.end_object();
+}
+
+void write_names(JsonWriter& json, const Profile& profile, const ProfileRow& row, bool first_of_device) {
+  if (first_of_device) {
+    write_metadata(json, row, "process_name", "name", plot::readable_text(device_name(profile, row.device)));
+    write_metadata(json, row, "process_sort_index", "sort_index", row.device);
+  }
+  write_metadata(json, row, "thread_name", "name", row_name(row));
+  write_metadata(json, row, "thread_sort_index", "sort_index", row.tile + 1);
+}
+
+void write_event(JsonWriter& json, const ProfileRow& row, const ProfileEvent& event) {
+  json.new_line();
+  json.begin_object();
+  json.member("name", plot::readable_text(event_name(event)));
+  json.member("cat", name_of(event.kind));
+  json.member("ph", "X");
+  json.name("ts");
+  json.fixed(finite(event.begin), 3);
+  json.name("dur");
+  json.fixed(finite(event.duration), 3);
+  json.member("pid", process_of(row));
+  json.member("tid", thread_of(row));
+  write_arguments(json, event);
+  json.end_object();
 }
 
 }  // namespace
 
-std::string json_text(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : plot::readable_text(text)) {
-    // "</script>" in a name would end the script that holds it.
-    if (c == '<') quoted += "\\u003c";
-    else if (c == '"' || c == '\\') quoted += {'\\', c};
-    else quoted += c;
-  }
-  return quoted + '"';
-}
-
 std::string chrome_trace(const Profile& profile) {
-  std::string json = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  std::string text;
+  JsonWriter json(text, {.blanks = false, .in_script = true});
+  json.begin_object();
+  json.member("displayTimeUnit", "ms");
+  json.name("traceEvents");
+  json.begin_list();
   int last_device = -1;
   for (const ProfileRow& row : rows_of(profile)) {
-    append_names(json, profile, row, row.device != last_device);
-    append_events(json, row);
+    write_names(json, profile, row, row.device != last_device);
+    for (const ProfileEvent* event : row.events) write_event(json, row, *event);
     last_device = row.device;
   }
-  if (json.ends_with(",\n")) json.erase(json.size() - 2, 1);
-  return json + fmt::format("],\n\"otherData\":{{\"model\":{},\"complete\":{}}}}}\n", json_text(profile.model),
-                            profile.complete);
+  json.new_line();
+  json.end_list();
+  json.new_line();
+  json.name("otherData");
+  json.begin_object();
+  json.member("model", plot::readable_text(profile.model));
+  json.member("complete", profile.complete);
+  json.end_object();
+  json.end_object();
+  text += '\n';
+  return text;
 }
 
 }  // namespace pando

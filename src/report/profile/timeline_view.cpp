@@ -4,37 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
+#include "base/json_writer.h"
+#include "report/pages/assets.h"
 #include "report/pages/page.h"
+#include "report/pictures/drawing.h"
 
 namespace pando {
-
-const std::string_view timeline_style = R"page(
-:root { --kernel: #0072b2; --barrier: var(--grey); --feed: #e69f00; --forward: #56b4e9; --backward: #cc79a7;
-  --exchange: #d55e00; --update: #009e73; }
-#advice { padding: .7rem 1rem; background: var(--soft); border-left: 4px solid var(--kernel); }
-.tools { display: flex; flex-wrap: wrap; gap: .4rem 1rem; align-items: center; margin-bottom: .4rem; }
-.tools > span { display: flex; flex-wrap: wrap; gap: .2rem .8rem; font-size: .87rem; }
-.tools i { display: inline-block; width: .8em; height: .8em; margin-right: .35em; border-radius: 2px; }
-button { font: inherit; min-width: 2.2rem; padding: .15rem .6rem; color: var(--ink); background: var(--soft);
-  border: 1px solid var(--line); border-radius: 4px; cursor: pointer; }
-#rows { overflow-y: auto; max-height: 70vh; border: 1px solid var(--line); border-radius: 4px; }
-#rows canvas { display: block; position: sticky; top: 0; width: 100%; cursor: grab; touch-action: pan-y; }
-#rows canvas:focus-visible { outline-offset: -2px; }
-#tip { position: fixed; display: none; pointer-events: none; z-index: 1; max-width: min(24rem, 90vw); padding: .4rem .6rem;
-  background: var(--ink); color: var(--page); border-radius: 4px; font-size: .85rem; white-space: pre-line; }
-#times td.bar { width: 40%; }
-#times td.bar div { height: .8rem; min-width: 1px; border-radius: 2px; }
-#live-bytes { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
-#live-bytes svg { display: block; width: 100%; height: 6rem; background: var(--soft);
-  border-bottom: 1px solid var(--faint); }
-#live-bytes path { fill: var(--kernel); fill-opacity: .75; }
-#live-bytes .ends { display: flex; justify-content: space-between; }
-@media (max-width: 36rem) { #times .count { display: none; } #times td.bar { width: 28%; } }
-)page";
 
 namespace {
 
@@ -51,91 +30,126 @@ constexpr std::string_view before_data = R"page(<p id="about" class="faint"></p>
 <div id="tip"></div>
 <script type="application/json" id="timeline-data">)page";
 
-class JsonList {
- public:
-  template <class Value>
-  void add(const Value& value) {
-    if (!first_) text_ += ',';
-    first_ = false;
-    fmt::format_to(std::back_inserter(text_), "{}", value);
-  }
-  std::string text() const { return "[" + text_ + "]"; }
-
- private:
-  std::string text_ = {};
-  bool first_ = true;
-};
+constexpr JsonLayout layout = {.blanks = false, .in_script = true};
 
 // Names are many fewer than events, so the page holds each once.
 class Labels {
  public:
   std::size_t number_of(const ProfileEvent& event) {
     const auto [found, added] = numbers_.try_emplace({event.op, event.layer}, numbers_.size());
-    if (added) list_.add(fmt::format("[{},{}]", json_text(event.op), json_text(event.layer)));
+    if (added) names_.push_back(found->first);
     return found->second;
   }
-  std::string text() const { return list_.text(); }
+  void write(JsonWriter& json) const {
+    json.begin_list();
+    for (const auto& [op, layer] : names_) {
+      json.begin_list();
+      json.value(plot::readable_text(op));
+      json.value(plot::readable_text(layer));
+      json.end_list();
+    }
+    json.end_list();
+  }
 
  private:
-  std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
-  JsonList list_;
+  using Name = std::pair<std::string, std::string>;
+  std::map<Name, std::size_t> numbers_;
+  std::vector<Name> names_;
 };
 
 std::int64_t nanoseconds(double microseconds) {
   return std::isfinite(microseconds) ? std::llround(1000 * microseconds) : 0;
 }
 
-std::string json_of_row(const ProfileRow& row, Labels& labels) {
-  JsonList events;
+void write_row(JsonWriter& json, const ProfileRow& row, Labels& labels) {
+  json.begin_object();
+  json.member("device", row.device);
+  json.member("tile", row.tile);
+  json.name("events");
+  json.begin_list();
   std::int64_t before = 0;
   for (const ProfileEvent* event : row.events) {
     const std::int64_t begin = nanoseconds(event->begin);
-    events.add(begin - before);
-    events.add(nanoseconds(event->duration));
-    events.add(static_cast<int>(event->kind));
-    if (event->kind == ProfileEvent::Kind::kernel) events.add(labels.number_of(*event));
-    else events.add(event->micro_batch);
+    json.value(begin - before);
+    json.value(nanoseconds(event->duration));
+    json.value(static_cast<int>(event->kind));
+    if (event->kind == ProfileEvent::Kind::kernel) json.value(labels.number_of(*event));
+    else json.value(event->micro_batch);
     before = begin;
   }
-  return fmt::format(R"({{"device":{},"tile":{},"events":{}}})", row.device, row.tile, events.text());
+  json.end_list();
+  json.end_object();
 }
 
-std::string json_of_times(const Profile& profile) {
-  JsonList times;
-  for (const LayerTime& time : time_by_layer(profile))
-    times.add(fmt::format("[{},{},{:.3f},{:.6f},{}]", static_cast<int>(time.kind), json_text(time.name),
-                          time.microseconds, time.share, time.events));
-  return times.text();
-}
-
-std::string json_of_memory(const Profile& profile) {
-  JsonList devices;
-  for (const DeviceMemory& memory : profile.memory) {
-    JsonList bytes;
-    for (const std::size_t value : memory.live_bytes) bytes.add(value);
-    devices.add(fmt::format(R"({{"device":{},"bytes":{}}})", json_text(memory.device), bytes.text()));
+void write_times(JsonWriter& json, const Profile& profile) {
+  json.begin_list();
+  for (const LayerTime& time : time_by_layer(profile)) {
+    json.begin_list();
+    json.value(static_cast<int>(time.kind));
+    json.value(plot::readable_text(time.name));
+    json.fixed(time.microseconds, 3);
+    json.fixed(time.share, 6);
+    json.value(time.events);
+    json.end_list();
   }
-  return devices.text();
+  json.end_list();
+}
+
+void write_memory(JsonWriter& json, const Profile& profile) {
+  json.begin_list();
+  for (const DeviceMemory& memory : profile.memory) {
+    json.begin_object();
+    json.member("device", plot::readable_text(memory.device));
+    json.name("bytes");
+    json.begin_list();
+    for (const std::size_t bytes : memory.live_bytes) json.value(bytes);
+    json.end_list();
+    json.end_object();
+  }
+  json.end_list();
+}
+
+void write_devices(JsonWriter& json, const Profile& profile, const std::vector<ProfileRow>& rows) {
+  int last_device = static_cast<int>(profile.devices.size()) - 1;
+  for (const ProfileRow& row : rows) last_device = std::max(last_device, row.device);
+  json.begin_list();
+  for (int device = 0; device <= last_device; ++device) json.value(plot::readable_text(device_name(profile, device)));
+  json.end_list();
 }
 
 std::string json_of_profile(const Profile& profile) {
-  JsonList devices, rows;
+  const std::vector<ProfileRow> rows = rows_of(profile);
+  // Rows come last in the text but first here: they number the labels.
   Labels labels;
-  int last_device = static_cast<int>(profile.devices.size()) - 1;
-  for (const ProfileRow& row : rows_of(profile)) {
-    rows.add(json_of_row(row, labels));
-    last_device = std::max(last_device, row.device);
-  }
-  for (int device = 0; device <= last_device; ++device) devices.add(json_text(device_name(profile, device)));
-  return fmt::format(R"({{"complete":{},"devices":{},"labels":{},"times":{},"memory":{},"rows":{}}})", profile.complete,
-                     devices.text(), labels.text(), json_of_times(profile), json_of_memory(profile), rows.text());
+  std::string text_of_rows;
+  JsonWriter json_of_rows(text_of_rows, layout);
+  json_of_rows.begin_list();
+  for (const ProfileRow& row : rows) write_row(json_of_rows, row, labels);
+  json_of_rows.end_list();
+
+  std::string text;
+  JsonWriter json(text, layout);
+  json.begin_object();
+  json.member("complete", profile.complete);
+  json.name("devices");
+  write_devices(json, profile, rows);
+  json.name("labels");
+  labels.write(json);
+  json.name("times");
+  write_times(json, profile);
+  json.name("memory");
+  write_memory(json, profile);
+  json.name("rows");
+  json.json(text_of_rows);
+  json.end_object();
+  return text;
 }
 
 }  // namespace
 
 std::string timeline_view(const Profile& profile) {
   return fmt::format("<p id=\"advice\">{}</p>\n{}{}</script>\n<script>\n{}</script>\n", html_escaped(advice(profile)),
-                     before_data, json_of_profile(profile), timeline_script());
+                     before_data, json_of_profile(profile), assets::timeline_js);
 }
 
 }  // namespace pando

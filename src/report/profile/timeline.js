@@ -1,10 +1,4 @@
-#include "report/profile/timeline_view.h"
-
-namespace pando {
-
-namespace {
-
-constexpr std::string_view events = R"page('use strict';
+'use strict';
 const data = JSON.parse(document.getElementById('timeline-data').textContent);
 const kinds = ['kernel', 'barrier', 'feed', 'forward', 'backward', 'exchange', 'update'];
 const find = name => document.querySelector(name);
@@ -59,9 +53,7 @@ for (const row of data.rows) {
   last = Math.max(last, row.reach[row.reach.length - 1]);
 }
 if (!(last > first)) { first = 0; last = 1; }
-)page";
 
-constexpr std::string_view drawing = R"page(
 const canvas = find('#rows canvas'), pen = canvas.getContext('2d'), scroller = find('#rows');
 const gutter = 58, axisHeight = 24, rowHeight = 24, titleHeight = 26;
 const view = { begin: first, end: last };
@@ -184,9 +176,7 @@ function draw() {
   }
   pen.restore();
 }
-)page";
 
-constexpr std::string_view moves = R"page(
 function show(begin, length) {
   length = Math.min(last - first, Math.max(.01, length));
   begin = Math.min(last - length, Math.max(first, begin));
@@ -249,9 +239,7 @@ canvas.onclick = event => showTip(eventAt(event.offsetX, event.offsetY), event);
 scroller.onscroll = redraw;
 addEventListener('resize', resize);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-)page";
 
-constexpr std::string_view tables = R"page(
 function fillLegend() {
   const count = data.rows.reduce((sum, row) => sum + row.begin.length, 0);
   find('#about').textContent = data.devices.length + (data.devices.length === 1 ? ' device, ' : ' devices, ') +
@@ -307,14 +295,3 @@ fillLegend();
 fillTable();
 fillMemory();
 resize();
-)page";
-
-}  // namespace
-
-std::string timeline_script() {
-  std::string script;
-  for (const std::string_view part : {events, drawing, moves, tables}) script += part;
-  return script;
-}
-
-}  // namespace pando

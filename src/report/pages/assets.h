@@ -1,0 +1,20 @@
+// The styles and scripts of pages: the .css and .js files of report/, which cmake/embed.cmake turns into strings. A new
+// file is also a line in the list PANDO_ASSETS of src/CMakeLists.txt.
+#pragma once
+#include <string_view>
+
+namespace pando::assets {
+
+// All pages. The colours of lines and bars are Okabe and Ito's, which the colour-blind can tell apart.
+extern const std::string_view page_css;
+
+// The page of a run, and two of its sections.
+extern const std::string_view run_page_css;
+extern const std::string_view mistakes_css;
+extern const std::string_view memory_css;
+
+// The timeline of a profile. The script reads its data from the element "timeline-data".
+extern const std::string_view timeline_css;
+extern const std::string_view timeline_js;
+
+}  // namespace pando::assets
