@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/divide/divide.h"
 #include "graph/op_definition.h"
 #include "graph/verify.h"
@@ -12,7 +14,7 @@ namespace {
 
 class StepCompiler {
  public:
-  StepCompiler(const Graph& step, const Division& division, int stages, const CompileOptions& options)
+  StepCompiler(const Graph& step, const Division& division, const CompileOptions& options, int stages)
       : step_(step), division_(division), options_(options), stages_(stages), trains_(trains(step)) {}
 
   StepPlan run() {
@@ -119,8 +121,8 @@ class StepCompiler {
 
 }  // namespace
 
-StepPlan compile_step(const Graph& step, const Division& division, int stages, const CompileOptions& options) {
-  return StepCompiler(step, division, stages, options).run();
+StepPlan compile_step(const Graph& step, const Division& division, const CompileOptions& options, int stages) {
+  return StepCompiler(step, division, options, std::max(stages, step.stages())).run();
 }
 
 }  // namespace pando

@@ -143,7 +143,7 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
                             replicas, graph.stages(), devices.size()));
   if (graph_observer()) graph_observer()(graph);
   state.plan =
-      compile_step(graph, division, static_cast<int>(stages), compile_options(state.devices.front()->backend, options));
+      compile_step(graph, division, compile_options(state.devices.front()->backend, options), static_cast<int>(stages));
   state.variables = variables_of(graph);
   for (std::size_t r = 0; r < replicas; ++r) state.replicas.push_back(r == 0 ? variables : Variables());
   for (std::size_t i = 0; i < devices.size(); ++i) state.sums.push_back(std::make_unique<VariableStore>());

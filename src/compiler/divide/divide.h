@@ -46,8 +46,8 @@ std::vector<UpdateParts> place_update(const Graph& update, int stages);
 std::vector<Graph> cut_stages(const Graph& micro_batch, const std::vector<std::vector<std::int32_t>>& sums);
 
 // The passes of a stage. The backward pass is what depends on a `gradient` input, and all sums; what it needs of the
-// forward pass is a `stash`, or with `recomputation` is computed again, unless the forward pass changes it. Throws Error
-// if something that the next stage needs depends on a gradient.
+// forward pass is a `stash`, or with `recomputation` is computed again, unless the forward pass changes it. Throws
+// Error if something that the next stage needs depends on a gradient.
 struct StagePasses {
   Graph forward, backward;
 };
