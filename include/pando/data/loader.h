@@ -73,6 +73,15 @@ struct DataLoaderOptions {
   std::int64_t prefetch_factor = 2;
 };
 
+// Where a loader is: the epoch that it is in, and how many batches of it were taken. Batches that workers have made
+// ahead do not count.
+struct LoaderState {
+  std::uint64_t seed = 0;
+  std::int64_t epoch = 0;
+  std::int64_t batches = 0;
+  friend bool operator==(const LoaderState&, const LoaderState&) = default;
+};
+
 // The part of DataLoader that does not depend on the number of columns: which samples make a batch, and the workers.
 class PANDO_API BatchLoader {
  public:
@@ -85,6 +94,11 @@ class PANDO_API BatchLoader {
   std::int64_t size() const;
   std::int64_t dataset_size() const;
   std::int64_t batch_size() const;
+
+  // That of the epoch that was begun last.
+  LoaderState state() const;
+  // The next epoch goes on from there, with the orders of that loader. Throws Error if there is no such batch.
+  void load_state(const LoaderState& state);
 
   struct Settings;
   class Pass;
@@ -101,7 +115,10 @@ class PANDO_API BatchLoader {
     std::optional<Arrays> next();
 
    private:
+    std::shared_ptr<Settings> settings_;
     std::unique_ptr<Pass> pass_;
+    // How many epochs were begun with it.
+    std::int64_t number_ = 0;
   };
 
  private:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -35,7 +36,7 @@ void check_at_least(std::int64_t least, std::int64_t value, std::string_view wha
 // In the thread that asks.
 class DirectPass : public BatchLoader::Pass {
  public:
-  explicit DirectPass(EpochBatches batches) : batches_(std::move(batches)) {}
+  explicit DirectPass(EpochBatches batches) : batches_(std::move(batches)), next_(batches_.first()) {}
   std::optional<Arrays> next() override {
     if (next_ == batches_.count()) return {};
     try {
@@ -48,14 +49,15 @@ class DirectPass : public BatchLoader::Pass {
 
  private:
   EpochBatches batches_;
-  std::int64_t next_ = 0;
+  std::int64_t next_;
 };
 
 // Workers take the numbers of batches one after the other and put what they have made into a ring of slots, where the
 // consumer waits for them in order.
 class WorkerPass : public BatchLoader::Pass {
  public:
-  explicit WorkerPass(EpochBatches batches) : batches_(std::move(batches)) {
+  explicit WorkerPass(EpochBatches batches)
+      : batches_(std::move(batches)), claimed_(batches_.first()), taken_(batches_.first()) {
     const std::int64_t count = batches_.count(), workers = std::min(batches_.options().num_workers, count);
     const std::int64_t ahead = workers * std::min(batches_.options().prefetch_factor, count);
     slots_.resize(static_cast<std::size_t>(std::min(ahead, count)));
@@ -128,7 +130,7 @@ class WorkerPass : public BatchLoader::Pass {
   std::mutex mutex_;
   std::condition_variable filled_, taken_one_;
   std::vector<Slot> slots_;
-  std::int64_t claimed_ = 0, taken_ = 0;
+  std::int64_t claimed_, taken_;
   std::vector<Thread> workers_;
 };
 
@@ -150,6 +152,9 @@ std::int64_t BatchLoader::Settings::batches() const {
 }
 
 EpochBatches::EpochBatches(std::shared_ptr<BatchLoader::Settings> settings) : settings_(std::move(settings)) {
+  // Only what load_state() set counts; the epoch before may have ended early.
+  first_ = settings_->is_between_epochs.exchange(false) ? settings_->batches_taken.load() : 0;
+  settings_->batches_taken = first_;
   const philox::Block block =
       philox::block({.seed = settings_->seed, .stream = epoch_stream, .update = settings_->epochs++, .sample = 0}, 0);
   if (options().shuffle) order_ = shuffled_order(settings_->samples, two_words(block.word[0], block.word[1]));
@@ -186,8 +191,29 @@ std::int64_t BatchLoader::size() const { return settings_->batches(); }
 std::int64_t BatchLoader::dataset_size() const { return settings_->samples; }
 std::int64_t BatchLoader::batch_size() const { return settings_->options.batch_size; }
 
-BatchLoader::Epoch::Epoch(const BatchLoader& loader) {
+LoaderState BatchLoader::state() const {
+  const std::int64_t epochs = settings_->epochs, taken = settings_->batches_taken;
+  if (settings_->is_between_epochs) return {settings_->seed, epochs, taken};
+  if (taken >= settings_->batches()) return {settings_->seed, epochs, 0};
+  return {settings_->seed, epochs - 1, taken};
+}
+
+void BatchLoader::load_state(const LoaderState& state) {
+  constexpr std::int64_t most_epochs = std::numeric_limits<std::uint32_t>::max();
+  if (state.epoch < 0 || state.epoch > most_epochs || state.batches < 0 || state.batches >= settings_->batches())
+    throw Error(
+        fmt::format("DataLoader: the state is of batch {} of epoch {} but an epoch has {} batches; give it to a "
+                    "loader of the same data and batch_size",
+                    state.batches, state.epoch, settings_->batches()));
+  settings_->seed = state.seed;
+  settings_->epochs = static_cast<std::uint32_t>(state.epoch);
+  settings_->batches_taken = state.batches;
+  settings_->is_between_epochs = true;
+}
+
+BatchLoader::Epoch::Epoch(const BatchLoader& loader) : settings_(loader.settings_) {
   EpochBatches batches(loader.settings_);
+  number_ = settings_->epochs;
   if (batches.options().num_workers == 0) pass_ = std::make_unique<DirectPass>(std::move(batches));
   else pass_ = std::make_unique<WorkerPass>(std::move(batches));
 }
@@ -195,6 +221,10 @@ BatchLoader::Epoch::Epoch(Epoch&&) noexcept = default;
 BatchLoader::Epoch& BatchLoader::Epoch::operator=(Epoch&&) noexcept = default;
 BatchLoader::Epoch::~Epoch() = default;
 
-std::optional<Arrays> BatchLoader::Epoch::next() { return pass_->next(); }
+std::optional<Arrays> BatchLoader::Epoch::next() {
+  std::optional<Arrays> batch = pass_->next();
+  if (batch && number_ == settings_->epochs) ++settings_->batches_taken;
+  return batch;
+}
 
 }  // namespace pando::torch::utils::data

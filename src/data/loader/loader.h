@@ -10,9 +10,12 @@ struct BatchLoader::Settings {
   std::int64_t samples = 0;
   Fetch fetch;
   DataLoaderOptions options;
-  std::uint64_t seed = 0;
+  std::atomic<std::uint64_t> seed = 0;
   // Those that were begun.
   std::atomic<std::uint32_t> epochs = 0;
+  // Of the epoch that was begun last, or where the next one begins.
+  std::atomic<std::int64_t> batches_taken = 0;
+  std::atomic<bool> is_between_epochs = true;
 
   std::int64_t batches() const;
 };
@@ -21,6 +24,8 @@ struct BatchLoader::Settings {
 class EpochBatches {
  public:
   explicit EpochBatches(std::shared_ptr<BatchLoader::Settings> settings);
+  // The batch that the epoch begins with.
+  std::int64_t first() const { return first_; }
   std::int64_t count() const { return settings_->batches(); }
   Arrays fetch(std::int64_t number) const;
   const DataLoaderOptions& options() const { return settings_->options; }
@@ -30,6 +35,7 @@ class EpochBatches {
   // Empty: the samples as they lie.
   std::vector<std::int64_t> order_;
   std::uint64_t key_ = 0;
+  std::int64_t first_ = 0;
 };
 
 class BatchLoader::Pass {

@@ -11,11 +11,15 @@
 
 namespace pando::poptorch {
 
+using torch::utils::data::BatchLoader;
+using torch::utils::data::LoaderState;
+
 namespace {
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 constexpr const char *updates_key = "counter/updates", *optimizer_begin_key = "counter/optimizer_begin";
+constexpr const char* loader_key = "loader/seed_epoch_batches";
 constexpr const char* model_prefix = "model/";
 constexpr const char* optimizer_prefix = "optimizer/";
 
@@ -231,28 +235,41 @@ void PoplarExecutor::setOptimizer(const torch::optim::Optimizer& optimizer) {
   state.attached = was_attached;
 }
 
-void PoplarExecutor::save(const std::string& path) const {
-  const CallLock::Call turn = state_->take_turn();
-  const State& state = *state_;
-  state.check_usable();
+void PoplarExecutor::save(const std::string& path) const { state_->save(path, nullptr); }
+void PoplarExecutor::save(const std::string& path, const BatchLoader& loader) const { state_->save(path, &loader); }
+void PoplarExecutor::load(const std::string& path) { state_->load(path, nullptr); }
+void PoplarExecutor::load(const std::string& path, BatchLoader& loader) { state_->load(path, &loader); }
+
+void PoplarExecutor::State::save(const std::string& path, const BatchLoader* loader) const {
+  const CallLock::Call turn = take_turn();
+  const State& state = *this;
+  check_usable();
   std::map<std::string, Array> arrays = {{updates_key, Array::scalar(state.updates)},
                                          {optimizer_begin_key, Array::scalar(state.optimizer_begin)}};
   for (const auto& [name, value] : state.module.state_dict()) arrays[model_prefix + name] = value;
   for (const std::string& name : state.optimizer_states()) arrays[optimizer_prefix + name] = state.variables.get(name);
+  if (loader != nullptr) {
+    const LoaderState at = loader->state();
+    arrays[loader_key] = Array::of<std::int64_t>({static_cast<std::int64_t>(at.seed), at.epoch, at.batches}, {3});
+  }
   data::write_npz(path, arrays);
 }
 
-void PoplarExecutor::load(const std::string& path) {
-  const CallLock::Call turn = state_->take_turn();
-  State& state = *state_;
-  state.check_usable();
+void PoplarExecutor::State::load(const std::string& path, BatchLoader* loader) {
+  const CallLock::Call turn = take_turn();
+  State& state = *this;
+  check_usable();
+  std::optional<LoaderState> position;
   torch::nn::StateDict weights;
   std::map<std::string, Array> states;
   std::int64_t updates = 0, optimizer_begin = 0;
   for (const auto& [key, array] : data::read_npz(path)) {
     if (key == updates_key) updates = array.item<std::int64_t>();
     else if (key == optimizer_begin_key) optimizer_begin = array.item<std::int64_t>();
-    else if (key.starts_with(model_prefix)) weights[key.substr(std::strlen(model_prefix))] = array;
+    else if (key == loader_key && array.dtype() == DType::int64 && array.elements() == 3) {
+      const std::int64_t* at = array.data<std::int64_t>();
+      position = LoaderState{static_cast<std::uint64_t>(at[0]), at[1], at[2]};
+    } else if (key.starts_with(model_prefix)) weights[key.substr(std::strlen(model_prefix))] = array;
     else if (key.starts_with(optimizer_prefix)) states[key.substr(std::strlen(optimizer_prefix))] = array;
     else throw Error(fmt::format("load: {} is no file of a model: it has an array named '{}'", path, key));
   }
@@ -264,7 +281,18 @@ void PoplarExecutor::load(const std::string& path) {
         throw Error(fmt::format("load: {} has '{}' with shape {} but the optimizer's has shape {}", path, name,
                                 to_string(array.shape()), to_string(state.variables.get(name).shape())));
   }
-  state.module.load_state_dict(weights);
+  if (loader != nullptr && !position)
+    throw Error(
+        fmt::format("load: {} says nothing of a data loader; save it with the loader, or load it without", path));
+  // It refuses a state that does not fit before anything is changed, and is put back if the weights do not fit.
+  const std::optional<LoaderState> before = loader != nullptr ? std::optional(loader->state()) : std::nullopt;
+  if (loader != nullptr) loader->load_state(*position);
+  try {
+    state.module.load_state_dict(weights);
+  } catch (...) {
+    if (loader != nullptr) loader->load_state(*before);
+    throw;
+  }
   if (!state.optimizer) return;
   for (const auto& [name, array] : states) state.variables.set(name, array);
   state.updates = updates;

@@ -77,6 +77,9 @@ struct PoplarExecutor::State {
   Array summed(const Call& call, std::size_t output, const Array& rows_of) const;
   Array collected(const Call& call, std::size_t output) const;
   std::vector<std::string> optimizer_states() const;
+  // `loader` may be null.
+  void save(const std::string& path, const torch::utils::data::BatchLoader* loader) const;
+  void load(const std::string& path, torch::utils::data::BatchLoader* loader);
 
   // Outputs of a call of one micro-batch, which is not run as a loop.
   std::vector<Array> single_outputs = {};

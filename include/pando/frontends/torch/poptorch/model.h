@@ -1,5 +1,6 @@
 // poptorch.trainingModel and poptorch.inferenceModel: modules compiled for virtual IPUs.
 #pragma once
+#include <pando/data/loader.h>
 #include <pando/frontends/torch/poptorch/options.h>
 #include <pando/frontends/torch/losses.h>
 #include <pando/frontends/torch/modules.h>
@@ -67,10 +68,13 @@ class PANDO_API PoplarExecutor {
   // with what was kept for them; another one begins afresh.
   void setOptimizer(const torch::optim::Optimizer& optimizer);
 
-  // The weights, the states of the optimizer and the counts of updates, as a NumPy .npz file.
+  // The weights, the states of the optimizer and the counts of updates, as a NumPy .npz file; with a loader also where
+  // that is, so that a training which loads both goes on with the same bits as if it had not been interrupted.
   void save(const std::string& path) const;
+  void save(const std::string& path, const torch::utils::data::BatchLoader& loader) const;
   // Throws Error, and changes nothing, if they do not fit.
   void load(const std::string& path);
+  void load(const std::string& path, torch::utils::data::BatchLoader& loader);
 
   // What a call does on which IPUs, for people and for programs. Throws Error before the model is compiled.
   std::string explain() const;
