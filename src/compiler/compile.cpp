@@ -1,3 +1,5 @@
+// The list of passes, and the way through it: a graph becomes better graphs, then supersteps, then a Plan with memory.
+// Each pass takes and returns a whole graph that is verified, so that any of them can be switched off.
 #include "compiler/compile.h"
 
 #include <algorithm>
@@ -17,17 +19,31 @@ struct NamedPass {
   GraphPass run;
 };
 
+// Each pass stands where those after it gain the most by it. pass.h shows each at work.
 constexpr NamedPass graph_passes[] = {
+    // First, so that no pass works on what tracing and autodiff left unused; fold_constants would even compute it.
     {"remove_dead_nodes", remove_dead_nodes},
+    // Before simplify, which looks for constants that are 0 or 1: some are the result of folding.
     {"fold_constants", fold_constants},
+    // Before merging: nodes that differ by an operation without effect are equal once it is gone.
     {"simplify", simplify},
+    // Before all fusions: equal nodes inside different fused nodes would not be found. Fusions also ask whether a
+    // value has one user, and merging changes the answer.
     {"merge_common_subexpressions", merge_common_subexpressions},
+    // Before the passes that look for one op next to another: a transpose between the two hides them.
     {"choose_layouts", choose_layouts},
+    // Before fuse_convolution_pooling: with bias and activation out of the way, the pooling is next to its convolution.
     {"pool_early", pool_early},
+    // Before fuse_elementwise, which then makes bias and activation the epilogue of convolution and pooling together.
     {"fuse_convolution_pooling", fuse_convolution_pooling},
+    // Before merge_updates: a matmul can take in the update of one parameter, but not a merged update of several.
     {"fuse_updates", fuse_updates},
+    // After fuse_updates: it merges what that leaves.
     {"merge_updates", merge_updates},
+    // Again: the fusions of convolutions and of updates keep the nodes that they replace. Those would have no kernel,
+    // but what they read would stay in memory for them.
     {"remove_dead_nodes", remove_dead_nodes},
+    // Last, because the passes above look for single ops, which it hides in programs and epilogues.
     {"fuse_elementwise", fuse_elementwise},
 };
 // Switched off, they leave each kernel a superstep of its own and each value memory of its own.

@@ -1,3 +1,5 @@
+// Reads what print.cpp writes, line by line: the first word of a line says what it holds. For tests that compare plans
+// or begin with one.
 #include "plan/parse.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The text form of a plan: a line for each buffer, port and kernel call. Plans are compared by their fields rather than
+// by this text, so that a test notices a field that the text forgets.
 #include <fmt/format.h>
 
 #include <algorithm>

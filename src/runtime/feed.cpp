@@ -1,3 +1,5 @@
+// The ring is two counters that only grow: steps filled and steps taken. The end of the feed is a bit in the first one,
+// so that a device that waits for the next step sees the end as well.
 #include "runtime/feed.h"
 
 #include <algorithm>

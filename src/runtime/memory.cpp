@@ -1,3 +1,5 @@
+// Zeroing touches all memory once, so that no step has to wait until the system finds it. Large pages make that
+// cheaper; they are used if rounding up to them adds little.
 #include "runtime/memory.h"
 
 #include <pando/base/error.h>

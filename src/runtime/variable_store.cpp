@@ -1,3 +1,5 @@
+// A program holds all variables of a step together, in the order of their addresses, so that programs that share some
+// cannot wait for each other forever. Versions tell a copy whether its original was changed.
 #include "runtime/variable_store.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Every routine is compiled once for each instruction set, in a namespace of its own; the tables are filled here, at
+// run time, for the sets that this processor has.
 #include "backends/cpu/routines.h"
 
 #include <pando/base/error.h>

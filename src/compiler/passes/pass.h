@@ -1,4 +1,9 @@
-// What a pass over the graph is: a function from a graph to one that computes the same, faster.
+// What a pass over the graph is: a function from a graph to one that computes the same, faster. The list of all passes,
+// with the reasons for their order, is in compiler/compile.cpp.
+//
+// Each pass is shown at work on the text form of a graph: nodes before it on the left, after it on the right. %x, %w
+// and other names stand for values that are made elsewhere. Nodes that lose their last user are left out on the right;
+// some passes leave them to remove_dead_nodes.
 #pragma once
 #include <pando/graph/graph.h>
 
@@ -16,24 +21,81 @@ struct PassContext {
 using GraphPass = Graph (*)(const Graph& graph, const PassContext& context);
 
 // Drops what neither an output nor an assignment needs; inputs and variables stay.
+//
+//   %1 = relu(%x)                              %1 = relu(%x)
+//   %2 = tanh(%x)                         ->   output y = %1
+//   output y = %1
 Graph remove_dead_nodes(const Graph& graph, const PassContext& context);
+
 // Computes now what depends on constants alone, unless the result is much larger than they are.
+//
+//   %1 = constant() {value = <1, 2>}           %3 = constant() {value = <3, 6>}
+//   %2 = constant() {value = <3>}         ->
+//   %3 = multiply(%1, %2)
 Graph fold_constants(const Graph& graph, const PassContext& context);
+
 // Removes what changes nothing: x * 1, x + 0, reshapes of reshapes, broadcasts that an elementwise op does itself.
+//
+//   %1 = constant() {value = <1>}              %4 = add(%x, %b)
+//   %2 = multiply(%x, %1)                 ->
+//   %3 = broadcast(%b) {shape = [2, 3]}
+//   %4 = add(%2, %3)
 Graph simplify(const Graph& graph, const PassContext& context);
+
 // Keeps one of several nodes that compute the same.
+//
+//   %1 = exp(%x)                               %1 = exp(%x)
+//   %2 = exp(%x)                          ->   %3 = add(%1, %1)
+//   %3 = add(%1, %2)
 Graph merge_common_subexpressions(const Graph& graph, const PassContext& context);
-// Kernels want channels last: moves transposes behind elementwise ops until they meet and cancel, or into a matmul.
+
+// Kernels want channels last: moves transposes past elementwise ops until they meet and cancel, or into a matmul.
+//
+//   %1 = transpose(%x) {permutation = [0, 2, 3, 1]}      %2 = relu(%x)
+//   %2 = relu(%1)                                   ->
+//   %3 = transpose(%2) {permutation = [0, 3, 1, 2]}
+//
+//   %1 = transpose(%x) {permutation = [1, 0]}       ->   %2 = matmul(%x, %y) {transpose_a = true}
+//   %2 = matmul(%1, %y)
 Graph choose_layouts(const Graph& graph, const PassContext& context);
+
 // Max pooling before bias and activation, which then work on the smaller values; the same for the gradients.
+//
+//   %1 = conv2d(%x, %w)                        %1 = conv2d(%x, %w)
+//   %2 = add(%1, %b)                      ->   %4 = max_pool(%1)
+//   %3 = relu(%2)                              %2 = add(%4#0, %b)
+//   %4 = max_pool(%3)                          %3 = relu(%2)
 Graph pool_early(const Graph& graph, const PassContext& context);
+
 // A convolution whose only user is a max pooling, and the pooling, as one node.
+//
+//   %1 = conv2d(%x, %w)                   ->   %2 = conv2d_max_pool(%x, %w)
+//   %2 = max_pool(%1)
 Graph fuse_convolution_pooling(const Graph& graph, const PassContext& context);
-// Chains of elementwise nodes as one node, or as the epilogue of the matmul or convolution that feeds them.
-Graph fuse_elementwise(const Graph& graph, const PassContext& context);
+
 // Plain gradient descent along a matmul, and the matmul, as one node: the gradient is never stored.
+//
+//   %1 = matmul(%x, %g) {transpose_a = true}   ->   %2 = matmul_update(%x, %g, %w, %rate) {transpose_a = true}
+//   %2 = sgd_update(%rate, %w, %1)                  assign %w = %2
+//   assign %w = %2
 Graph fuse_updates(const Graph& graph, const PassContext& context);
+
 // The updates of all parameters by one optimizer as one node.
+//
+//   %1 = sgd_update(%rate, %w, %dw)       ->   %1 = sgd_update(%rate, %w, %dw, %b, %db) {groups = 2}
+//   %2 = sgd_update(%rate, %b, %db)            assign %w = %1#0
+//   assign %w = %1                             assign %b = %1#1
+//   assign %b = %2
 Graph merge_updates(const Graph& graph, const PassContext& context);
+
+// Chains of elementwise nodes as one node, or as the epilogue of the matmul or convolution that feeds them.
+//
+//   %1 = exp(%x)                          ->   %2 = fused(%x) {program = (t1 = exp(t0); t2 = negate(t1); -> t2)}
+//   %2 = negate(%1)
+//
+//   %1 = matmul(%x, %w)                   ->   %3 = matmul(%x, %w, %b)
+//   %2 = add(%1, %b)                                {epilogue = (t2 = add(t0, t1); t3 = relu(t2); -> t3)}
+//   %3 = relu(%2)
+Graph fuse_elementwise(const Graph& graph, const PassContext& context);
 
 }  // namespace pando
