@@ -2,11 +2,11 @@
 //
 // A front end traces a step once. Nodes know their stage, and `update_sum` says what spans an update:
 //
-//   y = f(x, w)            @0        forward pass of stage 0       y -> activation 0
-//   loss = g(y)            @1        stage 1: both passes          dy -> gradient 0
+//   y = f(x, w)            @0     forward pass of stage 0     y is activation 0
+//   loss = g(y)            @1     stage 1, both passes        dy is gradient 0
 //   dy = g'(y)             @1
-//   dw = f'(x, dy)         @0        backward pass of stage 0      dw -> sum 0, added up over micro-batches and
-//   replicas w = w - update_sum(dw) @0        update of stage 0             reads the variable "update_sum:0"
+//   dw = f'(x, dy)         @0     backward pass of stage 0    dw is added to sum 0
+//   w = w - update_sum(dw) @0     update of stage 0           reads the variable "update_sum:0"
 #pragma once
 #include "compiler/divide/part.h"
 

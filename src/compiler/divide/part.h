@@ -1,8 +1,10 @@
 // GraphPart: a part of a graph as a graph of its own. What crosses the border becomes a port.
 //
-//   %0 = input(x)                            %0 = input(x)                         %0 = input() {port = "stash", number
-//   = 0} %1 = relu(%0)          cut at %1  ->     %1 = relu(%0)                   and   %1 = exp(%0) %2 = exp(%1)
-//   output stash0 = %1 stash 0            output y = %1 output y = %2
+//   y = exp(relu(x)), cut at relu(x), gives two parts:
+//
+//   %0 = input(x)                        %0 = input() {port = "stash", number = 0}
+//   %1 = relu(%0)                        %1 = exp(%0)
+//   output stash0 = %1 stash 0           output y = %1
 #pragma once
 #include <pando/graph/graph.h>
 
