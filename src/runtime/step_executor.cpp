@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "base/waiting.h"
@@ -405,10 +406,14 @@ bool StepExecutor::reduce_alone(int index) {
   }
   for (Stage* stage : members) stage->is_reduced = true;
   if (members.front()->rows_of_update == 0 || !training()) return true;
-  LocalGroup::reduce_all(sums, false);
-  for (Stage* stage : members) stage->loaded.statistics_use.begin();
-  LocalGroup::reduce_all(statistics, true);
-  for (Stage* stage : members) stage->loaded.statistics_use.end();
+  {
+    std::deque<Watch> watches;
+    for (Stage* stage : members) watches.emplace_back(observer_, *stage, Activity::exchange, stage->update_number);
+    LocalGroup::reduce_all(sums, false);
+    for (Stage* stage : members) stage->loaded.statistics_use.begin();
+    LocalGroup::reduce_all(statistics, true);
+    for (Stage* stage : members) stage->loaded.statistics_use.end();
+  }
   if (exchanges())
     for (Stage* stage : members) run_program(*stage, Program::update_values, nullptr, stage->rows);
   return true;
