@@ -85,8 +85,11 @@ std::vector<VariableInfo> variables_of(const Graph& graph) {
   return list;
 }
 
-std::vector<std::span<float>> spans_of(const std::vector<VariablePort>& variables, const BindVariable& bind) {
+// Of what replicas add up; nothing where there is one.
+std::vector<std::span<float>> spans_of(const std::vector<VariablePort>& variables, int replicas,
+                                       const BindVariable& bind) {
   std::vector<std::span<float>> spans;
+  if (replicas == 1) return spans;
   for (const VariablePort& variable : variables) {
     if (variable.type.dtype != DType::float32)
       throw Error(fmt::format("the variable '{}' is {} but only float32 ones can be shared by replicas", variable.name,
@@ -97,12 +100,12 @@ std::vector<std::span<float>> spans_of(const std::vector<VariablePort>& variable
   return spans;
 }
 
-LoadedStage load_stage(const StagePlan& plan, Backend& backend, const BindVariable& bind) {
+LoadedStage load_stage(const StagePlan& plan, int replicas, Backend& backend, const BindVariable& bind) {
   LoadedStage loaded;
   for (const Plan* program : plan.all())
     loaded.programs.push_back(program == nullptr ? nullptr : backend.load(*program, bind));
-  loaded.sums = spans_of(plan.sums, bind);
-  loaded.statistics = spans_of(plan.statistics, bind);
+  loaded.sums = spans_of(plan.sums, replicas, bind);
+  loaded.statistics = spans_of(plan.statistics, replicas, bind);
   for (const VariablePort& statistic : plan.statistics) loaded.statistics_use.add(bind(statistic), true);
   return loaded;
 }
@@ -138,9 +141,12 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
   for (const Device& device : devices) state.devices.push_back(device.state_);
   const auto replicas = static_cast<std::size_t>(std::max(1, division.replicas));
   const std::size_t stages = devices.size() / replicas;
-  if (devices.size() != stages * replicas || stages < static_cast<std::size_t>(graph.stages()))
+  if (division.replicas < 1 || devices.size() != stages * replicas || stages < static_cast<std::size_t>(graph.stages()))
     throw Error(fmt::format("a program of {} replicas of {} stages was given {} devices; give one for each stage",
-                            replicas, graph.stages(), devices.size()));
+                            division.replicas, graph.stages(), devices.size()));
+  if (division.accumulation < 1)
+    throw Error(
+        fmt::format("an update of a program was given {} micro-batches; give at least 1", division.accumulation));
   if (graph_observer()) graph_observer()(graph);
   state.plan =
       compile_step(graph, division, compile_options(state.devices.front()->backend, options), static_cast<int>(stages));
@@ -159,7 +165,8 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
   }
   std::vector<LoadedStage> loaded;
   for (std::size_t i = 0; i < devices.size(); ++i)
-    loaded.push_back(load_stage(state.plan.stages[i % stages], state.devices[i]->backend, bind_for(i)));
+    loaded.push_back(
+        load_stage(state.plan.stages[i % stages], state.plan.replicas, state.devices[i]->backend, bind_for(i)));
   for (std::size_t r = 1; r < state.replicas.size(); ++r)
     state.copies.emplace_back(state.replicas[0].state_->store, state.replicas[r].state_->store,
                               shared_names(state.plan));
@@ -311,9 +318,10 @@ Array results_of(const auto& state, const Field& field, std::int64_t first) {
 
 Array divided_output(const auto& state, const Field& field) {
   if (field.every_step) return results_of(state, field, 0);
-  if (state.rows_run == 0) return Array(field.type.dtype, field.type.shape);
-  const Array last = results_of(state, field, state.rows_run - 1);
-  return state.plan.replicas > 1 ? last : last.reshape(field.type.shape);
+  const std::int64_t replicas = state.plan.replicas;
+  const Shape shape = replicas > 1 ? with_first_axis(replicas, field.type.shape) : field.type.shape;
+  if (state.rows_run == 0) return Array(field.type.dtype, shape);
+  return results_of(state, field, state.rows_run - 1).reshape(shape);
 }
 
 }  // namespace

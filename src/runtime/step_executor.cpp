@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "base/waiting.h"
@@ -392,7 +393,7 @@ bool StepExecutor::can_run(const Stage& stage, const PipelineAction& action, std
   if (fed(row) == nullptr) return true;
   if (stage.previous != nullptr && stage.previous->forward_done <= row) return false;
   if (stage.next == nullptr || row < stage.next->slots) return true;
-  return (training() ? stage.next->backward_done : stage.next->forward_done) > row - stage.next->slots;
+  return rows_done(*stage.next) > row - stage.next->slots;
 }
 
 // Adds up the sums of stage number `index` if all replicas have run its actions; whether they had.
@@ -408,10 +409,14 @@ bool StepExecutor::reduce_alone(int index) {
   }
   for (Stage* stage : members) stage->is_reduced = true;
   if (members.front()->rows_of_update == 0 || !training()) return true;
-  LocalGroup::reduce_all(sums, false);
-  for (Stage* stage : members) stage->loaded.statistics_use.begin();
-  LocalGroup::reduce_all(statistics, true);
-  for (Stage* stage : members) stage->loaded.statistics_use.end();
+  {
+    std::deque<Watch> watches;
+    for (Stage* stage : members) watches.emplace_back(observer_, *stage, Activity::exchange, stage->update_number);
+    LocalGroup::reduce_all(sums, false);
+    for (Stage* stage : members) stage->loaded.statistics_use.begin();
+    LocalGroup::reduce_all(statistics, true);
+    for (Stage* stage : members) stage->loaded.statistics_use.end();
+  }
   if (exchanges())
     for (Stage* stage : members) run_program(*stage, Program::update_values, nullptr, stage->rows);
   return true;
@@ -437,13 +442,22 @@ bool StepExecutor::update_alone(int index) {
   return true;
 }
 
+// A replica that is ahead waits here until the others are done with a row, and not for the feed to find room: that does
+// not hear when the devices are stopped.
+void StepExecutor::wait_for_room(std::int64_t row) const {
+  const std::int64_t wanted = row + 1 - rows_in_flight();
+  if (launch_.feed == nullptr || wanted <= 0) return;
+  for (const auto& other : stages_)
+    if (is_last_user(*other)) wait_for(rows_done(*other), wanted);
+}
+
 bool StepExecutor::run_forward(Stage& stage, std::int64_t row) {
+  wait_for_room(row);
   const std::byte* host = fed(row);
   if (stopped_) throw Stopped();
   if (host == nullptr) return false;
   if (stage.previous != nullptr) wait_for(stage.previous->forward_done, row + 1);
-  if (stage.next != nullptr && row >= stage.next->slots)
-    wait_for(training() ? stage.next->backward_done : stage.next->forward_done, row + 1 - stage.next->slots);
+  if (stage.next != nullptr && row >= stage.next->slots) wait_for(rows_done(*stage.next), row + 1 - stage.next->slots);
   {
     const Watch watch(observer_, stage, Activity::forward, row);
     run_program(stage, Program::forward, host, row);
@@ -464,14 +478,21 @@ void StepExecutor::run_backward(Stage& stage, std::int64_t row, bool first_of_up
   finish_row(stage, row);
 }
 
-// Gives a row of the feed back when all replicas are done with it.
+// Of the devices of a replica.
+bool StepExecutor::is_last_user(const Stage& stage) const {
+  return training() ? stage.previous == nullptr : stage.next == nullptr;
+}
+
+const std::atomic<std::int64_t>& StepExecutor::rows_done(const Stage& stage) const {
+  return training() ? stage.backward_done : stage.forward_done;
+}
+
+// Gives a row of the feed back when all replicas are done with it. Of two that finish at once, one sees both.
 void StepExecutor::finish_row(Stage& stage, std::int64_t row) {
-  const bool is_last_user = training() ? stage.previous == nullptr : stage.next == nullptr;
-  if (!is_last_user || launch_.feed == nullptr) return;
+  if (!is_last_user(stage) || launch_.feed == nullptr) return;
   std::int64_t done = row + 1;
   for (const auto& other : stages_)
-    if (other->index == stage.index)
-      done = std::min(done, (training() ? other->backward_done : other->forward_done).load(std::memory_order_acquire));
+    if (other->index == stage.index) done = std::min(done, rows_done(*other).load());
   launch_.feed->release_before(launch_.first_row + done);
 }
 

@@ -98,9 +98,12 @@ class StepExecutor {
   void reduce(Stage& stage);
   void update_weights(Stage& stage);
   void end_update(Stage& stage) const;
+  void wait_for_room(std::int64_t row) const;
   bool run_forward(Stage& stage, std::int64_t row);
   void run_backward(Stage& stage, std::int64_t row, bool first_of_update);
   void finish_row(Stage& stage, std::int64_t row);
+  bool is_last_user(const Stage& stage) const;
+  const std::atomic<std::int64_t>& rows_done(const Stage& stage) const;
   void run_program(Stage& stage, Program program, const std::byte* host, std::int64_t row);
   std::byte* find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const;
   Counter counter_of(const Stage& stage, std::int64_t row) const;

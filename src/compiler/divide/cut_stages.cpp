@@ -68,12 +68,18 @@ class StageCutter {
   // up_[b]: what passes from stage b to b + 1; down_[b]: what passes from b + 1 to b.
   void find_crossings() {
     for (const Node& node : graph_.nodes())
-      for (ValueId input : node.inputs) {
-        const std::int32_t from = stage_of(input), to = node.stage;
-        if (from == any_stage || to == any_stage) continue;
-        for (std::int32_t border = from; border < to; ++border) up_[static_cast<std::size_t>(border)].insert(input);
-        for (std::int32_t border = to; border < from; ++border) down_[static_cast<std::size_t>(border)].insert(input);
-      }
+      for (ValueId input : node.inputs) cross(input, node.stage);
+    // The gradient of a + b is that of their sum: it may come from a later stage as it is.
+    for (const Output& output : graph_.outputs())
+      for (int stage = 0; stage < stages_; ++stage)
+        if (output.kind == PortKind::sum && needs(stage, output)) cross(output.value, stage);
+  }
+
+  void cross(ValueId value, std::int32_t to) {
+    const std::int32_t from = stage_of(value);
+    if (from == any_stage || to == any_stage) return;
+    for (std::int32_t border = from; border < to; ++border) up_[static_cast<std::size_t>(border)].insert(value);
+    for (std::int32_t border = to; border < from; ++border) down_[static_cast<std::size_t>(border)].insert(value);
   }
 
   int home_of(ValueId id) const {
@@ -84,11 +90,7 @@ class StageCutter {
   bool needs(int stage, const Output& output) const {
     if (output.kind != PortKind::sum) return home_of(output.value) == stage;
     const std::vector<std::int32_t>& own = sums_[static_cast<std::size_t>(stage)];
-    const bool is_needed = std::find(own.begin(), own.end(), output.number) != own.end();
-    const std::int32_t made_in = stage_of(output.value);
-    if (is_needed && made_in != any_stage && made_in != stage)
-      throw InternalError(fmt::format("the sum {} of stage {} is needed in stage {}", output.number, made_in, stage));
-    return is_needed;
+    return std::find(own.begin(), own.end(), output.number) != own.end();
   }
 
   Graph part_of(int stage) const {

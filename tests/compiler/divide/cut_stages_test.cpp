@@ -227,15 +227,25 @@ output y = %3
   EXPECT_EQ(message([&] { cut_stages(graph, no_sums(1)); }), "(nothing was thrown)");
 }
 
-TEST(CutStages, RefusesASumOfAnotherStage) {
-  EXPECT_THROW(cut_stages(parse_graph(R"(%0 = input() {name = "x", shape = [2]}
+// The gradient of a weight that was added is the gradient of the sum, which another stage made.
+TEST(CutStages, ASumMayBeOfWhatALaterStageMade) {
+  const std::vector<Graph> stages = cut_stages(parse_graph(R"(%0 = input() {name = "x", shape = [2]}
 %1 = exp(%0) @0
 %2 = tanh(%1) @1
-output sum0 = %1 sum 0
-output y = %2
+output sum0 = %2 sum 0
 )"),
-                          {{}, {0}}),
-               InternalError);
+                                               {{0}, {}});
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_EQ(to_string(stages[0]), R"(%0 = input() {name = "x", shape = [2]} : float32[2]
+%1 = exp(%0) : float32[2] @0
+%2 = input() {name = "gradient0", shape = [2], port = "gradient"} : float32[2]
+output activation0 = %1 activation 0
+output sum0 = %2 sum 0
+)");
+  EXPECT_EQ(to_string(stages[1]), R"(%0 = input() {name = "activation0", shape = [2], port = "activation"} : float32[2]
+%1 = tanh(%0) : float32[2] @1
+output gradient0 = %1 gradient 0
+)");
 }
 
 }  // namespace

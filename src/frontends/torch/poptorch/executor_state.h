@@ -9,6 +9,7 @@
 #include "frontends/torch/poptorch/step.h"
 #include "pando/frontends/torch/poptorch/model.h"
 #include "model/call_lock.h"
+#include "report/explain/explain.h"
 
 namespace pando::poptorch {
 
@@ -54,6 +55,7 @@ struct PoplarExecutor::State {
   void check_usable() const;
   // Throws Error, naming what needs it, before it is compiled.
   void check_compiled(const char* what) const;
+  Explanation explanation(const char* what) const;
   void check_attached() const;
   void check_arguments(std::size_t count) const;
   // `inputs`: those of a whole call.

@@ -9,34 +9,31 @@
 
 namespace pando::poptorch {
 
-namespace {
-
-Explanation explanation_of(const std::string& model, const PoplarExecutor::State& state) {
-  const OptionsState& options = state.options.state();
-  Explanation explanation{.model = model,
-                          .batch_size = state.micro_batch(),
-                          .ipus = static_cast<int>(state.devices.size()),
+Explanation PoplarExecutor::State::explanation(const char* what) const {
+  check_compiled(what);
+  const OptionsState& options = this->options.state();
+  Explanation explanation{.model = torch::nn::kind_of(module),
+                          .batch_size = micro_batch(),
+                          .ipus = static_cast<int>(devices.size()),
                           .replicas = options.replicas,
-                          .stages = explain_stages(state.step->program),
-                          .gradient_accumulation = state.accumulation(),
+                          .stages = explain_stages(step->program),
+                          .gradient_accumulation = accumulation(),
                           .reduction = options.reduction == ReductionType::Sum ? "sum" : "mean",
-                          .steps_per_execution = state.micro_batches(),
+                          .steps_per_execution = micro_batches(),
                           .cores = usable_cores(),
-                          .tiles_per_ipu = state.devices.front().tiles(),
-                          .training = state.optimizer.has_value()};
+                          .tiles_per_ipu = devices.front().tiles(),
+                          .training = optimizer.has_value()};
   const auto stages = static_cast<int>(explanation.stages.size());
   explanation.schedule = schedule_of(options.order, stages, explanation.training);
-  for (std::size_t i = 0; i < explanation.stages.size(); ++i) explanation.stages[i].layers = state.step->modules[i];
-  if (state.optimizer) {
-    const UpdateRule& rule = state.optimizer->state().groups.front().rule;
+  for (std::size_t i = 0; i < explanation.stages.size(); ++i) explanation.stages[i].layers = step->modules[i];
+  if (optimizer) {
+    const UpdateRule& rule = optimizer->state().groups.front().rule;
     explanation.optimizer = rule.name;
-    explanation.learning_rate = state.optimizer->lr(0);
+    explanation.learning_rate = optimizer->lr(0);
     explanation.steps_grow_with_gradients = rule.grows_with_gradients;
   }
   return explanation;
 }
-
-}  // namespace
 
 void PoplarExecutor::State::check_compiled(const char* what) const {
   check_usable();
@@ -45,14 +42,12 @@ void PoplarExecutor::State::check_compiled(const char* what) const {
 
 std::string PoplarExecutor::explain() const {
   const CallLock::Call turn = state_->take_turn();
-  state_->check_compiled("explain");
-  return to_text(explanation_of(torch::nn::kind_of(state_->module), *state_));
+  return to_text(state_->explanation("explain"));
 }
 
 std::string PoplarExecutor::explain_json() const {
   const CallLock::Call turn = state_->take_turn();
-  state_->check_compiled("explain_json");
-  return to_json(explanation_of(torch::nn::kind_of(state_->module), *state_));
+  return to_json(state_->explanation("explain_json"));
 }
 
 void PoplarExecutor::profile(Profiler& profiler) {
