@@ -90,7 +90,12 @@ class StepBuilder {
       slopes[i] = ops::update_sum(slopes[i]) * factor;
     }
     if (model_.clips) clip(slopes);
-    const Value rate = ops::variable(graph_, "rate", DType::float32, {}, VariableRole::rate);
+    Value rate = ops::variable(graph_, "rate", DType::float32, {}, VariableRole::rate);
+    if (model_.decays) {
+      const Value steps = ops::variable(graph_, "steps", DType::float32, {}, VariableRole::slot);
+      rate = rate / (steps + 1.0);
+      graph_.assign(steps, steps + 1.0);
+    }
     for (std::size_t i = 0; i < slopes.size(); ++i) {
       const Graph::StageScope stage(graph_, stages_of_weights_[i]);
       std::vector<Value> states;
@@ -138,6 +143,7 @@ RandomModel::RandomModel(std::mt19937& random) {
   batch_size = 1 + below(3);
   momentum = below(2) == 0;
   clips = below(2) == 0;
+  decays = below(2) == 0;
   seed = static_cast<std::uint32_t>(random());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     Layer& layer = layers[i];
@@ -157,8 +163,8 @@ bool RandomModel::depends_on_micro_batches() const {
 }
 
 std::string RandomModel::description() const {
-  std::string text =
-      fmt::format("width {} batch {}{}{}", width, batch_size, momentum ? " momentum" : "", clips ? " clipped" : "");
+  std::string text = fmt::format("width {} batch {}{}{}{}", width, batch_size, momentum ? " momentum" : "",
+                                 clips ? " clipped" : "", decays ? " decaying" : "");
   for (const Layer& layer : layers)
     text += fmt::format(", activation {} skip {}{}{}{}{}", layer.activation, layer.skip, layer.bias ? " bias" : "",
                         layer.dropout ? " dropout" : "", layer.statistic ? " statistic" : "",

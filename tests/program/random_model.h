@@ -19,7 +19,8 @@ struct RandomModel {
   };
   std::vector<Layer> layers;
   std::int64_t width = 1, batch_size = 1;
-  bool momentum = false, clips = false;
+  // `decays`: the rate depends on a variable that counts updates.
+  bool momentum = false, clips = false, decays = false;
   std::uint32_t seed = 0;
 
   explicit RandomModel(std::mt19937& random);

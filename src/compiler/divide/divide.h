@@ -31,7 +31,7 @@ struct StepHalves {
 StepHalves split_update(const Graph& step);
 
 // The update of one stage. `values` makes what the updates of other stages need of it, as outputs of kind `exchange`:
-// the sums of squares of its gradients, for clipping by their global norm.
+// the sums of squares of its gradients, for clipping by their global norm, and variables that it will change.
 struct UpdateParts {
   Graph values, update;
   // The numbers of the sums that the stage needs.

@@ -27,8 +27,17 @@ class UpdatePlacer {
   }
 
  private:
-  bool is_own(const Node& node, int stage) const {
-    return stages_ == 1 || node.stage == any_stage || node.stage == stage;
+  // What is only read is in the memory of every stage. A variable that is assigned belongs to the stage that does so:
+  // it changes while others make their updates.
+  std::int32_t owner_of(ValueId id) const {
+    const Node& node = update_.node(id);
+    for (const Assignment& assignment : update_.assignments())
+      if (assignment.variable == id) return stage_of(assignment);
+    return is_source(node) && !is_sum(node) ? any_stage : node.stage;
+  }
+  bool is_own(ValueId id, int stage) const {
+    const std::int32_t owner = owner_of(id);
+    return stages_ == 1 || owner == any_stage || owner == stage;
   }
 
   // An update that no stage claims is made by the last.
@@ -39,24 +48,18 @@ class UpdatePlacer {
     return stages_ - 1;
   }
 
-  // Weights that are only read are in the memory of every stage.
-  static bool is_everywhere(const Node& node) {
-    return is_source(node) && !(is_role(node, Role::variable) && is_sum(node));
-  }
   static bool is_sum(const Node& node) {
-    return variable_role_named(node.attributes.text("role")) == VariableRole::sum;
+    return is_role(node, Role::variable) && variable_role_named(node.attributes.text("role")) == VariableRole::sum;
   }
 
   // Values of other stages that a value of the stage is made of.
   void find_foreign(ValueId id, int stage, std::set<ValueId>& seen) {
     if (!seen.insert(id).second) return;
-    const Node& node = update_.node(id);
-    if (is_everywhere(node)) return;
-    if (!is_own(node, stage)) {
+    if (!is_own(id, stage)) {
       exchanged_.insert(id);
       return;
     }
-    for (ValueId input : node.inputs) find_foreign(input, stage, seen);
+    for (ValueId input : update_.node(id).inputs) find_foreign(input, stage, seen);
   }
 
   // What is exchanged is made of values of its own stage.
@@ -64,7 +67,7 @@ class UpdatePlacer {
     const std::set<ValueId> exchanged = exchanged_;
     for (ValueId id : exchanged) {
       std::set<ValueId> seen;
-      find_foreign(id, update_.node(id).stage, seen);
+      find_foreign(id, owner_of(id), seen);
     }
     if (exchanged != exchanged_) throw InternalError("an update would need values of other stages twice");
   }
@@ -74,7 +77,7 @@ class UpdatePlacer {
     GraphPart values(update_, parts.values), update(update_, parts.update);
     std::int32_t number = 0;
     for (ValueId id : exchanged_) {
-      if (is_own(update_.node(id), stage)) values.add_port(id, PortKind::exchange, number);
+      if (is_own(id, stage)) values.add_port(id, PortKind::exchange, number);
       else update.cut(id, PortKind::exchange, number);
       ++number;
     }
@@ -82,8 +85,7 @@ class UpdatePlacer {
       if (stage_of(assignment) == stage) update.assign(assignment);
     for (const Graph* part : {&parts.values, &parts.update})
       for (const Node& node : part->nodes())
-        if (is_role(node, Role::variable) && is_sum(node))
-          parts.sums.push_back(static_cast<std::int32_t>(node.attributes.integer("number")));
+        if (is_sum(node)) parts.sums.push_back(static_cast<std::int32_t>(node.attributes.integer("number")));
     std::sort(parts.sums.begin(), parts.sums.end());
     parts.sums.erase(std::unique(parts.sums.begin(), parts.sums.end()), parts.sums.end());
     return parts;

@@ -134,6 +134,41 @@ assign %5 = %4
   EXPECT_EQ(stages.at(1).sums, Numbers({1}));
 }
 
+// It would be another one as soon as the stage that assigns it has made its update.
+TEST(PlaceUpdate, AVariableThatOneStageAssignsIsToldToTheOthers) {
+  const std::vector<UpdateParts> stages =
+      place_update(parse_graph(R"(%0 = variable() {name = "update_sum:0", shape = [2], role = "sum"} @0
+%1 = variable() {name = "steps"}
+%2 = constant() {value = <1>} : float32[] @1
+%3 = add(%1, %2)
+%4 = multiply(%0, %1) @0
+%5 = variable() {name = "a", shape = [2]}
+%6 = multiply(%4, %2) @0
+assign %5 = %6
+assign %1 = %3
+)"),
+                   2);
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_EQ(to_string(stages[0].values), "");
+  EXPECT_EQ(to_string(stages[0].update),
+            R"(%0 = variable() {name = "update_sum:0", shape = [2], role = "sum"} : float32[2] @0
+%1 = input() {name = "exchange0", port = "exchange"} : float32[]
+%2 = multiply(%0, %1) : float32[2] @0
+%3 = constant() {value = <1>} : float32[] @1
+%4 = multiply(%2, %3) : float32[2] @0
+%5 = variable() {name = "a", shape = [2]} : float32[2]
+assign %5 = %4
+)");
+  EXPECT_EQ(to_string(stages[1].values), R"(%0 = variable() {name = "steps"} : float32[]
+output exchange0 = %0 exchange 0
+)");
+  EXPECT_EQ(to_string(stages[1].update), R"(%0 = variable() {name = "steps"} : float32[]
+%1 = constant() {value = <1>} : float32[] @1
+%2 = add(%0, %1) : float32[]
+assign %0 = %2
+)");
+}
+
 TEST(PlaceUpdate, OneExchangeMustBeEnough) {
   const Graph update = parse_graph(R"(%0 = variable() {name = "update_sum:0", shape = [2], role = "sum"} @0
 %1 = variable() {name = "update_sum:1", shape = [2], role = "sum", number = 1} @1
