@@ -14,7 +14,7 @@ class Profiler;
 
 namespace pando::poptorch {
 
-// Calls of modules while it lives belong to the IPU: the blocks of a model are the stages of a pipeline.
+// Module calls made while it lives belong to its IPU: the blocks of a model are the stages of a pipeline.
 class PANDO_API Block {
  public:
   explicit Block(int ipu_id);
@@ -25,9 +25,9 @@ class PANDO_API Block {
  private:
   int outer_ = 0;
 };
-// From here on in forward(), until the next block.
+// The block begins here in forward() and lasts until the next block.
 PANDO_API void BeginBlock(int ipu_id);
-// From the first call of a layer inside the module on. Returns the module.
+// The block begins at the first call of a layer inside the module. Returns the module.
 PANDO_API void begin_block_at(const torch::nn::Module& module, int ipu_id);
 template <class M>
 M& BeginBlock(M& module, int ipu_id) {
@@ -35,16 +35,16 @@ M& BeginBlock(M& module, int ipu_id) {
   return module;
 }
 
-// Makes the tensor what is to become small: its "mean", its "sum", or "none" for one number.
+// Makes the tensor the loss to minimise: its "mean", its "sum", or "none" if it is one number.
 PANDO_API Tensor identity_loss(const Tensor& x, const std::string& reduction);
 
 struct PerfCounters {
   std::int64_t calls = 0;
-  // Of a call, in seconds, from its arguments to its results.
+  // The seconds that a call takes, from its arguments to its results.
   double last = 0.0, least = 0.0, most = 0.0, mean = 0.0;
 };
 
-// What trainingModel and inferenceModel return, but for the types of a call. Any number of threads may use one: the
+// What trainingModel and inferenceModel return, without the types of a call. Any number of threads may use one: the
 // calls take turns. Models of different kinds for one module share its weights and run at the same time.
 class PANDO_API PoplarExecutor {
  public:
@@ -56,33 +56,33 @@ class PANDO_API PoplarExecutor {
 
   bool isCompiled() const;
   bool isAttachedToDevice() const;
-  // Throws Error if it is attached already, or was destroyed.
+  // Throws Error if the model is attached already or was destroyed.
   void attachToDevice();
-  // Throws Error unless it is attached.
+  // Throws Error unless the model is attached.
   void detachFromDevice();
-  // Weights are shared with the modules: these check that a device is attached, and have nothing to copy.
+  // The model shares its weights with the module, so these two copy nothing; they only check that a device is attached.
   void copyWeightsToHost() const;
   void copyWeightsToDevice() const;
-  // For training: another optimizer, or new values in its options. One of the same kind for the same parameters goes on
-  // with what was kept for them; another one begins afresh.
+  // For training: another optimizer, or new values in its options. An optimizer of the same kind for the same
+  // parameters keeps its state; any other starts afresh.
   void setOptimizer(const torch::optim::Optimizer& optimizer);
 
   // The weights, the states of the optimizer and the counts of updates, as a NumPy .npz file.
   void save(const std::string& path) const;
-  // Throws Error, and changes nothing, if they do not fit.
+  // Throws Error, and changes nothing, if they do not match the model.
   void load(const std::string& path);
 
-  // What a call does on which IPUs, for people and for programs. Throws Error before the model is compiled.
+  // What a call does on which IPUs, as text and in a form for programs. Throws Error before the model is compiled.
   std::string explain() const;
   std::string explain_json() const;
-  // Records the calls from here on, until the profiler is detached. Throws Error before the model is compiled, which
-  // must live as long.
+  // Records all calls until the profiler is detached. The model must live that long. Throws Error before the model is
+  // compiled.
   void profile(Profiler& profiler);
 
   PerfCounters getPerfCounters() const;
-  // Of the last call, of a clock of 1 GHz.
+  // The cycles of the last call, counted by a clock of 1 GHz.
   std::int64_t cycleCount() const;
-  // Gives the memory of the program back; the model cannot be used any more.
+  // Frees the memory of the program; the model can no longer be used.
   void destroy();
 
  protected:
@@ -94,7 +94,7 @@ class PANDO_API PoplarExecutor {
   std::unique_ptr<State> state_;
 };
 
-// From the return type of forward() to that of a call.
+// Maps the return type of forward() to that of a call.
 template <class Result>
 struct CallResult;
 template <>
@@ -138,11 +138,12 @@ template <class M, class R, class... A>
 struct ForwardMethod<R (M::*)(A...) const> : ForwardMethod<R (M::*)(A...)> {};
 
 // A module that runs on devices. A call takes the arrays of forward()'s tensors, with the samples of all its
-// micro-batches along axis 0, and returns what forward() returns, as arrays. The first call compiles; after that shapes
-// and types must stay, but for fewer samples: these run as many micro-batches as they need, copies that fill the last
-// one up count for nothing, and the outputs are cut to what real samples gave. Throws Error for fewer samples than fill
-// a micro-batch if forward() adds samples up otherwise than by a loss of torch::nn or identity_loss. Gradients of an
-// update count as much as their micro-batches have samples. A tensor's shape is always that of a whole micro-batch.
+// micro-batches along axis 0, and returns what forward() returns, as arrays. The first call compiles. After that,
+// shapes and types must stay the same, except that there may be fewer samples: the call then runs only as many
+// micro-batches as it needs, fills up the last one with copies that do not count, and returns outputs for the real
+// samples only. Throws Error for samples that do not fill a micro-batch if forward() sums over samples in any other way
+// than by a loss of torch::nn or identity_loss. In an update, the gradients of each micro-batch are weighted by its
+// number of samples. A tensor's shape is always that of a whole micro-batch.
 template <class M>
 class PoplarModel : public PoplarExecutor {
   using Method = ForwardMethod<decltype(&M::forward)>;
@@ -171,7 +172,7 @@ class PoplarModel : public PoplarExecutor {
   }
 };
 
-// The module must live as long as the model; so must its parts.
+// The module and its parts must live as long as the model.
 template <class M>
 PoplarModel<M> trainingModel(M& module, const Options& options, const torch::optim::Optimizer& optimizer) {
   return PoplarModel<M>(module, options, optimizer);
