@@ -153,7 +153,7 @@ class GraphParser {
     if (!values_.emplace(number, outputs).second) line.fail(fmt::format("%{} is defined twice", number));
   }
 
-  // A constant's text gives its values; its dtype and shape stand behind the colon.
+  // A constant's text gives its values; its dtype and shape come after the colon.
   void set_constant_type(LineReader& line, Attributes& attributes, const std::vector<Type>& types) {
     if (types.size() != 1 || attributes.find("value") == nullptr) line.fail("a constant needs a value and a type");
     attributes.set("value", attributes.array("value").astype(types[0].dtype).reshape(types[0].shape));

@@ -170,7 +170,7 @@ bool belongs_to(const Tensor& tensor, const Trace& trace) {
 
 Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) throw Error(fmt::format("{}: needs at least one tensor", what));
-  // Layers record their inner calls in the midst of a trace, too.
+  // Layers record their inner calls even during a trace.
   if (std::all_of(tensors.begin(), tensors.end(), is_recorded)) return nullptr;
   if (Trace* current = current_trace()) return current;
   const Tensor::State& first = tensors.front().state();

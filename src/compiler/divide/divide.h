@@ -2,26 +2,26 @@
 //
 // A front end traces a step once. Nodes know their stage, and `update_sum` says what spans an update:
 //
-//   y = f(x, w)            @0        forward pass of stage 0       y -> activation 0
-//   loss = g(y)            @1        stage 1: both passes          dy -> gradient 0
-//   dy = g'(y)             @1
-//   dw = f'(x, dy)         @0        backward pass of stage 0      dw -> sum 0, added up over micro-batches and
-//   replicas w = w - update_sum(dw) @0        update of stage 0             reads the variable "update_sum:0"
+//   y = f(x, w)             @0   forward pass of stage 0    y -> activation 0
+//   loss = g(y)             @1   stage 1: both passes       dy -> gradient 0
+//   dy = g'(y)              @1
+//   dw = f'(x, dy)          @0   backward pass of stage 0   dw -> sum 0, over micro-batches and replicas
+//   w = w - update_sum(dw)  @0   update of stage 0          reads the variable "update_sum:0"
 #pragma once
 #include "compiler/divide/part.h"
 
 namespace pando {
 
-// update_sum(x) -> x, replica_mean(x) -> x: a step that is one micro-batch on one device, or that does not train.
+// update_sum(x) -> x, replica_mean(x) -> x, for a step that is one micro-batch on one device, or that does not train.
 Graph remove_spans(const Graph& step);
 
-// Whether some node sums over an update.
+// Whether any node sums over an update.
 bool trains(const Graph& step);
 
-// The variable of role `sum` that the operand of update_sum number `number` is added up in.
+// The variable of role `sum` in which the operand of update_sum number `number` is summed.
 std::string sum_name(std::int32_t number);
 
-// What is done for each micro-batch, and what is done once an update. In the first, the operand of each update_sum is
+// What is done for each micro-batch, and what is done once per update. In the first, the operand of each update_sum is
 // an output of kind `sum`; in the second it is a variable. An assignment that depends on no update_sum belongs to the
 // micro-batch, unless it depends on no input either.
 struct StepHalves {
@@ -30,8 +30,8 @@ struct StepHalves {
 // Throws Error if an output depends on the update, or the update uses what a micro-batch made without summing it.
 StepHalves split_update(const Graph& step);
 
-// The update of one stage. `values` makes what the updates of other stages need of it, as outputs of kind `exchange`:
-// the sums of squares of its gradients, for clipping by their global norm.
+// The update of one stage. `values` computes what the updates of other stages need from it, as outputs of kind
+// `exchange`: the sums of squares of its gradients, for clipping by the global norm.
 struct UpdateParts {
   Graph values, update;
   // The numbers of the sums that the stage needs.
@@ -45,16 +45,16 @@ std::vector<UpdateParts> place_update(const Graph& update, int stages);
 // UpdateParts.
 std::vector<Graph> cut_stages(const Graph& micro_batch, const std::vector<std::vector<std::int32_t>>& sums);
 
-// The passes of a stage. The backward pass is what depends on a `gradient` input, and all sums; what it needs of the
-// forward pass is a `stash`, or with `recomputation` is computed again, unless the forward pass changes it. Throws
-// Error if something that the next stage needs depends on a gradient.
+// The passes of a stage. The backward pass is everything that depends on a `gradient` input, and all sums. What it
+// needs from the forward pass is a `stash`; with `recomputation` it is computed again, unless the forward pass changes
+// it. Throws Error if something that the next stage needs depends on a gradient.
 struct StagePasses {
   Graph forward, backward;
 };
 StagePasses split_passes(const Graph& stage, bool recomputation);
 
-// Outputs of kind `sum` become assignments: of the value for the first micro-batch of an update, of the sum so far and
-// the value for the others.
+// Outputs of kind `sum` become assignments. The first micro-batch of an update assigns the value; the others assign the
+// sum so far plus the value.
 Graph accumulate(const Graph& backward, bool first);
 
 }  // namespace pando

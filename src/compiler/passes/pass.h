@@ -6,7 +6,7 @@
 
 namespace pando {
 
-// Runs one node on host arrays; the backend that will run the plan lends it to the compiler for folding constants.
+// Runs one node on host arrays; the backend that will run the plan gives it to the compiler for folding constants.
 using Evaluate = std::function<std::vector<Array>(const Node& node, const std::vector<Array>& inputs)>;
 
 struct PassContext {
@@ -23,17 +23,17 @@ Graph fold_constants(const Graph& graph, const PassContext& context);
 Graph simplify(const Graph& graph, const PassContext& context);
 // Keeps one of several nodes that compute the same.
 Graph merge_common_subexpressions(const Graph& graph, const PassContext& context);
-// Kernels want channels last: moves transposes behind elementwise ops until they meet and cancel, or into a matmul.
+// Kernels want channels last: moves transposes past elementwise ops until they meet and cancel, or into a matmul.
 Graph choose_layouts(const Graph& graph, const PassContext& context);
-// Max pooling before bias and activation, which then work on the smaller values; the same for the gradients.
+// Moves max pooling before bias and activation, which then work on fewer values; the same for the gradients.
 Graph pool_early(const Graph& graph, const PassContext& context);
-// A convolution whose only user is a max pooling, and the pooling, as one node.
+// Joins a convolution and the max pooling that is its only user into one node.
 Graph fuse_convolution_pooling(const Graph& graph, const PassContext& context);
-// Chains of elementwise nodes as one node, or as the epilogue of the matmul or convolution that feeds them.
+// Joins chains of elementwise nodes into one node, or into the epilogue of the matmul or convolution that feeds them.
 Graph fuse_elementwise(const Graph& graph, const PassContext& context);
-// Plain gradient descent along a matmul, and the matmul, as one node: the gradient is never stored.
+// Joins a matmul and the plain gradient descent that uses it into one node: the gradient is never stored.
 Graph fuse_updates(const Graph& graph, const PassContext& context);
-// The updates of all parameters by one optimizer as one node.
+// Joins the updates of all parameters by one optimizer into one node.
 Graph merge_updates(const Graph& graph, const PassContext& context);
 
 }  // namespace pando
