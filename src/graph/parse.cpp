@@ -38,7 +38,7 @@ ElementwiseProgram::Instruction parse_instruction(LineReader& line, std::size_t 
   });
   if (!instruction.op->elementwise || static_cast<int>(arguments) != instruction.op->min_inputs ||
       parameters != instruction.op->parameters.size())
-    line.fail(fmt::format("{} does not fit into an elementwise program so", instruction.op->name));
+    line.fail(fmt::format("{} does not fit into an elementwise program like this", instruction.op->name));
   instruction.result = parse_dtype(line.word());
   return instruction;
 }
@@ -178,7 +178,7 @@ void for_each_line(std::string_view text, const std::function<void(LineReader&)>
       if (std::string_view(error.what()).starts_with("line ")) throw;
       line.fail(error.what());
     }
-    if (!line.at_end()) line.fail("there is more behind the end of the line");
+    if (!line.at_end()) line.fail("there is more text after the statement");
   }
 }
 

@@ -71,7 +71,7 @@ std::vector<std::byte> checkpoint_bytes(const Safetensors& contents) {
 }
 
 Safetensors parse_checkpoint(std::span<const std::byte> bytes, const std::string& name) {
-  const auto fail = [&] { throw_file_error(name, "is damaged or no checkpoint", "use another one"); };
+  const auto fail = [&] { throw_file_error(name, "is damaged or not a checkpoint", "use another one"); };
   const std::optional<std::size_t> place = sum_place(bytes);
   if (!place) fail();
   std::vector<std::byte> blanked(bytes.begin(), bytes.end());
@@ -171,8 +171,8 @@ std::string CheckpointFolder::write(const Safetensors& contents) {
   for (const std::int64_t number : numbers())
     if (!own_.contains(number))
       throw_file_error(
-          path(), fmt::format("cannot be used any more: another run has written {} into it", checkpoint_name(number)),
-          "give each run a folder of its own");
+          path(), fmt::format("can no longer be used: another run has written {} into it", checkpoint_name(number)),
+          "give each run its own folder");
   const std::int64_t number = last_number_ + 1;
   const std::string path = path_of(number);
   Safetensors with_run = contents;

@@ -86,7 +86,7 @@ Tensor::Tensor(Trace& trace, Value value)
     : state_(new State{.type = value.type(), .trace = &trace, .trace_life = trace.life(), .value = value}) {}
 
 const Tensor::State& Tensor::state() const {
-  if (!state_) throw Error("the tensor is none: it was default-constructed and nothing was assigned to it");
+  if (!state_) throw Error("the tensor is empty: it was default-constructed and nothing was assigned to it");
   return *state_;
 }
 const Shape& Tensor::shape() const { return state().type.shape; }

@@ -254,7 +254,7 @@ void PoplarExecutor::load(const std::string& path) {
     else if (key == optimizer_begin_key) optimizer_begin = array.item<std::int64_t>();
     else if (key.starts_with(model_prefix)) weights[key.substr(std::strlen(model_prefix))] = array;
     else if (key.starts_with(optimizer_prefix)) states[key.substr(std::strlen(optimizer_prefix))] = array;
-    else throw Error(fmt::format("load: {} is no file of a model: it has an array named '{}'", path, key));
+    else throw Error(fmt::format("load: {} is not a model file: it has an array named '{}'", path, key));
   }
   if (state.optimizer) {
     const std::vector<std::string> known = state.variables.names();
