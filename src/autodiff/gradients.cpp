@@ -62,7 +62,7 @@ void propagate(Graph& graph, std::size_t index, const std::vector<bool>& depends
   }
   if (!any_needed) return;
   if (call.node.op->gradient == nullptr)
-    throw Error(fmt::format("gradients: {}{}{} has no gradient; take the gradient with respect to values behind it",
+    throw Error(fmt::format("gradients: {}{}{} has no gradient; take the gradient with respect to values after it",
                             call.node.op->name, call.node.name.empty() ? "" : " ", call.node.name));
   for (std::size_t i = 0; i < call.node.outputs.size(); ++i)
     call.outputs.push_back(graph.value({static_cast<std::int32_t>(index), static_cast<std::int32_t>(i)}));

@@ -34,7 +34,7 @@ Array::Array(DType dtype, const Shape& shape, Uninitialised)
     : shape_(shape), elements_(shape.elements()), dtype_(dtype) {
   std::int64_t bytes;
   if (__builtin_mul_overflow(elements_, static_cast<std::int64_t>(size_of(dtype)), &bytes))
-    throw Error(fmt::format("the shape {} of {} has more bytes than fit 64 bits", to_string(shape), name(dtype)));
+    throw Error(fmt::format("the shape {} of {} has more bytes than fit in 64 bits", to_string(shape), name(dtype)));
   data_ = allocate(static_cast<std::size_t>(bytes), shape, dtype);
 }
 

@@ -79,8 +79,8 @@ Array expand_dims(const Array& a, std::int64_t axis) {
 Array squeeze(const Array& a, std::optional<std::int64_t> axis) {
   const int rank = a.shape().rank(), only = axis ? normalise_axis(*axis, rank, "squeeze") : -1;
   if (only >= 0 && a.shape()[only] != 1)
-    throw Error(fmt::format("squeeze: axis {} of {} has the size {}; only axes of size 1 can go", *axis, type_text(a),
-                            a.shape()[only]));
+    throw Error(fmt::format("squeeze: axis {} of {} has the size {}; only axes of size 1 can be removed", *axis,
+                            type_text(a), a.shape()[only]));
   Shape shape;
   for (int i = 0; i < rank; ++i)
     if (only >= 0 ? i != only : a.shape()[i] != 1) shape.append(a.shape()[i]);
@@ -175,7 +175,7 @@ Array transpose(const Array& a, const std::vector<std::int64_t>& permutation) {
     seen[static_cast<std::size_t>(order.back())] = true;
   }
   if (shape.rank() != rank || std::find(seen.begin(), seen.end(), false) != seen.end())
-    throw Error(fmt::format("transpose: [{}] is no permutation of the {} axes of {}; name each axis once",
+    throw Error(fmt::format("transpose: [{}] is not a permutation of the {} axes of {}; name each axis once",
                             fmt::join(permutation, ", "), rank, type_text(a)));
   if (a.elements() <= 1) return a.reshape(shape);
   Array result = Array::uninitialised(a.dtype(), shape);

@@ -39,7 +39,7 @@ class Reader {
   Json read() {
     Json value = read_value(0);
     skip_space();
-    if (at_ < text_.size()) fail("there is more behind the value");
+    if (at_ < text_.size()) fail("there is more text after the value");
     return value;
   }
 
@@ -49,7 +49,7 @@ class Reader {
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const std::size_t start = before.rfind('\n');
     const std::size_t column = start == std::string_view::npos ? at_ + 1 : at_ - start;
-    throw Error(fmt::format("{} is no JSON: line {}, column {}: {}", what_, line, column, reason));
+    throw Error(fmt::format("{} is not JSON: line {}, column {}: {}", what_, line, column, reason));
   }
 
   void skip_space() {
@@ -87,7 +87,7 @@ class Reader {
       skip_space();
       if (!take("\"")) fail("the name of a member, in quotation marks, is missing");
       std::string name = read_string();
-      if (!names.insert(name).second) fail(fmt::format("the member '{}' is there twice", name));
+      if (!names.insert(name).second) fail(fmt::format("the member '{}' appears twice", name));
       skip_space();
       if (!take(":")) fail("a colon is missing");
       members.emplace_back(std::move(name), read_value(depth + 1));
@@ -173,7 +173,7 @@ class Reader {
     bool whole = true;
     if (take(".")) {
       whole = false;
-      if (!take_digits()) fail("a number needs digits behind its point");
+      if (!take_digits()) fail("a number needs digits after its point");
     }
     if (take("e") || take("E")) {
       whole = false;

@@ -32,7 +32,7 @@ class Json {
   // which number() understands.
   static Json exact(double value);
 
-  // Throws Error, "WHAT is no JSON: line 3, column 7: a comma or ] is missing", for anything that is not one value:
+  // Throws Error, "WHAT is not JSON: line 3, column 7: a comma or ] is missing", for anything that is not one value:
   // also for lists and objects nested more than 128 deep, for more than 2^21 values, and for a member that is there
   // twice. NaN, Infinity and -Infinity are read as Python writes them.
   static Json parse(std::string_view text, std::string_view what);

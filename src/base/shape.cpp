@@ -23,7 +23,7 @@ std::int64_t Shape::elements() const {
   for (std::int64_t size : *this) {
     if (size < 0) throw Error(fmt::format("the shape {} has a negative size", to_string(*this)));
     if (!empty && __builtin_mul_overflow(product, size, &product))
-      throw Error(fmt::format("the shape {} has more elements than fit 64 bits", to_string(*this)));
+      throw Error(fmt::format("the shape {} has more elements than fit in 64 bits", to_string(*this)));
   }
   return empty ? 0 : product;
 }

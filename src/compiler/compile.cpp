@@ -46,7 +46,7 @@ constexpr NamedPass graph_passes[] = {
     // Last, because the passes above look for single ops, which it hides in programs and epilogues.
     {"fuse_elementwise", fuse_elementwise},
 };
-// Switched off, they leave each kernel a superstep of its own and each value memory of its own.
+// If these are disabled, each kernel has its own superstep and each value its own memory.
 constexpr std::string_view schedule_pass = "schedule", memory_pass = "plan_memory";
 
 bool is_enabled(const CompileOptions& options, std::string_view pass) {

@@ -37,7 +37,7 @@ class StepCompiler {
   }
 
  private:
-  // Without an update of several micro-batches: each stage has one program.
+  // If an update is one micro-batch, each stage has one program.
   void compile_passes(StepPlan& plan, const Graph& step) {
     if (stages_ == 1) {
       plan.stages.emplace_back().forward = compile(step, options_);

@@ -5,8 +5,8 @@
 
 namespace pando {
 
-// `stages`: at least those of the graph, or 0 for as many; a stage without nodes passes on what the others need. Throws
-// Error as compile() does, and if the graph cannot be divided so.
+// `stages` is at least the number of stages of the graph; 0 takes that number. A stage without nodes passes on what the
+// others need. Throws Error as compile() does, and if the graph cannot be divided into these stages.
 StepPlan compile_step(const Graph& step, const Division& division, const CompileOptions& options = {}, int stages = 0);
 
 }  // namespace pando

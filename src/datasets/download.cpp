@@ -54,7 +54,7 @@ std::string problem(CURL* curl, CURLcode code, const Transfer& transfer, const P
   long answer = 0;
   switch (code) {
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL: return "it is no http, https or file address";
+    case CURLE_UNSUPPORTED_PROTOCOL: return "it is not an http, https or file address";
     case CURLE_COULDNT_RESOLVE_PROXY: return "the proxy's name cannot be resolved";
     case CURLE_COULDNT_RESOLVE_HOST: return "the host's name cannot be resolved";
     case CURLE_COULDNT_CONNECT: return "the host cannot be reached";

@@ -82,7 +82,7 @@ std::vector<Value> Graph::add(const OpDefinition& op, const std::vector<Value>& 
     try {
       std::int64_t bytes;
       if (__builtin_mul_overflow(type.shape.elements(), static_cast<std::int64_t>(size_of(type.dtype)), &bytes))
-        throw Error(fmt::format("the shape {} has more bytes than fit 64 bits", to_string(type.shape)));
+        throw Error(fmt::format("the shape {} has more bytes than fit in 64 bits", to_string(type.shape)));
     } catch (const Error& error) {
       call.fail(fmt::format("{}; use smaller sizes", error.what()));
     }

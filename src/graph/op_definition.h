@@ -22,8 +22,8 @@ struct OpCall {
   [[noreturn]] void fail(const std::string& text) const;
 };
 
-// One use of an op while its gradient is built. Values that nobody needs are not asked for: a gradient function
-// returns an empty Value for every input with needed[i] false.
+// One use of an op while its gradient is built. Only needed gradients are built: a gradient function returns an empty
+// Value for every input with needed[i] false.
 struct GradientCall {
   Graph& graph;
   Node node;
@@ -39,7 +39,7 @@ struct AttributeDefinition {
   Attribute default_value;
 };
 
-// What a node stands for besides computing.
+// What a node stands for if it does not compute.
 enum class Role : std::uint8_t {
   compute,
   input,
@@ -47,7 +47,7 @@ enum class Role : std::uint8_t {
   constant,
   // The number of the update and of the first sample of the micro-batch in it, which the executor writes.
   counter,
-  // It spans an update rather than computes: it is gone when a graph is compiled.
+  // It spans an update and does not compute: compiling removes it.
   span,
 };
 
@@ -64,7 +64,7 @@ struct OpDefinition {
   // The gradients of the inputs, written in graph ops; null if there is none (integer or discontinuous results).
   std::vector<Value> (*gradient)(const GradientCall& call) = nullptr;
   Role role = Role::compute;
-  // Output element i depends on the broadcast input elements i only; `parameters` names its numeric attributes.
+  // Output element i depends only on the elements i of the broadcast inputs; `parameters` names its numeric attributes.
   bool elementwise = false;
   std::vector<std::string_view> parameters = {};
   // The input that an output may be written over, or -1; the kernel reads each element before it writes it. An
@@ -76,7 +76,7 @@ struct OpDefinition {
   bool is_view = false;
   // f(max(a, b)) = max(f(a), f(b)): pooling may move before it.
   bool monotone = false;
-  // Floating point operations, where they are not about one for each element.
+  // The number of floating-point operations, unless it is about one per element.
   double (*flops)(const std::vector<Type>& inputs, const std::vector<Type>& outputs,
                   const Attributes& attributes) = nullptr;
 };

@@ -38,7 +38,7 @@ ElementwiseProgram::Instruction parse_instruction(LineReader& line, std::size_t 
   });
   if (!instruction.op->elementwise || static_cast<int>(arguments) != instruction.op->min_inputs ||
       parameters != instruction.op->parameters.size())
-    line.fail(fmt::format("{} does not fit into an elementwise program so", instruction.op->name));
+    line.fail(fmt::format("{} does not fit into an elementwise program like this", instruction.op->name));
   instruction.result = parse_dtype(line.word());
   return instruction;
 }
@@ -153,7 +153,7 @@ class GraphParser {
     if (!values_.emplace(number, outputs).second) line.fail(fmt::format("%{} is defined twice", number));
   }
 
-  // A constant's text gives its values; its dtype and shape stand behind the colon.
+  // A constant's text gives its values; its dtype and shape come after the colon.
   void set_constant_type(LineReader& line, Attributes& attributes, const std::vector<Type>& types) {
     if (types.size() != 1 || attributes.find("value") == nullptr) line.fail("a constant needs a value and a type");
     attributes.set("value", attributes.array("value").astype(types[0].dtype).reshape(types[0].shape));
@@ -178,7 +178,7 @@ void for_each_line(std::string_view text, const std::function<void(LineReader&)>
       if (std::string_view(error.what()).starts_with("line ")) throw;
       line.fail(error.what());
     }
-    if (!line.at_end()) line.fail("there is more behind the end of the line");
+    if (!line.at_end()) line.fail("there is more text after the statement");
   }
 }
 

@@ -18,7 +18,7 @@ Graph parse_graph(std::string_view text, FindOp find_op);
 void for_each_line(std::string_view text, const std::function<void(LineReader&)>& parse);
 Type parse_type(LineReader& line);
 Attributes parse_attributes(LineReader& line, const OpDefinition& op, FindOp find_op);
-// "<1, 2>", of the type that stands elsewhere.
+// "<1, 2>"; the text gives the type elsewhere.
 Array parse_array(LineReader& line);
 
 }  // namespace pando

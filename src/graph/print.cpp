@@ -16,7 +16,7 @@ std::string attribute_text(const Attribute& attribute) {
     std::string operator()(bool value) const { return value ? "true" : "false"; }
     std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
     std::string operator()(double value) const {
-      // A decimal point keeps a number apart from an integer when it is read back.
+      // A decimal point distinguishes a number from an integer when it is read back.
       std::string text = fmt::format("{:.17g}", value);
       const std::string shorter = fmt::format("{}", value);
       if (shorter.size() < text.size()) text = shorter;

@@ -19,7 +19,7 @@ class GraphEditor {
   static std::vector<Assignment>& assignments(Graph& graph) { return graph.assignments_; }
 };
 
-// Walk the old nodes in order; keep() or replace() each; values nobody mapped must have no users left.
+// Walk the old nodes in order; keep() or replace() each; values that were not mapped must have no users left.
 class Rewriter {
  public:
   explicit Rewriter(const Graph& from);

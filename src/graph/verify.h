@@ -1,4 +1,4 @@
-// verify: every promise a Graph makes, checked.
+// verify: checks every promise that a Graph makes.
 #pragma once
 #include <pando/graph/graph.h>
 

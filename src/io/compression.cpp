@@ -29,7 +29,8 @@ int window_bits(Wrapping wrapping) {
 }
 
 void check(int code, const char* call) {
-  if (code == Z_MEM_ERROR) throw Error(std::string(call) + ": no memory for the compression; free some");
+  if (code == Z_MEM_ERROR)
+    throw Error(std::string(call) + ": there is not enough memory for the compression; free some");
   if (code != Z_OK) throw InternalError(std::string(call) + " failed");
 }
 

@@ -50,7 +50,7 @@ std::uint64_t find_end(const ByteStore& store) {
     const std::span<const std::byte> record = std::span<const std::byte>(tail).subspan(i);
     if (has_signature(record, 0x06054b50) && number(record, 20, 2) == record.size() - end_size) return from + i;
   }
-  store.fail("is no NPZ file, or only the beginning of one", save_again);
+  store.fail("is not an NPZ file, or only the beginning of one", save_again);
 }
 
 Directory find_directory(const ByteStore& store) {

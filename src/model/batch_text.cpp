@@ -13,7 +13,7 @@ namespace pando {
 
 namespace {
 
-// Numbers, and what stands between them.
+// The numbers, and the text between them.
 std::vector<std::string_view> words_of(const std::string& text) {
   std::vector<std::string_view> words;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -31,7 +31,7 @@ std::optional<std::int64_t> number_of(std::string_view word) {
   return error == std::errc() && end == word.data() + word.size() ? std::optional(number) : std::nullopt;
 }
 
-// What both numbers are multiples of.
+// A number of which both are multiples.
 std::optional<std::string> batch_word(std::string_view first, std::int64_t first_batch, std::string_view second,
                                       std::int64_t second_batch) {
   const std::optional<std::int64_t> a = number_of(first), b = number_of(second);

@@ -1,13 +1,13 @@
-// Messages about shapes whose batch size was only tried.
+// Messages about shapes whose batch size was only a trial value.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace pando {
 
-// Two texts of one message, from trials with different batch sizes: what differs between them is the batch. Writes
-// "(None, 4)" for [3, 4] in one and [5, 4] in the other, and "None * 4" for 12 and 20. Where they differ otherwise, the
-// first is returned as it is.
+// Takes two texts of one message, from trials with different batch sizes; what differs between them is the batch.
+// Writes "(None, 4)" for [3, 4] in one and [5, 4] in the other, and "None * 4" for 12 and 20. If they differ in another
+// way, returns the first as it is.
 std::string without_batch_sizes(const std::string& first, std::int64_t first_batch, const std::string& second,
                                 std::int64_t second_batch);
 

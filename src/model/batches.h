@@ -11,8 +11,8 @@ namespace pando {
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Copies the next samples, at most `limit`, to the memory of each column (null: not wanted), and returns how many; 0
-  // at the end.
+  // Copies the next samples, at most `limit`, to the memory of each column (null if it is not wanted), and returns how
+  // many it copied; 0 at the end.
   virtual std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) = 0;
 };
 
@@ -40,7 +40,7 @@ class DatasetBatches : public BatchSource {
   std::int64_t batch_size_ = 0;
 };
 
-// Takes so many batches of at most `limit` samples, or as many as there are, for nobody.
+// Skips up to `batches` batches of at most `limit` samples.
 void skip_batches(BatchSource& source, std::int64_t batches, std::int64_t limit, std::size_t columns);
 
 // The type of a row, without axis 0. Throws Error naming `who` for a scalar.

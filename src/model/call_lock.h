@@ -15,8 +15,9 @@ class CallLock {
   // While it lives the calling thread has the lock, and may take it again.
   class Call {
    public:
-    // Waits until no other thread has it. Throws Error, beginning with `who`, where that would never end: the call that
-    // has the lock waits for the calling thread, which makes its data. `what` is locked: "the model 'sequential'".
+    // Waits until no other thread has it. Throws Error, beginning with `who`, if it would wait forever because the call
+    // that has the lock waits for data that the calling thread makes. `what` names what is locked: "the model
+    // 'sequential'".
     Call(CallLock& lock, const std::string& who, const std::string& what);
     ~Call();
     Call(const Call&) = delete;
@@ -24,7 +25,7 @@ class CallLock {
 
    private:
     CallLock& lock_;
-    // Of the outermost call of the thread.
+    // Belongs to the outermost call of the thread.
     std::optional<CallScope> scope_ = {};
   };
 

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view prefix = "checkpoint-", ending = ".safetensors";
 constexpr const char* run_entry = "run_id";
 constexpr std::size_t sum_length = 64, most_digits = 15;
-// As the header has it; within a string the quotes would be escaped.
+// As it is in the header; within a string the quotes would be escaped.
 constexpr std::string_view sum_entry = "\"sha256\": \"";
 
 // The place of the sum; nothing if there is none.
@@ -34,7 +34,7 @@ std::optional<std::size_t> sum_place(std::span<const std::byte> bytes) {
   return found + sum_entry.size();
 }
 
-// Nothing for a file that is no checkpoint.
+// Nothing for a file that is not a checkpoint.
 std::optional<std::int64_t> number_of(const std::string& name) {
   if (!name.starts_with(prefix) || !name.ends_with(ending)) return std::nullopt;
   const std::string_view digits =
@@ -52,7 +52,7 @@ std::string random_run() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-// Empty if it does not say.
+// Empty if the file does not say.
 std::string run_of(const std::vector<std::pair<std::string, std::string>>& metadata) {
   for (const auto& [name, text] : metadata)
     if (name == run_entry) return text;
@@ -71,7 +71,7 @@ std::vector<std::byte> checkpoint_bytes(const Safetensors& contents) {
 }
 
 Safetensors parse_checkpoint(std::span<const std::byte> bytes, const std::string& name) {
-  const auto fail = [&] { throw_file_error(name, "is damaged or no checkpoint", "use another one"); };
+  const auto fail = [&] { throw_file_error(name, "is damaged or not a checkpoint", "use another one"); };
   const std::optional<std::size_t> place = sum_place(bytes);
   if (!place) fail();
   std::vector<std::byte> blanked(bytes.begin(), bytes.end());
@@ -150,7 +150,7 @@ std::optional<Checkpoint> CheckpointFolder::read_newest(const std::function<void
   return std::nullopt;
 }
 
-// Only what they say of themselves is read: what is damaged says nothing.
+// Reads only the files' own metadata; a damaged file has none.
 void CheckpointFolder::check_same_run(std::int64_t newest) const {
   for (const std::int64_t number : numbers()) {
     std::string run;
@@ -171,15 +171,15 @@ std::string CheckpointFolder::write(const Safetensors& contents) {
   for (const std::int64_t number : numbers())
     if (!own_.contains(number))
       throw_file_error(
-          path(), fmt::format("cannot be used any more: another run has written {} into it", checkpoint_name(number)),
-          "give each run a folder of its own");
+          path(), fmt::format("can no longer be used: another run has written {} into it", checkpoint_name(number)),
+          "give each run its own folder");
   const std::int64_t number = last_number_ + 1;
   const std::string path = path_of(number);
   Safetensors with_run = contents;
   with_run.metadata.emplace_back(run_entry, run_);
   FileWriter file(folder_, checkpoint_name(number), path);
   file.write(checkpoint_bytes(with_run));
-  // Whether it can be synced in the end or not.
+  // Before commit(): the file counts as ours even if it cannot be synced at the end.
   own_.insert(number);
   file.commit();
   last_number_ = number;
@@ -187,7 +187,7 @@ std::string CheckpointFolder::write(const Safetensors& contents) {
   return path;
 }
 
-// What cannot be removed now is tried again after the next.
+// A file that cannot be removed now is tried again after the next checkpoint.
 void CheckpointFolder::remove_old(std::int64_t newest) const {
   int kept = 0;
   const std::vector<std::int64_t> all = numbers();

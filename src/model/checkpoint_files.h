@@ -11,8 +11,8 @@
 
 namespace pando::data {
 
-// A safetensors file with an entry "sha256" in its metadata: the sum of all bytes of the file, where those of the sum
-// itself count as '0'.
+// A safetensors file with an entry "sha256" in its metadata: the checksum of all bytes of the file, with those of the
+// checksum itself taken as '0'.
 std::vector<std::byte> checkpoint_bytes(const Safetensors& contents);
 // Throws Error naming `name` unless every byte is as it was written. The entry is not among the metadata.
 Safetensors parse_checkpoint(std::span<const std::byte> bytes, const std::string& name);
@@ -25,28 +25,29 @@ struct Checkpoint {
   Safetensors contents;
 };
 
-// The folder of one run. It is held open: a run goes on writing into it wherever it is moved, and never into what takes
-// its old name. Each file says of which run it is. All errors are Error, and name the folder or the file and the
-// remedy.
+// The folder of one run. It is held open: the run keeps writing into it even if it is moved, and never into another
+// folder that takes its old name. Each file names its run. All errors are Error, and name the folder or the file and
+// the remedy.
 class CheckpointFolder {
  public:
-  // Makes the folder if it is not there, removes what killed runs left half written, and keeps other runs out while it
-  // lives. `keep` is how many files there are at most.
+  // Makes the folder if it does not exist, removes half-written files of killed runs, and keeps other runs out while it
+  // lives. At most `keep` files are kept.
   CheckpointFolder(const std::string& path, int keep);
 
   // In ascending order, whole or not.
   std::vector<std::int64_t> numbers() const;
   // The path of the newest, whole or not; empty if there is none.
   std::string newest_path() const;
-  // The newest that is whole: this is its run from now on. `warn` is told why others are not. Throws if there are only
-  // others, or files of another run among them.
+  // Reads the newest whole checkpoint; this folder then continues its run. `warn` is called with the reason for each
+  // checkpoint that is not whole. Throws if none is whole, or if there are files of two runs.
   std::optional<Checkpoint> read_newest(const std::function<void(const std::string& problem)>& warn);
-  // Writes the next and returns its path; then removes those that are not kept. If it throws, all old ones are there.
-  // It throws, too, if another run has written into the folder, as it can where the file system has no locks.
+  // Writes the next checkpoint and returns its path, then removes those beyond `keep`. If it throws, all old ones
+  // remain. It also throws if another run has written into the folder, which can happen if the file system has no
+  // locks.
   std::string write(const Safetensors& contents);
   // Whether the path that was given leads to another folder now, or to none.
   bool is_moved() const { return !folder_.is_at(path_); }
-  // Where it is now, as far as the system tells.
+  // Where the folder is now, as far as the system knows.
   std::string path() const;
 
  private:

@@ -61,12 +61,12 @@ void set_timer(const Interrupt& interrupt, std::chrono::milliseconds period) {
 void end_process(int signal, siginfo_t* cause, void*) {
   constexpr std::string_view text = "\nInterrupted: the execution does not end; the process ends without it.\n";
   if (cause->si_code == SI_TIMER && write(STDERR_FILENO, text.data(), text.size()) < 0) {
-    // The text is lost.
+    // The text is lost; there is no way to report that.
   }
   raise(signal);
 }
 
-// Only what a handler may call: sigaction and timer_settime.
+// Calls only what a signal handler may call: sigaction and timer_settime.
 void remember_interrupt(int signal) {
   interrupted = signal;
   struct sigaction end = {};
@@ -85,7 +85,7 @@ void delay(Interrupt& interrupt) {
   sigevent event = {};
   event.sigev_notify = SIGEV_SIGNAL;
   event.sigev_signo = interrupt.signal;
-  // Where the system has no more timers there is no grace period, and a second interrupt still ends the process.
+  // If the system has no more timers there is no grace period, but a second interrupt still ends the process.
   interrupt.has_timer = timer_create(CLOCK_MONOTONIC, &event, &interrupt.timer) == 0;
   interrupt.delayed = true;
   struct sigaction remember = {};
@@ -149,7 +149,7 @@ void InterruptDelay::deliver() {
     signal = interrupted;
     interrupted = 0;
   }
-  // What was printed is not lost.
+  // Flushes what was printed.
   std::fflush(nullptr);
   std::raise(signal);
 }

@@ -6,32 +6,34 @@
 
 namespace pando {
 
-// Runs `steps` steps (negative: until the data ends), at most `steps_per_execution` in each execution. `execute` is
-// told how many to run and returns how many it did, 0 at the end. After each, `after` is told the number of the first
-// step and how many there were; it ends the run by returning false. Returns the number of steps that were run.
+// Runs `steps` steps (negative: until the data ends), at most `steps_per_execution` in each execution. `execute` takes
+// the number of steps to run and returns how many it ran, 0 at the end. After each execution, `after` takes the number
+// of its first step and how many there were; it ends the run by returning false. Returns the number of steps that were
+// run.
 std::int64_t run_executions(std::int64_t steps, std::int64_t steps_per_execution,
                             const std::function<std::int64_t(std::int64_t steps)>& execute,
                             const std::function<bool(std::int64_t first, std::int64_t count)>& after);
 
-// While it lives, the first interrupt, SIGINT (Ctrl-C), SIGTERM or SIGHUP (the terminal has gone), is remembered rather
-// than acted on, also where the program has a handler of its own. A second one ends the process at once. So does the
-// first if requested() is not asked within the grace period after it, because an execution or a callback does not end:
-// 10 seconds, or twice the longest execution so far if that is longer, so that a run which is merely slow loses
-// nothing. What is ignored stays ignored. Of several, nested or in different threads, the last lets the interrupt act.
+// While it lives, the first interrupt, SIGINT (Ctrl-C), SIGTERM or SIGHUP (the terminal has gone), is remembered
+// instead of acted on, even if the program has its own handler. A second one ends the process at once. So does the
+// first if requested() is not called within the grace period after it, because an execution or a callback does not end:
+// 10 seconds, or twice the longest execution so far if that is longer, so that a run that is merely slow loses nothing.
+// A signal that the process ignores stays ignored. If several of these objects exist, nested or in different threads,
+// the last one to end lets the interrupt act.
 class InterruptDelay {
  public:
   explicit InterruptDelay(std::chrono::milliseconds shortest_grace = std::chrono::seconds(10));
-  // Takes the old behaviour back.
+  // Restores the old behaviour.
   ~InterruptDelay();
   InterruptDelay(const InterruptDelay&) = delete;
   InterruptDelay& operator=(const InterruptDelay&) = delete;
 
-  // Whether to end. Who asks and is told so has as long as that takes.
+  // Whether to end. Once it has returned true, the grace period no longer applies to the caller.
   bool requested();
-  // An execution took this long.
+  // Reports how long an execution took.
   void allow_for(std::chrono::steady_clock::duration execution);
-  // If there was an interrupt, and nothing else delays it, takes the old behaviour back and lets it act now: the
-  // process ends, or the program's handler is called.
+  // If there was an interrupt, and nothing else delays it, restores the old behaviour and lets it act now: the process
+  // ends, or the program's handler is called.
   void deliver();
 
  private:

@@ -1,4 +1,4 @@
-// What every front end can tell of a program before it runs.
+// What every front end can say about a program before it runs.
 #pragma once
 #include <pando/program/program.h>
 

@@ -1,10 +1,10 @@
 // SampleRows: which values of a forward pass keep the samples of a batch apart.
 //
-// A batch that is not full is filled up with copies of a sample, and a mask says which samples are real. What a step
-// gives is right only if none of it depends on the copies. So each value is followed from the inputs on: as long as
-// sample i makes part i of a value, and nothing else of it, the copies can be cut off; and where the parts of copies
-// were multiplied by the mask's 0, the samples may be added up. An op that is not known to keep samples apart mixes
-// them.
+// A batch that is not full is filled up with copies of a sample, and a mask says which samples are real. The results of
+// a step are right only if none of them depends on the copies. So this class follows each value from the inputs: as
+// long as sample i makes part i of a value, and nothing else of it, the copies can be cut off; and where the parts of
+// copies were multiplied by the mask's 0, the samples may be added up. An op that is not known to keep samples apart
+// mixes them.
 #pragma once
 #include <pando/graph/graph.h>
 
@@ -17,9 +17,9 @@ namespace pando {
 class SampleRows {
  public:
   enum class Dependence {
-    // On no sample, or on real ones only.
+    // It depends on no sample, or only on real ones.
     none,
-    // It has equally many rows, along axis 0, for each sample, which depend on no other.
+    // It has the same number of rows, along axis 0, for each sample, and these depend on no other sample.
     rows,
     // The same, and the rows of copies are 0.
     masked_rows,
@@ -27,8 +27,8 @@ class SampleRows {
     mixed
   };
 
-  // Of the graph as it is now. `mask` is an input, [samples]: 1 for real ones and 0 for copies. The other inputs have
-  // samples along axis 0, but for the counter.
+  // Analyses the graph as it is now. `mask` is an input, [samples]: 1 for real samples and 0 for copies. All other
+  // inputs except the counter have samples along axis 0.
   SampleRows(const Graph& graph, Value mask);
 
   Dependence of(Value value) const { return of_value(value.id()); }
@@ -40,7 +40,7 @@ class SampleRows {
     return dependences_[static_cast<std::size_t>(id.node)][static_cast<std::size_t>(id.output)];
   }
   Dependence of_source(const Node& node) const;
-  // Of the outputs of a node of which an input depends on samples, and none is mixed.
+  // For the outputs of a node with an input that depends on samples, and none that mixes them.
   std::vector<Dependence> of_outputs(const Node& node) const;
   // Whether the inputs that depend on samples have their rows where the first output has them.
   bool rows_are_aligned(const Node& node) const;
@@ -51,7 +51,7 @@ class SampleRows {
   std::vector<std::vector<Dependence>> dependences_;
 };
 
-// The mask for a value of `rows` rows, equally many for each sample: [rows].
+// The mask, [rows], for a value of `rows` rows, with the same number for each sample.
 Value mask_of_rows(Value mask, std::int64_t rows);
 
 }  // namespace pando

@@ -52,8 +52,7 @@ std::vector<std::shared_ptr<const Target>> ipu_targets() {
 std::shared_ptr<const Target> find_ipu_target(const std::string& who, const std::string& name) {
   const auto targets = ipu_targets();
   if (targets.empty())
-    throw Error(
-        fmt::format("{}: no IPU system is configured; call configure_ipu_system() of an IPUConfig before", who));
+    throw Error(fmt::format("{}: no IPU system is configured; call configure_ipu_system() of an IPUConfig first", who));
   std::vector<std::string> known;
   for (const auto& target : targets) {
     if (target->name == name) return target;

@@ -25,7 +25,8 @@ void set_current_stage(std::optional<int> stage);
 // All cores as one device.
 std::shared_ptr<const Target> host_target();
 
-// Virtual IPUs that share out the cores; more than there are cores time-share them. 0 tiles: as many as cores allow.
+// Virtual IPUs that divide the cores among them; more IPUs than cores time-share them. 0 tiles means as many as the
+// cores allow.
 std::vector<Device> make_ipus(int count, int tiles = 0, const std::string& instruction_set = "");
 
 // The devices of the configured IPU system, in the order of their names; empty if there is none.

@@ -86,7 +86,7 @@ Tensor::Tensor(Trace& trace, Value value)
     : state_(new State{.type = value.type(), .trace = &trace, .trace_life = trace.life(), .value = value}) {}
 
 const Tensor::State& Tensor::state() const {
-  if (!state_) throw Error("the tensor is none: it was default-constructed and nothing was assigned to it");
+  if (!state_) throw Error("the tensor is empty: it was default-constructed and nothing was assigned to it");
   return *state_;
 }
 const Shape& Tensor::shape() const { return state().type.shape; }
@@ -170,7 +170,7 @@ bool belongs_to(const Tensor& tensor, const Trace& trace) {
 
 Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors) {
   if (tensors.empty()) throw Error(fmt::format("{}: needs at least one tensor", what));
-  // Layers record their inner calls in the midst of a trace, too.
+  // Layers record their inner calls even during a trace.
   if (std::all_of(tensors.begin(), tensors.end(), is_recorded)) return nullptr;
   if (Trace* current = current_trace()) return current;
   const Tensor::State& first = tensors.front().state();

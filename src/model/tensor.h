@@ -17,9 +17,9 @@ struct Recording {
   // The front end's layer, if a layer was called, and how often it had been called before.
   std::shared_ptr<void> layer = {};
   int call = 0;
-  // What the call asked for; unset: as the model around it is used.
+  // What the call asked for; if unset, it follows the model around it.
   std::optional<bool> training = {};
-  // Of the PipelineStage scope that it was made in.
+  // The stage of the PipelineStage scope that the call was made in.
   std::optional<int> stage = {};
 };
 
@@ -36,9 +36,9 @@ struct Tensor::State {
 
 class TensorRecorder {
  public:
-  // The outputs of a call. Their types come from running its function on a trial graph.
+  // Makes the outputs of a call. Their types come from running its function on a trial graph.
   static std::vector<Tensor> record(Recording recording);
-  // Those of one whose outputs are known: it has no function, its values come from elsewhere.
+  // Makes the outputs of a call whose types are known: it has no function, and its values come from elsewhere.
   static std::vector<Tensor> source(Recording recording);
   // The input of a model; axis 0 of the shape is -1.
   static Tensor input(const std::string& name, const std::string& kind, const Type& type);
@@ -47,7 +47,8 @@ class TensorRecorder {
 // While it lives this thread traces a computation: a tensor from outside that meets one of the trace is imported.
 class TraceScope {
  public:
-  // `import` makes a value of the trace's graph of it, or throws Error; none: nothing can be imported.
+  // `import` turns such a tensor into a value of the trace's graph, or throws Error. Without it, nothing can be
+  // imported.
   using Import = std::function<Value(const Tensor& tensor)>;
   explicit TraceScope(Trace& trace, Import import = {});
   ~TraceScope();
@@ -61,14 +62,14 @@ class TraceScope {
   Import import_;
   TraceScope* outer_;
 };
-// Of the innermost scope on this thread; null outside of all.
+// That of the innermost scope on this thread; null outside all scopes.
 Trace* current_trace();
 
 bool is_recorded(const Tensor& tensor);
-// Not by the trace's address alone, where another may be by now.
+// The trace's address alone does not decide: another trace may have it by now.
 bool belongs_to(const Tensor& tensor, const Trace& trace);
 // The trace that a call on these tensors adds to, null if they are all recorded. Throws Error naming `what` if one is
-// none or they belong to different models.
+// empty or they belong to different models.
 Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors);
 std::vector<Value> values_in(Trace& trace, const std::string& what, const std::vector<Tensor>& tensors);
 

@@ -85,8 +85,8 @@ void Trace::assign_statistic(const Parameter& parameter, Value value) {
   assign(parameter, is_floating(value.dtype()) ? ops::replica_mean(value) : value);
 }
 
-// The others have used it for the last time in an update when the first stage ends it, and wait for the first stage in
-// the next: so the first stage may change it.
+// When the first stage ends an update, the other stages have finished using the parameter in it, and in the next update
+// they wait for the first stage. So the first stage may change it.
 std::int32_t Trace::stage_of(const Parameter& parameter) {
   std::int32_t first = any_stage;
   if (state_->graph.stages() == 1) return first;

@@ -80,7 +80,7 @@ std::vector<Value> clip_gradients(std::vector<Value> gradients, const GradientCl
   if (clipping.value) clip([&](Value x) { return ops::clip(x, -*clipping.value, *clipping.value); });
   if (clipping.norm) clip([&](Value x) { return x * shrinking(sum_of_squares(x), *clipping.norm); });
   if (clipping.global_norm) {
-    // Every stage adds up the squares of all, in the same order.
+    // Every stage sums the squares of all stages, in the same order.
     Value squares = sum_of_squares(gradients[0]);
     const Graph::StageScope stage(squares.graph(), any_stage);
     for (std::size_t i = 1; i < gradients.size(); ++i) squares = squares + sum_of_squares(gradients[i]);

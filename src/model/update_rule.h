@@ -21,7 +21,8 @@ struct UpdateRule {
   std::function<std::vector<Value>(Value rate, Value step, Value parameter, Value gradient,
                                    const std::vector<Value>& states)>
       update;
-  // Whether gradients that are k times as large make an update that is: adaptive rules divide by their size.
+  // Whether gradients that are k times as large make an update that is k times as large. Adaptive rules divide by the
+  // size.
   bool grows_with_gradients = false;
 };
 

@@ -62,7 +62,7 @@ const Integers& axes_attribute(const OpCall& call, std::string_view key, std::in
   const Shape& x = call.shape(0);
   const std::size_t count = call.attributes.integers(key).size();
   if (count != static_cast<std::size_t>(x.rank()))
-    call.fail(fmt::format("'{}' has {} value{} but the shape {} has {} ax{}s; give one value an axis", key, count,
+    call.fail(fmt::format("'{}' has {} value{} but the shape {} has {} ax{}s; give one value per axis", key, count,
                           count == 1 ? "" : "s", to_string(x), x.rank(), x.rank() == 1 ? "i" : "e"));
   return list_attribute(call, key, x.rank(), least, most);
 }

@@ -20,7 +20,7 @@ const Integers& axes_attribute(const OpCall& call, std::string_view key, std::in
 double number_attribute(const OpCall& call, std::string_view key, double least);
 
 void require_equal_dtypes(const OpCall& call, std::size_t first, std::size_t second);
-// `meaning` says what the shape stands for ("one value a channel").
+// `meaning` says what the shape stands for ("one value per channel").
 void require_shape(const OpCall& call, std::size_t input, const Shape& wanted, std::string_view meaning);
 void require_rank_at_least(const OpCall& call, std::size_t input, int rank, std::string_view meaning);
 

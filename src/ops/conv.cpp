@@ -25,7 +25,7 @@ void require_conv_inputs(const OpCall& call, std::string_view axes_of_second) {
 std::int64_t grouped_channels(const OpCall& call, std::int64_t per_group) {
   std::int64_t channels;
   if (__builtin_mul_overflow(per_group, integer_attribute(call, "groups", 1, largest_extent), &channels))
-    call.fail(fmt::format("{} channels a group are too many; use smaller sizes", per_group));
+    call.fail(fmt::format("{} channels per group are too many; use smaller sizes", per_group));
   return channels;
 }
 
@@ -47,10 +47,9 @@ Shape conv_shape(const OpCall& call, const Shape& x, const Shape& filter) {
 void require_conv_result(const OpCall& call, std::size_t input, const Shape& x, const Shape& filter) {
   const Shape expected = conv_shape(call, x, filter);
   if (call.shape(input) != expected)
-    call.fail(
-        fmt::format("the gradient {} is not of the shape {} that conv2d makes of {} and the filter {}; mend "
-                    "the sizes",
-                    to_string(call.shape(input)), to_string(expected), to_string(x), to_string(filter)));
+    call.fail(fmt::format(
+        "the gradient {} is not of the shape {} that conv2d makes of {} and the filter {}; correct the sizes",
+        to_string(call.shape(input)), to_string(expected), to_string(x), to_string(filter)));
 }
 
 std::vector<Type> infer_conv2d(const OpCall& call) {

@@ -28,7 +28,7 @@ std::vector<Type> infer_gather_gradient(const OpCall& call) {
   require_dtype(call, 1, {DType::int32});
   const Shape &g = call.shape(0), &indices = call.shape(1);
   if (g.rank() < indices.rank() || g.part(0, indices.rank()) != indices)
-    call.fail(fmt::format("the gradient {} does not begin with the shape of the indices {}; mend the shapes",
+    call.fail(fmt::format("the gradient {} does not begin with the shape of the indices {}; correct the shapes",
                           to_string(g), to_string(indices)));
   Shape shape = {integer_attribute(call, "rows", 0, largest_size)};
   for (int axis = indices.rank(); axis < g.rank(); ++axis) shape = extended(call, shape, g[axis]);

@@ -11,7 +11,7 @@ namespace pando {
 namespace {
 
 constexpr std::string_view channels_axis = "the last one the channels";
-constexpr std::string_view a_channel = "one value a channel";
+constexpr std::string_view a_channel = "one value per channel";
 
 Shape channels_of(const Shape& x) { return x.part(x.rank() - 1, x.rank()); }
 Shape rows_of(const Shape& x) { return x.part(0, x.rank() - 1); }
@@ -22,7 +22,7 @@ void require_floats(const OpCall& call) {
 }
 
 void require_weights(const OpCall& call, std::size_t input, const Shape& x) {
-  if (input < call.inputs.size()) require_shape(call, input, x.part(0, 1), "one weight a sample");
+  if (input < call.inputs.size()) require_shape(call, input, x.part(0, 1), "one weight per sample");
 }
 
 std::vector<Type> infer_batch_norm(const OpCall& call) {
@@ -61,7 +61,7 @@ std::vector<Type> infer_layer_norm_gradient(const OpCall& call) {
   require_shape(call, 0, call.shape(1), "that of x");
   const Type channels = {call.dtype(0), channels_of(call.shape(1))};
   require_shape(call, 2, channels.shape, a_channel);
-  for (std::size_t i : {3, 4}) require_shape(call, i, rows_of(call.shape(1)), "one value a row");
+  for (std::size_t i : {3, 4}) require_shape(call, i, rows_of(call.shape(1)), "one value per row");
   return {call.inputs[1], channels, channels};
 }
 
@@ -150,7 +150,7 @@ Value batch_norm_inference(Value x, Value scale, Value offset, Value mean, Value
     if (x.shape().rank() < 2 || value.shape() != channels_of(x.shape()))
       throw Error(
           fmt::format("batch_norm_inference: x is {} and one of scale, offset, mean and variance {} but must "
-                      "have one value a channel, the last of at least two axes of x; reshape it",
+                      "have one value per channel, the last of at least two axes of x; reshape it",
                       to_string(x.shape()), to_string(value.shape())));
   return (x - mean) * (scale * rsqrt(variance + epsilon)) + offset;
 }

@@ -30,7 +30,7 @@ Shape unpooled_shape(const OpCall& call, const Window& window) {
   const Shape x = input_shape(call, dy, dy[3]);
   const Shape expected = pooled_shape(call, window, x);
   if (dy != expected)
-    call.fail(fmt::format("the gradient {} is not of the shape {} that pooling makes of {}; mend 'input_size'",
+    call.fail(fmt::format("the gradient {} is not of the shape {} that pooling makes of {}; correct 'input_size'",
                           to_string(dy), to_string(expected), to_string(x)));
   return x;
 }

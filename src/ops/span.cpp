@@ -11,7 +11,7 @@ namespace {
 
 std::vector<Type> infer_span(const OpCall& call) {
   if (!is_floating(call.dtype(0)))
-    call.fail(fmt::format("takes floating-point values, not {}; cast it before", to_string(call.inputs[0])));
+    call.fail(fmt::format("takes floating-point values, not {}; cast it first", to_string(call.inputs[0])));
   return {call.inputs[0]};
 }
 

@@ -36,7 +36,7 @@ KernelCost cost_of(const Plan& plan) {
 
 std::vector<std::size_t> live_bytes(const Plan& plan) {
   const std::size_t supersteps = plan.supersteps.size();
-  // Of each buffer the first and the last superstep in which a kernel names it.
+  // The first and the last superstep in which a kernel uses each buffer.
   std::vector<std::size_t> first(plan.buffers.size(), supersteps), last(plan.buffers.size(), 0);
   const auto use = [&](std::int32_t buffer, std::size_t superstep) {
     if (buffer < 0) return;

@@ -6,12 +6,12 @@ namespace pando {
 
 struct KernelCost {
   double flops = 0;
-  // Read and written.
+  // Bytes read and written.
   double bytes = 0;
 };
 
 KernelCost cost_of(const KernelCall& call);
-// Of one step.
+// The cost of one step.
 KernelCost cost_of(const Plan& plan);
 
 // The bytes of the arena that hold something in each superstep.

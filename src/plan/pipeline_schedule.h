@@ -18,7 +18,7 @@ struct PipelineSchedule {
   std::vector<std::int64_t> backward;
 
   int stages() const { return static_cast<int>(forward.size()); }
-  // Micro-batches that stage i keeps activations of while it begins the backward pass of one, besides that one.
+  // The number of other micro-batches whose activations stage i keeps while it begins the backward pass of one.
   std::int64_t stash_depth(int stage) const;
   // Slots from the first forward to the last backward pass of `micro_batches`.
   std::int64_t slots(std::int64_t micro_batches) const;
@@ -26,8 +26,8 @@ struct PipelineSchedule {
   double bubble(std::int64_t micro_batches) const;
 };
 
-// All forward, then all backward; one forward, one backward; one stage at a time. Without `training` they are all a
-// pipeline of forward passes, but for the sequential one.
+// All forward, then all backward; one forward, one backward; one stage at a time. Without `training`, all but the
+// sequential one are a pipeline of forward passes.
 PipelineSchedule grouped_schedule(int stages, bool training);
 PipelineSchedule interleaved_schedule(int stages, bool training);
 PipelineSchedule sequential_schedule(int stages, bool training);

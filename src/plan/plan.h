@@ -25,7 +25,7 @@ struct Buffer {
 
 // A value as a kernel sees it: a buffer and the type to read it as.
 struct Operand {
-  // -1 for an output that nobody reads: it need not be written.
+  // -1 for an output that is never read: it need not be written.
   std::int32_t buffer = -1;
   Type type;
   friend bool operator==(const Operand&, const Operand&) = default;
@@ -48,9 +48,9 @@ struct Port {
   Type type;
   std::int32_t buffer = -1;
   PortKind kind = PortKind::host;
-  // Which one of its kind.
+  // Its number among the ports of its kind.
   std::int32_t number = 0;
-  // Outputs only: kept for every step rather than for the last.
+  // For outputs only: kept for every step instead of only the last.
   bool every_step = false;
   friend bool operator==(const Port&, const Port&) = default;
 };
@@ -76,7 +76,7 @@ struct Plan {
   std::size_t arena_bytes = 0;
   // One slot of the feed ring, as large as all inputs.
   std::size_t feed_bytes = 0;
-  // Look for NaN and infinity in what each superstep writes, and stop with an Error that names the kernel.
+  // Whether to look for NaN and infinity in what each superstep writes, and stop with an Error that names the kernel.
   bool check_numerics = false;
   // Products may round their float32 factors to bfloat16 where that is faster; their sums stay float32.
   bool mixed_bfloat16 = false;
@@ -91,7 +91,7 @@ constexpr std::size_t align(std::size_t bytes) {
 // Whether two plans do the same: attributes and constants are compared by their values.
 bool operator==(const Plan& a, const Plan& b);
 
-// The text form: buffers, then supersteps with one kernel a line.
+// The text form: buffers, then supersteps with one kernel per line.
 std::string to_string(const Plan& plan);
 
 }  // namespace pando

@@ -38,7 +38,7 @@ std::string call_text(const KernelCall& call) {
                      attributes_text(*call.op, call.attributes), call.name.empty() ? "" : "  # " + call.name);
 }
 
-// Hosts feed inputs and are told outputs unless the text says otherwise.
+// The host feeds inputs and receives outputs unless the text says otherwise.
 std::string port_text(std::string_view what, const Port& port, PortKind usual) {
   std::string text = fmt::format("{} \"{}\" = b{} {}", what, port.name, port.buffer, to_string(port.type));
   if (port.kind != usual) text += fmt::format(" {} {}", name(port.kind), port.number);

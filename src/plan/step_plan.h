@@ -16,7 +16,7 @@ struct Field {
   std::string name;
   Type type;
   std::size_t offset = 0;
-  // Results only: kept for every micro-batch rather than for the last.
+  // For results only: kept for every micro-batch instead of only the last.
   bool every_step = false;
   friend bool operator==(const Field&, const Field&) = default;
 };
@@ -25,20 +25,21 @@ struct Fields {
   std::vector<Field> list;
   std::size_t bytes = 0;
 
-  // Makes a place for the port unless it has one. Hosts know ports by their names, devices by kind and number.
+  // Makes a place for the port unless it has one. The host identifies ports by name, devices by kind and number.
   void add(const Port& port);
   const Field& of(const Port& port) const;
   friend bool operator==(const Fields&, const Fields&) = default;
 };
 
-// The programs of one stage; those that are missing have nothing to do. The last stage of training has no `forward`:
-// its backward programs do both passes.
+// The programs of one stage; a missing program has nothing to do. The last stage of training has no `forward`: its
+// backward programs do both passes.
 struct StagePlan {
   // `backward_first` begins the sums of an update, `backward_next` adds to them.
   std::optional<Plan> forward, backward_first, backward_next;
-  // Once an update, when the sums of all replicas are added up: what other stages need, and the update.
+  // Run once per update, after the sums of all replicas are added up: they compute what other stages need, and the
+  // update.
   std::optional<Plan> update_values, update;
-  // What a micro-batch needs: what arrives from other stages, and the stash.
+  // The memory of a micro-batch: what arrives from other stages, and the stash.
   Fields slot;
   // Variables that are added up, and averaged, over the replicas before an update.
   std::vector<VariablePort> sums, statistics;
@@ -54,12 +55,12 @@ struct StepPlan {
   std::int64_t batch_size = 1;
   PipelineSchedule schedule = {};
   std::vector<StagePlan> stages = {};
-  // What the host feeds to and is told by one replica for one micro-batch; what stages exchange once an update.
+  // What the host feeds to one replica and receives from it for one micro-batch; what stages exchange once per update.
   Fields host = {}, results = {}, exchange = {};
 
-  // Whether backward passes and updates are programs of their own.
+  // Whether backward passes and updates are separate programs.
   bool has_backward() const { return !schedule.backward.empty(); }
-  // One device, one micro-batch an update: the loop over steps runs on the device.
+  // With one device and one micro-batch per update, the loop over steps runs on the device.
   bool is_whole() const { return stages.size() == 1 && replicas == 1 && !has_backward(); }
 };
 

@@ -1,4 +1,4 @@
-// Wires recordings: what devices did becomes a page or a trace.
+// Turns recordings of what devices did into a page or a trace.
 #include <pando/program/profile.h>
 
 #include <fmt/format.h>
@@ -46,11 +46,11 @@ struct Track {
       live_bytes.insert(live_bytes.end(), live.begin(), live.end());
     }
   }
-  // Passes have a row of their own behind those of the tiles.
+  // Passes have their own row after those of the tiles.
   int pass_row() const { return recorder.tiles() - 1; }
 };
 
-// Writes what the devices of a divided program do to their recordings.
+// Writes what the devices of a divided program do into their recordings.
 class ActivityRecorder : public StepObserver {
  public:
   // By device.
@@ -82,8 +82,8 @@ class ActivityRecorder : public StepObserver {
 // Nanoseconds of the steady clock.
 struct RecordedSpan {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-  // Of each program: where the memory of one of its tiles was full first. What the others recorded later would look as
-  // if that tile had been idle.
+  // For each program: when the memory of one of its tiles was first full. What other tiles recorded later would make
+  // that tile look idle.
   std::map<int, std::int64_t> end_of_program = {};
 
   bool includes(const Track& track, const RecordedEvent& event) const {
@@ -112,7 +112,7 @@ void add_events(const Track& track, int device, const RecordedSpan& span, Profil
       if (!span.includes(track, event)) continue;
       ProfileEvent shown{.kind = kind_of(event.kind),
                          .device = device,
-                         // Passes are the whole device's.
+                         // Passes belong to the whole device.
                          .tile = tile == track.pass_row() ? 0 : tile,
                          .begin = static_cast<double>(event.begin - span.begin) / 1e3,
                          .duration = static_cast<double>(event.end - event.begin) / 1e3};
@@ -133,7 +133,7 @@ void add_events(const Track& track, int device, const RecordedSpan& span, Profil
 struct Profiler::State {
   std::string model;
   std::size_t capacity;
-  // How many were attached.
+  // How many programs were attached.
   int programs = 0;
   std::vector<std::unique_ptr<Track>> tracks = {};
   std::vector<std::unique_ptr<StepObserver>> observers = {};

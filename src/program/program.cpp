@@ -47,12 +47,12 @@ std::function<void(const Graph&)>& graph_observer() {
 
 namespace {
 
-// While it lives, a thread runs a program. Throws Error if another one does.
+// While it lives, the thread runs the program. Throws Error if another thread already does.
 class ProgramUse {
  public:
   explicit ProgramUse(std::atomic<bool>& in_use) : in_use_(in_use) {
     if (in_use_.exchange(true, std::memory_order_acquire))
-      throw Error("run: another thread is running this program; give each thread a program of its own");
+      throw Error("run: another thread is running this program; give each thread its own program");
   }
   ~ProgramUse() { in_use_.store(false, std::memory_order_release); }
   ProgramUse(const ProgramUse&) = delete;
@@ -110,7 +110,7 @@ LoadedStage load_stage(const StagePlan& plan, int replicas, Backend& backend, co
   return loaded;
 }
 
-// Those that programs share by name; sums belong to a program.
+// The variables that programs share by name; sums belong to one program.
 std::vector<std::string> shared_names(const StepPlan& plan) {
   std::vector<std::string> names;
   for (const StagePlan& stage : plan.stages)
@@ -187,7 +187,7 @@ std::vector<VariableInfo> Program::variables() const { return state_->variables;
 
 namespace {
 
-// Runs with room for the outputs of every step, and cuts that to the steps that were run.
+// Runs with room for the outputs of every step, and then cuts the outputs to the steps that were run.
 std::int64_t run_whole(auto& state, const Launch& launch, Feeds* feeds) {
   std::map<std::string, Array>& every_step = state.every_step;
   std::vector<std::byte*> memory;
@@ -238,7 +238,7 @@ void copy_feed(const Port& port, const std::map<std::string, Array>& feeds, cons
               found->second.bytes());
 }
 
-// The plan of a program that a single step can be run of.
+// The plan of a program that can run a single step.
 const Plan& plan_of_step(const StepPlan& plan) {
   if (!plan.is_whole())
     throw Error("step: the program is divided over several devices or accumulates gradients, and only run() runs that");
@@ -305,7 +305,7 @@ std::map<std::string, Array> Program::step(const std::map<std::string, Array>& f
 
 namespace {
 
-// Of rows from `first` on: [micro-batches, ...].
+// The values of the rows from `first` on: [micro-batches, ...].
 Array results_of(const auto& state, const Field& field, std::int64_t first) {
   const std::int64_t replicas = state.plan.replicas, batches = (state.rows_run - first) * replicas;
   Array values(field.type.dtype, with_first_axis(batches, field.type.shape));

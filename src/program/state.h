@@ -24,16 +24,16 @@ struct Program::State {
   std::vector<std::shared_ptr<Device::State>> devices = {};
   StepPlan plan = {};
   std::vector<VariableInfo> variables = {};
-  // Of each replica.
+  // One for each replica.
   std::vector<Variables> replicas = {};
-  // Of each device: stages may sum the same value, each for itself.
+  // One for each device: stages may sum the same value, each for itself.
   std::vector<std::unique_ptr<VariableStore>> sums = {};
-  // What the replicas after the first have of the first one's.
+  // The copies of the first replica's variables in the other replicas.
   std::vector<VariableCopies> copies = {};
-  // One of the two: the loop of one device, or what runs on several.
+  // Exactly one of the two is set: the loop of one device, or the executor for several.
   std::unique_ptr<Executable> executable = {};
   std::unique_ptr<StepExecutor> executor = {};
-  // Of the last run: the outputs that are kept for every step; and what a divided program told, row by row.
+  // From the last run: the outputs that are kept for every step, and the results of a divided program, row by row.
   std::map<std::string, Array> every_step = {};
   std::vector<std::byte> results = {};
   std::int64_t rows_run = 0, next_update = 0;
@@ -43,7 +43,7 @@ struct Program::State {
 // For tests and tools that look into a program.
 class ProgramInside {
  public:
-  // The program is divided.
+  // The program must be divided.
   static void set_observer(Program& program, StepObserver* observer) {
     program.state_->executor->set_observer(observer);
   }
@@ -52,7 +52,7 @@ class ProgramInside {
   }
 };
 
-// Told every graph that is compiled on this thread, as the front end made it; empty: none. For tests and tools.
+// If set, called with every graph that is compiled on this thread, as the front end made it. Tests and tools use it.
 std::function<void(const Graph&)>& graph_observer();
 
 }  // namespace pando

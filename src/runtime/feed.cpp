@@ -14,8 +14,8 @@ namespace pando {
 
 namespace {
 
-// The filler polls: a notification would cost the device a system call for each batch. Each look costs a core that the
-// device uses, too, so that the time between them follows the device's pace.
+// The filler polls: a notification would cost the device a system call for each batch. Each look also takes time from a
+// core that the device uses, so the time between looks follows the device's pace.
 constexpr std::chrono::microseconds shortest_wait{50}, longest_wait{5000};
 
 }  // namespace
@@ -28,11 +28,11 @@ struct FeedRing::Ring {
   std::int64_t slots;
   Fill fill;
   HostMemory memory;
-  // Used by the one who is filling.
+  // Only the thread that is filling uses these.
   std::vector<std::byte*> feeds = std::vector<std::byte*>(offsets.size());
   std::exception_ptr failure = {};
   std::atomic<bool> filling = false, filler_is_late = false, running = false, stopping = false;
-  // The steps that are filled; with the mark when there will be no more.
+  // The number of filled steps, combined with a mark once there will be no more.
   static constexpr std::int64_t end_mark = std::int64_t{1} << 62;
   alignas(64) std::atomic<std::int64_t> filled = 0;
   alignas(64) std::atomic<std::int64_t> taken = 0;
@@ -57,7 +57,7 @@ struct FeedRing::Ring {
 void FeedRing::Ring::fill_all() {
   std::chrono::microseconds wait = shortest_wait;
   while (!stopping && !has_ended()) {
-    // Where the one who waits is filling a slot, there is time.
+    // While the waiting device is filling a slot, there is time.
     if (!fill_next()) std::this_thread::sleep_for(shortest_wait);
     // Ideally it finds, each time it looks, a part of the ring free, and never all of it.
     while (room() <= 0 && !stopping) {
@@ -98,7 +98,7 @@ FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fil
 FeedRing::~FeedRing() {
   ring_->stopping = true;
   ring_->set_running(true);
-  // From here on `fill` is not called, and what it uses may go. In a child of a fork no other thread calls it.
+  // After this, `fill` is not called, and what it uses may be destroyed. In a forked child, no other thread calls it.
   while (process_.is_here() && ring_->filling.exchange(true)) wait_while(ring_->filling, true);
   ring_->fill = nullptr;
 }
@@ -124,7 +124,8 @@ std::int64_t FeedRing::next() const { return ring_->taken.load(std::memory_order
 
 const std::byte* FeedRing::wait_for(std::int64_t step) {
   Ring& ring = *ring_;
-  // On a busy machine the filler may get no core for long. A slot that it did not fill in time is a sign of that.
+  // On a busy machine the filler may get no core for a long time. A slot that it did not fill in time is a sign of
+  // that.
   const bool was_late = ring.filler_is_late.load(std::memory_order_relaxed);
   if (was_late && has(step)) ring.filler_is_late.store(false, std::memory_order_relaxed);
   const std::chrono::nanoseconds patience = was_late ? std::chrono::nanoseconds(0) : awake_time;

@@ -18,7 +18,8 @@ namespace pando {
 
 namespace {
 
-// Linux hands out more than there is and ends the process later; asking for more than all of it is refused here.
+// Linux grants more memory than there is and ends the process later, so a request for more than the machine has is
+// refused here.
 std::size_t physical_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;

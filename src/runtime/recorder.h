@@ -1,4 +1,4 @@
-// Recorder: what the tiles of a device did when. Each tile writes to memory of its own that is there beforehand.
+// Recorder: what the tiles of a device did when. Each tile writes to its own memory, which is allocated beforehand.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -35,11 +35,11 @@ class Recorder {
 
   int tiles() const { return static_cast<int>(lists_.size()); }
   const std::vector<RecordedEvent>& events(int tile) const { return lists_[static_cast<std::size_t>(tile)].events; }
-  // Whether something of the tile could not be recorded.
+  // Whether the tile's memory was too small to record everything.
   bool is_full(int tile) const { return lists_[static_cast<std::size_t>(tile)].full; }
 
  private:
-  // A cache line each, so that tiles do not disturb each other.
+  // Each has its own cache line, so that tiles do not disturb each other.
   struct alignas(64) List {
     std::vector<RecordedEvent> events;
     bool full = false;

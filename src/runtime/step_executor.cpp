@@ -22,8 +22,8 @@ struct StepExecutor::Route {
     own,       // the stage's slot: activations from the stage before, gradients from the next, and its stash
     next,      // the slot of the next stage
     previous,  // the slot of the stage before
-    exchange,  // what the stages of this replica exchange
-    result,    // what the host is told of this micro-batch and replica
+    exchange,  // what the stages of this replica exchange with each other
+    result,    // what the host receives for this micro-batch and replica
   };
   Place place = Place::host;
   std::size_t offset = 0;
@@ -44,9 +44,9 @@ struct StepExecutor::Stage {
   std::int64_t rows = 0;
   // The update that it is in: its number in this launch, and how many rows it has.
   std::int64_t update_number = 0, rows_of_update = 0;
-  // Whether it is the last of the launch.
+  // Whether it is the last update of the launch.
   bool is_last_update = false;
-  // What it does in an update; and how far it is where one thread runs all stages.
+  // What it does in an update, and how far it is if one thread runs all stages.
   std::vector<PipelineAction> actions = {};
   std::size_t next_action = 0;
   bool is_reduced = false, is_over = false;
@@ -58,7 +58,7 @@ struct StepExecutor::Stage {
   std::byte* slot(std::int64_t row) const { return memory.get() + static_cast<std::size_t>(row % slots) * slot_bytes; }
 };
 
-// Tells the observer of an activity while it lives.
+// Tells the observer about an activity while it lives.
 class StepExecutor::Watch {
  public:
   Watch(StepObserver* observer, const Stage& stage, Activity activity, std::int64_t number)
@@ -80,10 +80,10 @@ class StepExecutor::Watch {
 
 namespace {
 
-// More than any row: what a counter shows when the devices are stopped.
+// More than any row: counters have this value when the devices are stopped.
 constexpr std::int64_t past_all_rows = std::numeric_limits<std::int64_t>::max() / 2;
 
-// Counters only grow, also where the devices are stopped meanwhile.
+// Counters only grow, even if the devices are stopped meanwhile.
 void publish(std::atomic<std::int64_t>& counter, std::int64_t rows) {
   std::int64_t known = counter.load(std::memory_order_relaxed);
   while (known < rows && !counter.compare_exchange_weak(known, rows)) {
@@ -124,7 +124,7 @@ void StepExecutor::add_stage(int device, LoadedStage loaded) {
                                          .device = device,
                                          .loaded = std::move(loaded),
                                          .slot_bytes = std::max(own.slot.bytes, buffer_alignment),
-                                         // One in work, and one that the stage before may fill meanwhile.
+                                         // One slot in use, and one that the stage before may fill meanwhile.
                                          .slots = plan_.schedule.stash_depth(index) + 2});
   stage->memory = allocate_host_memory(stage->slot_bytes * static_cast<std::size_t>(stage->slots),
                                        "the activations of a pipeline stage");
@@ -229,7 +229,7 @@ std::int64_t StepExecutor::run_part(const Launch& launch, bool together) {
     if (together) run_together();
     else run_alone();
   } catch (const Stopped&) {
-    // What the failing device threw is kept.
+    // What the failing device threw is already kept.
   } catch (...) {
     fail(std::current_exception());
   }
@@ -274,7 +274,7 @@ void StepExecutor::run_device(int device) {
   }
 }
 
-// Keeps the first failure, and lets no device wait any more.
+// Keeps the first failure, and ends the waiting of all devices.
 void StepExecutor::fail(std::exception_ptr failure) {
   {
     const std::lock_guard lock(failure_mutex_);
@@ -311,7 +311,7 @@ void StepExecutor::end_update(Stage& stage) const {
   ++stage.update_number;
 }
 
-// Returns whether there is another one.
+// Returns whether there is another update.
 bool StepExecutor::run_update(Stage& stage) {
   begin_update(stage);
   const std::int64_t first = stage.rows;
@@ -350,7 +350,7 @@ void StepExecutor::update_weights(Stage& stage) {
   run_program(stage, Program::update, nullptr, stage.rows);
 }
 
-// Each stage goes as far as it can before the next has its turn.
+// Each stage goes as far as it can before it is the next one's turn.
 void StepExecutor::run_alone() {
   for (auto& stage : stages_) begin_update(*stage);
   const auto is_over = [](const auto& stage) { return stage->is_over; };
@@ -359,7 +359,7 @@ void StepExecutor::run_alone() {
     for (auto& stage : stages_) moved = run_possible_actions(*stage) || moved;
     for (int index = 0; index < stages(); ++index) moved = reduce_alone(index) || moved;
     for (int index = 0; index < stages(); ++index) moved = update_alone(index) || moved;
-    // Nothing but data is missing, and no stage is ahead of the first one of the first replica.
+    // Only data is missing, and no stage is ahead of the first stage of the first replica.
     if (!moved) fed(stages_.front()->rows + next_row(*stages_.front()));
   }
 }
@@ -389,14 +389,14 @@ bool StepExecutor::run_possible_actions(Stage& stage) {
 bool StepExecutor::can_run(const Stage& stage, const PipelineAction& action, std::int64_t row) const {
   if (!action.forward) return stage.next == nullptr || stage.next->backward_done > row;
   if (launch_.feed != nullptr && !launch_.feed->has(launch_.first_row + row)) return false;
-  // Where the feed has ended, the pass finds that out and does nothing else.
+  // If the feed has ended, the pass finds that out and does nothing else.
   if (fed(row) == nullptr) return true;
   if (stage.previous != nullptr && stage.previous->forward_done <= row) return false;
   if (stage.next == nullptr || row < stage.next->slots) return true;
   return rows_done(*stage.next) > row - stage.next->slots;
 }
 
-// Adds up the sums of stage number `index` if all replicas have run its actions; whether they had.
+// Adds up the sums of stage number `index` if all replicas have run its actions; returns whether they had.
 bool StepExecutor::reduce_alone(int index) {
   std::vector<Stage*> members;
   std::vector<std::span<const std::span<float>>> sums, statistics;
@@ -422,7 +422,7 @@ bool StepExecutor::reduce_alone(int index) {
   return true;
 }
 
-// Ends the update of stage number `index` if what it needs is added up; whether it was.
+// Ends the update of stage number `index` if the sums that it needs are complete; returns whether they were.
 bool StepExecutor::update_alone(int index) {
   const auto is_ready = [&](const auto& stage) { return !stage->is_over && stage->is_reduced; };
   const Stage& own = *stages_[static_cast<std::size_t>(index)];

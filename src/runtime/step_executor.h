@@ -1,6 +1,6 @@
 // StepExecutor: runs a StepPlan on several devices, the stages of all replicas of a model at the same time.
 //
-// Each device follows the schedule of its stage and waits for its neighbours alone: for the activations of the stage
+// Each device follows the schedule of its stage and waits only for its neighbours: for the activations of the stage
 // before, the gradients of the next, and room in the slots of the next. At the end of an update the replicas of a stage
 // add up their sums; then each stage updates its weights. An exception in a device stops all devices, and reaches the
 // caller of run().
@@ -18,10 +18,10 @@
 
 namespace pando {
 
-// What a device does, besides waiting.
+// What a device does when it is not waiting.
 enum class Activity : std::uint8_t { forward, backward, exchange, update };
 
-// Told what a device does, on its thread; for profiles and for tests that disturb the timing.
+// Is told what a device does, on the device's thread. Profiles use it, and tests that disturb the timing.
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
@@ -35,13 +35,14 @@ struct LoadedStage {
   std::vector<std::unique_ptr<Executable>> programs = {};
   // Added up, and averaged, over the replicas before an update.
   std::vector<std::span<float>> sums = {}, statistics = {};
-  // Holds the statistics of this replica, which others may read, while they are averaged.
+  // Locks the statistics of this replica while they are averaged, because other threads may read them.
   VariableUse statistics_use = {};
 };
 
 class StepExecutor {
  public:
-  // devices[replica * stages + stage]; the plan must outlive this. Throws Error if memory or threads cannot be had.
+  // devices[replica * stages + stage]; the plan must outlive this. Throws Error if there is not enough memory or
+  // threads cannot be started.
   StepExecutor(const StepPlan& plan, std::vector<LoadedStage> devices);
   ~StepExecutor();
   StepExecutor(const StepExecutor&) = delete;
@@ -56,17 +57,17 @@ class StepExecutor {
     // Room for the results of all rows and replicas.
     std::byte* results = nullptr;
   };
-  // Returns the number of rows that were run: fewer if the feed ends. The update that it ends in is made of what there
-  // is. Throws what the first device that fails throws, and Error in a child made by fork(), where the devices' threads
-  // do not exist.
+  // Returns the number of rows that were run: fewer if the feed ends. If it ends within an update, the update is made
+  // from the rows that there are. Throws what the first device that fails throws, and Error in a child made by fork(),
+  // where the devices' threads do not exist.
   std::int64_t run(const Launch& launch);
 
   void set_observer(StepObserver* observer) { observer_ = observer; }
   // The programs of device i record kernels with recorders[i], numbered as StagePlan::all(); none without recorders.
   void set_recorders(const std::vector<Recorder*>& recorders);
-  // Rows that may be on their way at once: the feed needs as many slots.
+  // The number of rows that may be in progress at once: the feed needs as many slots.
   int rows_in_flight() const;
-  // What the device of a stage keeps between passes.
+  // The bytes that the device of a stage keeps between passes.
   std::size_t stash_bytes(int stage) const;
   std::size_t working_bytes(int stage) const;
 
@@ -84,7 +85,7 @@ class StepExecutor {
   void run_device(int device);
   void fail(std::exception_ptr failure);
   void wait_for(const std::atomic<std::int64_t>& rows, std::int64_t wanted) const;
-  // All devices at once, each on its thread; or all on the calling thread, with the same results.
+  // Runs all devices at once, each on its thread, or all on the calling thread, with the same results.
   std::int64_t run_part(const Launch& launch, bool together);
   void run_together();
   void run_alone();
@@ -107,12 +108,12 @@ class StepExecutor {
   void run_program(Stage& stage, Program program, const std::byte* host, std::int64_t row);
   std::byte* find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const;
   Counter counter_of(const Stage& stage, std::int64_t row) const;
-  // What the host fed, or null at its end.
+  // What the host fed, or null at the end of the feed.
   const std::byte* fed(std::int64_t row) const;
   bool training() const { return plan_.has_backward(); }
   bool exchanges() const { return !plan_.exchange.list.empty(); }
   int stages() const { return static_cast<int>(plan_.stages.size()); }
-  // Rows that are run one after the other without an end of an update.
+  // The number of rows that are run one after the other without the end of an update.
   std::int64_t group() const { return training() ? plan_.rows_per_update : launch_.rows; }
 
   const StepPlan& plan_;

@@ -7,11 +7,11 @@
 
 namespace pando {
 
-// First come, first served, so that a training that changes a variable step after step lets others have a look between
-// two of them. Where the variable is free it costs two atomic operations and no system call.
+// First come, first served, so that training, which changes a variable at every step, lets others read it between two
+// steps. If the variable is free, the lock costs two atomic operations and no system call.
 class UseLock {
  public:
-  // `first`: what the count of uses begins with.
+  // `first` is the initial count of uses.
   explicit UseLock(std::uint32_t first = 0) : next_(first), served_(first) {}
 
   void begin(bool changes) {

@@ -98,7 +98,7 @@ void VariableCopies::follow() {
     const std::uint64_t difference = pair.original->version - pair.copy->version;
     if (pair.difference != difference)
       std::memcpy(pair.copy->memory.get(), pair.original->memory.get(), pair.original->type.bytes());
-    // Letting go of the copies counts a change of each.
+    // Releasing the copies counts one change of each.
     pair.difference = difference - 1;
   }
 }

@@ -18,15 +18,15 @@ struct StoredVariable {
   Type type;
   HostMemory memory;
   UseLock lock = UseLock();
-  // How often it was changed, for those who keep copies. Changed while the lock is held.
+  // How often the variable was changed, so that copies can be kept up to date. Written only while the lock is held.
   std::uint64_t version = 0;
 };
 
-// The variables of a program or of a copy. Between begin() and end() they are held together, so that a step, however
-// many variables it reads and changes, is one action to all others.
+// The variables of a program or of a copy. Between begin() and end() they are held together, so that other users see a
+// step as one action, however many variables it reads and changes.
 class VariableUse {
  public:
-  // Before the first begin().
+  // Call it before the first begin().
   void add(std::shared_ptr<StoredVariable> variable, bool changes);
   void begin() const;
   // Counts a change of each variable that may have been changed.
@@ -60,8 +60,8 @@ class VariableStore {
   void set(const std::string& name, const Array& value);
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;
-  // From here on `name` is the same variable as `other_name` of the other store. Throws Error if `name` exists and is
-  // another one.
+  // Makes `name` the same variable as `other_name` of the other store. Throws Error if `name` exists and is another
+  // variable.
   void share(const std::string& name, const VariableStore& other, const std::string& other_name);
   // Throws Error with the nearest name if there is no such variable.
   std::shared_ptr<StoredVariable> find(const std::string& name) const;
@@ -76,16 +76,17 @@ class VariableCopies {
  public:
   // Both stores have variables of these names and types.
   VariableCopies(const VariableStore& originals, const VariableStore& copies, const std::vector<std::string>& names);
-  // Copies what was changed since the last time, except where a copy was changed as often as its original: the replicas
+  // Copies what was changed since the last call, except where a copy was changed as often as its original: the replicas
   // of a model make the same changes themselves.
   void follow();
-  // A run failed, and the replicas may have made different changes: the next follow() copies everything.
+  // Call it after a run failed, because the replicas may have made different changes: the next follow() copies
+  // everything.
   void distrust();
 
  private:
   struct Pair {
     std::shared_ptr<StoredVariable> original, copy;
-    // Of their versions, when they were equal; none before the first time.
+    // The versions at which both were equal; empty before the first call.
     std::optional<std::uint64_t> difference = {};
   };
   std::vector<Pair> pairs_;

@@ -65,7 +65,7 @@ TEST(Json, KeepsEveryNumberOfFilesThatAreReadAgain) {
 TEST(Json, RefusesMoreValuesThanAnyFileHas) {
   std::string wide = "[0";
   for (int i = 1; i < 1 << 21; ++i) wide += ",0";
-  EXPECT_EQ(refusal(wide + "]"), "it is no JSON: line 1, column 4194304: it has more than 2097152 values");
+  EXPECT_EQ(refusal(wide + "]"), "it is not JSON: line 1, column 4194304: it has more than 2097152 values");
   wide.resize(wide.size() - 2);
   EXPECT_EQ(parse(wide + "]").list("it").size(), (1u << 21) - 1);
 }
@@ -91,41 +91,43 @@ TEST(Json, ReadsEscapes) {
 }
 
 TEST(Json, RefusesHalvesOfSurrogatePairs) {
-  EXPECT_EQ(refusal(R"("\ud83d")"), "it is no JSON: line 1, column 8: a string has half a surrogate pair");
-  EXPECT_EQ(refusal(R"("\ude00")"), "it is no JSON: line 1, column 8: a string has half a surrogate pair");
-  EXPECT_EQ(refusal(R"("\ud83dx")"), "it is no JSON: line 1, column 8: a string has half a surrogate pair");
-  EXPECT_EQ(refusal(R"("\ud83d\u0041")"), "it is no JSON: line 1, column 14: a string has half a surrogate pair");
+  EXPECT_EQ(refusal(R"("\ud83d")"), "it is not JSON: line 1, column 8: a string has half a surrogate pair");
+  EXPECT_EQ(refusal(R"("\ude00")"), "it is not JSON: line 1, column 8: a string has half a surrogate pair");
+  EXPECT_EQ(refusal(R"("\ud83dx")"), "it is not JSON: line 1, column 8: a string has half a surrogate pair");
+  EXPECT_EQ(refusal(R"("\ud83d\u0041")"), "it is not JSON: line 1, column 14: a string has half a surrogate pair");
 }
 
 TEST(Json, SaysWhereAndWhyATextIsRefused) {
-  EXPECT_EQ(refusal(""), "it is no JSON: line 1, column 1: the text ends where a value should be");
-  EXPECT_EQ(refusal("  "), "it is no JSON: line 1, column 3: the text ends where a value should be");
-  EXPECT_EQ(refusal("1 2"), "it is no JSON: line 1, column 3: there is more behind the value");
-  EXPECT_EQ(refusal("[1\n 2]"), "it is no JSON: line 2, column 2: a comma or ] is missing");
-  EXPECT_EQ(refusal("[1,]"), "it is no JSON: line 1, column 4: there is no value here");
-  EXPECT_EQ(refusal("{\"a\": 1 \"b\": 2}"), "it is no JSON: line 1, column 9: a comma or } is missing");
-  EXPECT_EQ(refusal("{\"a\" 1}"), "it is no JSON: line 1, column 6: a colon is missing");
-  EXPECT_EQ(refusal("{a: 1}"), "it is no JSON: line 1, column 2: the name of a member, in quotation marks, is missing");
-  EXPECT_EQ(refusal("{\"a\": 1,\n\n \"a\": 2}"), "it is no JSON: line 3, column 5: the member 'a' is there twice");
-  EXPECT_EQ(refusal("\"abc"), "it is no JSON: line 1, column 5: the text ends within a string");
-  EXPECT_EQ(refusal("\"a\\"), "it is no JSON: line 1, column 4: the text ends within a string");
-  EXPECT_EQ(refusal("\"a\nb\""), "it is no JSON: line 2, column 1: a string has a control character");
-  EXPECT_EQ(refusal("\"\\x\""), "it is no JSON: line 1, column 4: a string has an unknown escape");
-  EXPECT_EQ(refusal("\"\\u12g4\""), "it is no JSON: line 1, column 4: a \\u needs four hexadecimal digits");
-  EXPECT_EQ(refusal("\"\\u12"), "it is no JSON: line 1, column 4: a \\u needs four hexadecimal digits");
-  EXPECT_EQ(refusal("tru"), "it is no JSON: line 1, column 1: there is no value here");
-  EXPECT_EQ(refusal("+1"), "it is no JSON: line 1, column 1: there is no value here");
-  EXPECT_EQ(refusal("01"), "it is no JSON: line 1, column 2: there is more behind the value");
-  EXPECT_EQ(refusal("1."), "it is no JSON: line 1, column 3: a number needs digits behind its point");
-  EXPECT_EQ(refusal("1e+"), "it is no JSON: line 1, column 4: a number needs digits in its exponent");
-  EXPECT_EQ(refusal("[1e999]"), "it is no JSON: line 1, column 2: a number is too large or too small");
+  EXPECT_EQ(refusal(""), "it is not JSON: line 1, column 1: the text ends where a value should be");
+  EXPECT_EQ(refusal("  "), "it is not JSON: line 1, column 3: the text ends where a value should be");
+  EXPECT_EQ(refusal("1 2"), "it is not JSON: line 1, column 3: there is more text after the value");
+  EXPECT_EQ(refusal("[1\n 2]"), "it is not JSON: line 2, column 2: a comma or ] is missing");
+  EXPECT_EQ(refusal("[1,]"), "it is not JSON: line 1, column 4: there is no value here");
+  EXPECT_EQ(refusal("{\"a\": 1 \"b\": 2}"), "it is not JSON: line 1, column 9: a comma or } is missing");
+  EXPECT_EQ(refusal("{\"a\" 1}"), "it is not JSON: line 1, column 6: a colon is missing");
+  EXPECT_EQ(refusal("{a: 1}"),
+            "it is not JSON: line 1, column 2: the name of a member, in quotation marks, is missing");
+  EXPECT_EQ(refusal("{\"a\": 1,\n\n \"a\": 2}"), "it is not JSON: line 3, column 5: the member 'a' appears twice");
+  EXPECT_EQ(refusal("\"abc"), "it is not JSON: line 1, column 5: the text ends within a string");
+  EXPECT_EQ(refusal("\"a\\"), "it is not JSON: line 1, column 4: the text ends within a string");
+  EXPECT_EQ(refusal("\"a\nb\""), "it is not JSON: line 2, column 1: a string has a control character");
+  EXPECT_EQ(refusal("\"\\x\""), "it is not JSON: line 1, column 4: a string has an unknown escape");
+  EXPECT_EQ(refusal("\"\\u12g4\""), "it is not JSON: line 1, column 4: a \\u needs four hexadecimal digits");
+  EXPECT_EQ(refusal("\"\\u12"), "it is not JSON: line 1, column 4: a \\u needs four hexadecimal digits");
+  EXPECT_EQ(refusal("tru"), "it is not JSON: line 1, column 1: there is no value here");
+  EXPECT_EQ(refusal("+1"), "it is not JSON: line 1, column 1: there is no value here");
+  EXPECT_EQ(refusal("01"), "it is not JSON: line 1, column 2: there is more text after the value");
+  EXPECT_EQ(refusal("1."), "it is not JSON: line 1, column 3: a number needs digits after its point");
+  EXPECT_EQ(refusal("1e+"), "it is not JSON: line 1, column 4: a number needs digits in its exponent");
+  EXPECT_EQ(refusal("[1e999]"), "it is not JSON: line 1, column 2: a number is too large or too small");
 }
 
 TEST(Json, RefusesWhatIsNestedTooDeep) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_EQ(parse(nested(129)).text(), nested(129));
-  EXPECT_EQ(refusal(nested(130)), "it is no JSON: line 1, column 130: it is nested more than 128 deep");
-  EXPECT_EQ(refusal(std::string(1'000'000, '[')), "it is no JSON: line 1, column 130: it is nested more than 128 deep");
+  EXPECT_EQ(refusal(nested(130)), "it is not JSON: line 1, column 130: it is nested more than 128 deep");
+  EXPECT_EQ(refusal(std::string(1'000'000, '[')),
+            "it is not JSON: line 1, column 130: it is nested more than 128 deep");
 }
 
 TEST(Json, SaysWhatAValueIsAndShouldBe) {

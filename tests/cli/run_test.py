@@ -275,7 +275,7 @@ class Trained(ProgramTest):
                 ("large.png", "large.png has 13 x 12 pixels, but the model was trained on images of 12 x 12; bring it to "
                               "that size"),
                 ("absent.png", "absent.png: there is no such file; give a PNG or IDX file, or the number of an image"),
-                ("digits.txt", "digits.txt: is no IDX file: it begins with 6e 6f but must begin with 00 00; give one in "
+                ("digits.txt", "digits.txt: is not an IDX file: it begins with 6e 6f but must begin with 00 00; give one in "
                                "the format of MNIST")]:
             (self.folder / "digits.txt").write_text("no images")
             self.assertEqual(self.run_pando("predict", "--model", "sides", image, expect=1).stderr,

@@ -43,7 +43,8 @@ TEST(CheckpointFiles, ShowEveryFlippedBit) {
   std::vector<std::byte> bytes = checkpoint_bytes(small(1));
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     bytes[bit / 8] ^= std::byte{1} << (bit % 8);
-    EXPECT_EQ(message([&] { parse_checkpoint(bytes, "file"); }), "file: is damaged or no checkpoint; use another one")
+    EXPECT_EQ(message([&] { parse_checkpoint(bytes, "file"); }),
+              "file: is damaged or not a checkpoint; use another one")
         << bit;
     bytes[bit / 8] ^= std::byte{1} << (bit % 8);
   }
@@ -54,10 +55,10 @@ TEST(CheckpointFiles, ShowEveryTruncation) {
   std::vector<std::byte> bytes = checkpoint_bytes(small(1));
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_EQ(message([&] { parse_checkpoint(std::span(bytes).first(size), "file"); }),
-              "file: is damaged or no checkpoint; use another one")
+              "file: is damaged or not a checkpoint; use another one")
         << size;
   bytes.push_back(std::byte{0});
-  EXPECT_EQ(message([&] { parse_checkpoint(bytes, "file"); }), "file: is damaged or no checkpoint; use another one");
+  EXPECT_EQ(message([&] { parse_checkpoint(bytes, "file"); }), "file: is damaged or not a checkpoint; use another one");
 }
 
 TEST(CheckpointFolder, KeepsTheNewest) {
@@ -83,7 +84,7 @@ TEST(CheckpointFolder, CountsOnFromWhatIsThere) {
   const std::optional<Checkpoint> newest = folder.read_newest([&](const auto& text) { problems.push_back(text); });
   EXPECT_EQ(value_of(newest->contents), 1);
   const std::string damaged = temporary.path() + "/checkpoint-00000007.safetensors";
-  EXPECT_EQ(problems, std::vector<std::string>{damaged + ": is damaged or no checkpoint; use another one"});
+  EXPECT_EQ(problems, std::vector<std::string>{damaged + ": is damaged or not a checkpoint; use another one"});
   // What is damaged takes nobody's place.
   EXPECT_EQ(folder.write(small(2)), temporary.path() + "/checkpoint-00000008.safetensors");
   EXPECT_EQ(folder.numbers(), numbers({1, 7, 8}));
@@ -161,8 +162,8 @@ TEST(CheckpointFolder, IsLeftToAnotherRunThatWritesIntoIt) {
   temporary.write("checkpoint-00000005.safetensors", "of another run");
   EXPECT_EQ(message([&] { folder.write(small(2)); }),
             temporary.path() +
-                ": cannot be used any more: another run has written checkpoint-00000005.safetensors into it; give "
-                "each run a folder of its own");
+                ": can no longer be used: another run has written checkpoint-00000005.safetensors into it; give each "
+                "run its own folder");
   EXPECT_EQ(folder.numbers(), numbers({1, 5}));
 }
 

@@ -131,7 +131,7 @@ TEST_F(Download, SaysWhoCannotBeReached) {
   server.stop();
   EXPECT_EQ(problem(), server.address() + path_of(0) + ": the host cannot be reached");
   set("PANDO_MIRROR", "gopher://127.0.0.1");
-  EXPECT_EQ(problem(), "gopher://127.0.0.1" + path_of(0) + ": it is no http, https or file address");
+  EXPECT_EQ(problem(), "gopher://127.0.0.1" + path_of(0) + ": it is not an http, https or file address");
 }
 
 TEST_F(Download, IsGivenUpWhereTheServerDrips) {

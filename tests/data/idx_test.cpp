@@ -77,7 +77,7 @@ TEST_F(Idx, SaysWhatCannotBeWritten) {
 
 TEST_F(Idx, RefusesWhatIsNoIdxFile) {
   EXPECT_EQ(refusal("hello"),
-            "is no IDX file: it begins with 68 65 but must begin with 00 00; give one in the format of MNIST");
+            "is not an IDX file: it begins with 68 65 but must begin with 00 00; give one in the format of MNIST");
   EXPECT_EQ(refusal(idx_header(11, {1}) + "ab"),
             "has elements of the IDX type 0x0b; only 0x08 (uint8), 0x0c (int32), 0x0d (float32) and 0x0e (float64) are "
             "read");

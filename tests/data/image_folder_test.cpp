@@ -102,7 +102,7 @@ TEST_F(ImageFolder, RefusesADamagedImageByItsName) {
   for (int i = 0; i < 5; ++i)
     for (const char* name : {"a/", "b/"}) write(name + std::to_string(i) + ".png", i);
   folder.write("a/3.png", "no image");
-  EXPECT_EQ(refusal(), "~/a/3.png: is no PNG image; convert it to PNG");
+  EXPECT_EQ(refusal(), "~/a/3.png: is not a PNG image; convert it to PNG");
 }
 
 #endif

@@ -97,7 +97,7 @@ TEST_F(Npy, SaysWhatCannotBeWritten) {
 }
 
 TEST_F(Npy, RefusesOtherFilesAndVersions) {
-  EXPECT_EQ(refusal("not a NumPy file"), "is no NPY file; save it again with numpy.save");
+  EXPECT_EQ(refusal("not a NumPy file"), "is not an NPY file; save it again with numpy.save");
   EXPECT_EQ(refusal("\x93NUM"), "ends after 4 of the 8 bytes of the header; fetch it again");
   EXPECT_EQ(refusal(npy("", "", 3)), "is an NPY file of version 3; versions 1 and 2 are read");
   EXPECT_EQ(refusal(std::string("\x93NUMPY\2\0\xff\xff\xff\xff", 12)),

@@ -83,7 +83,7 @@ TEST_F(Npz, ReadsCommentsAndSeveralArrays) {
 }
 
 TEST_F(Npz, RefusesWhatIsNoArchive) {
-  const std::string no_archive = "is no NPZ file, or only the beginning of one; save it again with numpy.savez";
+  const std::string no_archive = "is not an NPZ file, or only the beginning of one; save it again with numpy.savez";
   EXPECT_EQ(refusal(""), no_archive);
   EXPECT_EQ(refusal("hello"), no_archive);
   const std::string whole = zip({stored("a.npy", abc)});
@@ -93,8 +93,9 @@ TEST_F(Npz, RefusesWhatIsNoArchive) {
 
 TEST_F(Npz, RefusesWhatIsNoArray) {
   EXPECT_EQ(refusal(zip({stored("a.txt", "hello")})),
-            "holds 'a.txt', which is no array; only entries that end in .npy are read");
-  EXPECT_EQ(refusal(zip({stored("a.npy", "hello, hello")})), "a.npy: is no NPY file; save it again with numpy.save");
+            "holds 'a.txt', which is not an array; only entries that end in .npy are read");
+  EXPECT_EQ(refusal(zip({stored("a.npy", "hello, hello")})),
+            "a.npy: is not an NPY file; save it again with numpy.save");
   EXPECT_EQ(refusal(zip({stored("a.npy", abc), stored("a.npy", abc)})),
             "holds 'a.npy' twice; save it again with numpy.savez");
 }

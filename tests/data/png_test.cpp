@@ -195,8 +195,8 @@ TEST_F(Png, SaysThatZlibIsNotBuiltIn) {
 #endif
 
 TEST_F(Png, RefusesWhatIsNoPngFile) {
-  EXPECT_EQ(refusal(""), "is no PNG image; convert it to PNG");
-  EXPECT_EQ(refusal("\xff\xd8\xff\xe0 a photograph"), "is no PNG image; convert it to PNG");
+  EXPECT_EQ(refusal(""), "is not a PNG image; convert it to PNG");
+  EXPECT_EQ(refusal("\xff\xd8\xff\xe0 a photograph"), "is not a PNG image; convert it to PNG");
   EXPECT_EQ(refusal(png_signature), "ends too early; fetch it again, or save it again as PNG");
 }
 

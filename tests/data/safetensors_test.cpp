@@ -113,14 +113,14 @@ TEST(Safetensors, MakeBooleansOfAnyByte) {
 }
 
 TEST(Safetensors, AreRefusedWhenTheyAreNone) {
-  EXPECT_EQ(refusal("short"), "is no safetensors file: it has only 5 bytes");
+  EXPECT_EQ(refusal("short"), "is not a safetensors file: it has only 5 bytes");
   EXPECT_EQ(refusal("{\"a\": 1}"),
-            "is no safetensors file, or was cut off: it announces a header of 9021026962656797307 bytes");
+            "is not a safetensors file, or was cut off: it announces a header of 9021026962656797307 bytes");
   EXPECT_EQ(refusal(file_of("{}", "").substr(0, 9)),
-            "is no safetensors file, or was cut off: it announces a header of 2 bytes");
+            "is not a safetensors file, or was cut off: it announces a header of 2 bytes");
   EXPECT_EQ(refusal(std::string("\1\xe1\xf5\5\0\0\0\0", 8)),
-            "is no safetensors file, or was cut off: it announces a header of 100000001 bytes");
-  EXPECT_EQ(refusal(file_of("{\"a\"}", "")), "its header is no JSON: line 1, column 5: a colon is missing");
+            "is not a safetensors file, or was cut off: it announces a header of 100000001 bytes");
+  EXPECT_EQ(refusal(file_of("{\"a\"}", "")), "its header is not JSON: line 1, column 5: a colon is missing");
   EXPECT_EQ(refusal(file_of("[]", "")), "its header is a list but should be an object");
 }
 
@@ -138,9 +138,9 @@ TEST(Safetensors, AreRefusedForWhatTheirHeaderSays) {
   EXPECT_EQ(header_refusal(R"({"dtype":"F32","shape":[],"data_offsets":[4]})", 4),
             "the data_offsets of 'a' are 1 numbers but should be 2");
   EXPECT_EQ(header_refusal(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})", 4),
-            "'a' lies from 0 to 4, which is no place for its float32[2]");
+            "'a' lies from 0 to 4, which does not fit its float32[2]");
   EXPECT_EQ(header_refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[4,0]})", 4),
-            "'a' lies from 4 to 0, which is no place for its float32[1]");
+            "'a' lies from 4 to 0, which does not fit its float32[1]");
   EXPECT_EQ(header_refusal(R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]})"),
             "'a' has the impossible shape [4294967296, 4294967296]");
   EXPECT_EQ(header_refusal(R"({"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]})", 4),
@@ -156,7 +156,7 @@ TEST(Safetensors, AreRefusedForWhatTheirHeaderSays) {
                             "xyz")),
             "has a gap or an overlap at byte 2 of its data");
   EXPECT_EQ(refusal(file_of(R"({"a":{},"a":{}})", "")),
-            "its header is no JSON: line 1, column 12: the member 'a' is there twice");
+            "its header is not JSON: line 1, column 12: the member 'a' appears twice");
   EXPECT_EQ(refusal(file_of(R"({"__metadata__":{"step":3}})", "")),
             "'step' of __metadata__ is an integer but should be a string");
 }

@@ -64,7 +64,7 @@ TEST(ArrayFunctions, AddAndRemoveAxesWithoutCopying) {
   EXPECT_EQ(message([&] { expand_dims(a, 3); }),
             "expand_dims: axis 3 is out of range for 3 axes; it must be in [-3, 2]");
   EXPECT_EQ(message([&] { squeeze(a, 1); }),
-            "squeeze: axis 1 of float32[2, 3] has the size 3; only axes of size 1 can go");
+            "squeeze: axis 1 of float32[2, 3] has the size 3; only axes of size 1 can be removed");
 }
 
 TEST(ArrayFunctions, ConcatenateAndStack) {
@@ -108,7 +108,7 @@ TEST(ArrayFunctions, TransposeEveryElementSize) {
   EXPECT_EQ(message([&] {
               transpose(cube, {0, 1, 1});
             }),
-            "transpose: [0, 1, 1] is no permutation of the 3 axes of int64[2, 3, 4]; name each axis once");
+            "transpose: [0, 1, 1] is not a permutation of the 3 axes of int64[2, 3, 4]; name each axis once");
 }
 
 TEST(ArrayFunctions, TakeRows) {

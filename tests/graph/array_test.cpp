@@ -55,9 +55,9 @@ TEST(Array, RefusesWhatCannotBe) {
   EXPECT_EQ(message([] {
               Array(DType::float32, {1ll << 40, 1ll << 40});
             }),
-            "the shape [1099511627776, 1099511627776] has more elements than fit 64 bits");
+            "the shape [1099511627776, 1099511627776] has more elements than fit in 64 bits");
   EXPECT_EQ(message([] { Array(DType::float64, {1ll << 61}); }),
-            "the shape [2305843009213693952] of float64 has more bytes than fit 64 bits");
+            "the shape [2305843009213693952] of float64 has more bytes than fit in 64 bits");
   EXPECT_EQ(message([] { Array(DType::float32, {2}).data<double>(); }),
             "the array holds float32, not float64; cast it with astype");
   EXPECT_EQ(message([] { Array(DType::float32, {2}).item<float>(); }),

@@ -63,9 +63,9 @@ TEST_F(GraphTest, RefusesNegativeAndOverflowingSizes) {
       message([&] {
         ops::broadcast(wide, {1ll << 40, 1ll << 40});
       }),
-      "broadcast: the shape [1099511627776, 1099511627776] has more elements than fit 64 bits; use smaller sizes");
+      "broadcast: the shape [1099511627776, 1099511627776] has more elements than fit in 64 bits; use smaller sizes");
   EXPECT_EQ(message([&] { ops::input(graph, "bytes", DType::float64, {1ll << 61}); }),
-            "input: the shape [2305843009213693952] has more bytes than fit 64 bits; use smaller sizes");
+            "input: the shape [2305843009213693952] has more bytes than fit in 64 bits; use smaller sizes");
 }
 
 TEST_F(GraphTest, RefusesAssignmentsThatDoNotFit) {
@@ -122,7 +122,7 @@ TEST_F(GraphTest, GradientsRefuseWhatHasNone) {
             "gradients: the loss is float32[2, 3] but must be a float scalar; reduce it with a mean or a sum");
   const Value loss = ops::reduce_sum(ops::floor(ops::matmul(x, w)));
   EXPECT_EQ(message([&] { gradients(loss, {w}); }),
-            "gradients: floor has no gradient; take the gradient with respect to values behind it");
+            "gradients: floor has no gradient; take the gradient with respect to values after it");
 }
 
 }  // namespace

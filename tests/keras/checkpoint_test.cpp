@@ -450,7 +450,7 @@ TEST(Checkpoints, ThatAreDamagedAreLeftOut) {
   testing::internal::CaptureStderr();
   expect_equal(run.fit(run.model(), run.options(4)), expected);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "Warning: " + newest + ": is damaged or no checkpoint; use another one; it is left out.\n");
+            "Warning: " + newest + ": is damaged or not a checkpoint; use another one; it is left out.\n");
 }
 
 TEST(Checkpoints, ThatCannotBeWrittenDoNotEndTheRun) {

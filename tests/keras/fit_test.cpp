@@ -324,7 +324,7 @@ TEST(FitRefuses, ModelsThatAreNotReady) {
   EXPECT_EQ(message([&] {
               model.fit(ones({4, 2}), ones({4, 3}));
             }),
-            "fit: the model 'bare' is not compiled; call compile() before");
+            "fit: the model 'bare' is not compiled; call compile() first");
   EXPECT_EQ(message([&] { model.optimizer(); }), "the model 'bare' is not compiled and has no optimizer");
   model.compile({.optimizer = "sgd"});
   EXPECT_EQ(message([&] {

@@ -62,7 +62,7 @@ TEST_F(IpuSystem, RefusesWrongOptions) {
   config.auto_select_ipus = {};
   config.select_ipus = {3, 3};
   EXPECT_EQ(message([&] { config.configure_ipu_system(); }),
-            "IPUConfig: select_ipus has 3 twice; a device needs an IPU of its own");
+            "IPUConfig: select_ipus has 3 twice; each device needs its own IPU");
   config.select_ipus = 2;
   config.backend = "gpu";
   EXPECT_EQ(message([&] { config.configure_ipu_system(); }), "IPUConfig: unknown backend 'gpu'; did you mean 'cpu'?");
@@ -71,7 +71,7 @@ TEST_F(IpuSystem, RefusesWrongOptions) {
 
 TEST_F(IpuSystem, IsNeededByAStrategy) {
   EXPECT_EQ(message([] { ipu::IPUStrategy(); }),
-            "IPUStrategy: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+            "IPUStrategy: no IPU system is configured; call configure_ipu_system() of an IPUConfig first");
   ipu::IPUConfig config;
   config.auto_select_ipus = 1;
   config.configure_ipu_system();
@@ -109,9 +109,9 @@ TEST_F(IpuSystem, IsNeededWheneverAStrategyIsEntered) {
             "IPUStrategy::scope: unknown device '/device:IPU:1'; did you mean '/device:IPU:0'?");
   ipu::reset_ipu_configuration();
   EXPECT_EQ(message([&] { (void)strategy.scope(); }),
-            "IPUStrategy::scope: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+            "IPUStrategy::scope: no IPU system is configured; call configure_ipu_system() of an IPUConfig first");
   EXPECT_EQ(message([&] { (void)strategy.num_ipus(); }),
-            "IPUStrategy::num_ipus: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+            "IPUStrategy::num_ipus: no IPU system is configured; call configure_ipu_system() of an IPUConfig first");
 }
 
 void train_step_by_step(const std::string& name, int verbose) {

@@ -100,7 +100,7 @@ TEST(LayerConfig, RefusesWhatWouldComputeSomethingElse) {
             "model_from_json: layer 'd': Dense: kernel_initializer: Constant: unknown key 'valeu'; "
             "did you mean 'value'?");
   EXPECT_EQ(refusal(R"(, "units": 3)"),
-            "model_from_json: the text is no JSON: line 1, column 119: the member 'units' is there twice");
+            "model_from_json: the text is not JSON: line 1, column 119: the member 'units' appears twice");
   EXPECT_EQ(refusal(R"(, "kernel_regularizer": {"class_name": "Orthogonal"})"),
             "model_from_json: layer 'd': unknown regularizer 'Orthogonal'; known are: l1, l1_l2, l2");
 }
@@ -170,15 +170,14 @@ TEST(LayerConfig, CannotHoldFunctionsOfOnesOwn) {
   const auto refusal = [](const Layer& layer) { return message([&] { model_text(layer); }); };
   EXPECT_EQ(
       refusal(layers::Dense(1, {.activation = keras::Activation("relu", [](Value x) { return x; }), .name = "d"})),
-      "the layer 'd' (Dense) cannot be saved: the activation 'relu' is a function of one's own, which no file can "
-      "hold; use one of Keras's");
-  EXPECT_EQ(
-      refusal(layers::Dense(
-          1, {.kernel_initializer =
-                  Initializer("mine", [](const Shape& shape, std::uint64_t) { return Array(DType::float32, shape); }),
-              .name = "d"})),
-      "the layer 'd' (Dense) cannot be saved: the initializer 'mine' is a function of one's own, which no file can "
-      "hold; use one of Keras's");
+      "the layer 'd' (Dense) cannot be saved: the activation 'relu' is your own function, which a file cannot hold; "
+      "use one of Keras's");
+  EXPECT_EQ(refusal(layers::Dense(
+                1, {.kernel_initializer = Initializer(
+                        "mine", [](const Shape& shape, std::uint64_t) { return Array(DType::float32, shape); }),
+                    .name = "d"})),
+            "the layer 'd' (Dense) cannot be saved: the initializer 'mine' is your own function, which a file cannot "
+            "hold; use one of Keras's");
 }
 
 }  // namespace

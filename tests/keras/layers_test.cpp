@@ -151,10 +151,9 @@ TEST(Models, RefuseWhatDoesNotConnect) {
               model.set_weights({ones({4, 2})});
             }),
             "set_weights: '" + model.name() + "' has 2 weights but 1 values were given");
-  EXPECT_EQ(
-      message([] { Sequential({layers::Dense(2)}, {.name = "stack"}).summary(); }),
-      "summary: the model 'stack' is not built and has no weights yet; begin it with an Input, give its first layer "
-      "an input_shape, or fit it before");
+  EXPECT_EQ(message([] { Sequential({layers::Dense(2)}, {.name = "stack"}).summary(); }),
+            "summary: the model 'stack' is not built and has no weights yet; begin it with an Input, give its first "
+            "layer an input_shape, or fit it first");
 }
 
 TEST(Models, PrintTheSummaryOfKeras) {

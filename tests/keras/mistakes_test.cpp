@@ -129,7 +129,7 @@ TEST(Mistakes, AModelThatIsNotBuiltHasNoWeightsToSave) {
   Sequential model({layers::Dense(3)}, {.name = "later"});
   const std::string refusal =
       ": the model 'later' is not built and has no weights yet; begin it with an Input, give its first layer an "
-      "input_shape, or fit it before";
+      "input_shape, or fit it first";
   const std::string path = testing::TempDir() + "not_built";
   EXPECT_EQ(message([&] { model.get_weights(); }), "get_weights" + refusal);
   EXPECT_EQ(message([&] { model.save_weights(path + ".npz"); }), "save_weights" + refusal);

@@ -14,7 +14,8 @@ namespace {
 TEST(ModelJsonRefusals, AreForWhatNoFileCanHold) {
   const Tensor x = Input({4}, {.name = "x"});
   EXPECT_EQ(message([&] { Model(x, x + x).to_json(); }),
-            "the call of 'tf.__operators__.add' is no layer's, and a file cannot hold it; use a layer such as Add");
+            "the call of 'tf.__operators__.add' does not belong to a layer, and a file cannot hold it; use a layer "
+            "such as Add");
   struct OwnBody : LayerBody {
     std::string kind() const override { return "Own"; }
     std::vector<Value> call(LayerCall&, const std::vector<Value>& inputs) const override { return inputs; }
@@ -53,7 +54,7 @@ TEST(ModelJsonRefusals, AreNotForALayerListedBeforeThoseThatItUses) {
 TEST(ModelJsonRefusals, NameThePlaceAndTheReason) {
   const auto refusal = [](const std::string& text) { return message([&] { model_from_json(text); }); };
   EXPECT_EQ(refusal("{"),
-            "model_from_json: the text is no JSON: line 1, column 2: the name of a member, in quotation marks, is "
+            "model_from_json: the text is not JSON: line 1, column 2: the name of a member, in quotation marks, is "
             "missing");
   EXPECT_EQ(refusal("[]"), "model_from_json: the text is a list but should be an object");
   EXPECT_EQ(refusal("{}"), "model_from_json: a layer has no 'class_name'");
@@ -75,9 +76,10 @@ TEST(ModelJsonRefusals, NameThePlaceAndTheReason) {
       refusal(functional(dense("d", R"([[["d", 0, 0, {}]]])"))),
       "model_from_json: there is no output 0 of call 0 of a layer 'd': its layer is not in the file, or needs what "
       "is not there");
-  EXPECT_EQ(refusal(functional(dense("d", R"([[["x", 0]]])"))),
-            "model_from_json: layer 'd': [\"x\", 0] is no output of a layer: [name, number of the call, number of the "
-            "output]");
+  EXPECT_EQ(
+      refusal(functional(dense("d", R"([[["x", 0]]])"))),
+      "model_from_json: layer 'd': [\"x\", 0] is not an output of a layer: [name, number of the call, number of the "
+      "output]");
   EXPECT_EQ(refusal(functional(dense("d", R"([[["x", 0, 0, {"mask": 1}]]])"))),
             "model_from_json: layer 'd': a call: unknown key 'mask'; known are: training");
   EXPECT_EQ(refusal(functional(dense("x", "[]"))),

@@ -437,7 +437,7 @@ TEST(ParallelRefuses, PipelinesThatCannotBe) {
             "fit: the pipeline has 4 stages but /device:IPU:0 has 2 IPUs; configure 4 IPUs, use fewer stages, "
             "or let stages share an IPU by device_mapping");
   EXPECT_EQ(fit(make_model("mlp", 2), -1),
-            "fit: the model is a pipeline of 2 stages, but nobody said how many micro-batches make an update; call "
+            "fit: the model is a pipeline of 2 stages, but it is not set how many micro-batches make an update; call "
             "set_pipelining_options({.gradient_accumulation_steps_per_replica = ...})");
   EXPECT_EQ(fit(make_model("mlp", 2), 0),
             "set_pipelining_options: gradient_accumulation_steps_per_replica is 0 but must be between 1 and 1000000");
@@ -582,7 +582,7 @@ TEST(Parallel, ExplainsWhatWillHappen) {
   const auto scope = strategy.scope();
   Model model = make_model("cnn", 2);
   EXPECT_EQ(message([&] { model.explain({.samples = 10}); }),
-            "explain: the model '" + model.name() + "' is not compiled; call compile() before");
+            "explain: the model '" + model.name() + "' is not compiled; call compile() first");
   model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 4});
   model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .steps_per_execution = 16});
   const std::string text = model.explain({.samples = 1'000, .batch_size = 8});

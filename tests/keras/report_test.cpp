@@ -118,8 +118,7 @@ TEST(KerasReport, NamesTheStagesOfAPipelineAndItsReplicas) {
 
 TEST(KerasReport, RefusesAModelThatIsNotCompiled) {
   Sequential model({layers::Dense(2, {.input_shape = Shape{3}})}, {.name = "raw"});
-  EXPECT_EQ(message([&] { make_report(model, {}); }),
-            "explain: the model 'raw' is not compiled; call compile() before");
+  EXPECT_EQ(message([&] { make_report(model, {}); }), "explain: the model 'raw' is not compiled; call compile() first");
 }
 
 }  // namespace

@@ -137,10 +137,10 @@ TEST(RunState, ThatMakesNoSenseIsRefusedByTheNameOfItsMember) {
       {"layer_keys", Json::List{"a"}, "layer_keys is a string but should be an integer"},
   };
   for (const auto& [path, value, problem] : forgeries)
-    EXPECT_EQ(verdict(forged(run_json(), path, value)), "it: is no checkpoint: " + problem + "; use another one")
+    EXPECT_EQ(verdict(forged(run_json(), path, value)), "it: is not a checkpoint: " + problem + "; use another one")
         << path << " = " << value.text();
   EXPECT_EQ(verdict(added(run_json(), "position", "finished_of", 0)),
-            "it: is no checkpoint: position.finished_of is 0 but must be at least 1; use another one");
+            "it: is not a checkpoint: position.finished_of is 0 but must be at least 1; use another one");
 }
 
 std::vector<std::string> paths_in(const Json& json, const std::string& place = "") {
@@ -160,7 +160,7 @@ TEST(RunState, ThatLacksAMemberIsRefusedByItsName) {
   EXPECT_GT(paths.size(), 30u);
   for (const std::string& path : paths)
     EXPECT_EQ(verdict(forged(run_json(), path, std::nullopt)),
-              may_lack.contains(path) ? taken : "it: is no checkpoint: there is no '" + path + "'; use another one")
+              may_lack.contains(path) ? taken : "it: is not a checkpoint: there is no '" + path + "'; use another one")
         << path;
 }
 
@@ -186,7 +186,7 @@ TEST(RunState, WithAMemberOfAnotherTypeIsRefusedByItsName) {
       const std::string text = verdict(forged(whole, path, value));
       // An object that is empty lacks its members; null in a list is not one of its elements.
       const std::string named = value.is_object() && old.is_object() ? "there is no '" + path + "." : path + " is ";
-      EXPECT_TRUE(text.starts_with("it: is no checkpoint: ") && text.find(named) != std::string::npos)
+      EXPECT_TRUE(text.starts_with("it: is not a checkpoint: ") && text.find(named) != std::string::npos)
           << path << " = " << value.text() << ": " << text;
     }
   }
@@ -201,7 +201,7 @@ TEST(RunState, WithOtherArraysIsRefused) {
     return message([&] { run_state_of(contents, "it"); });
   };
   const auto refused = [](const std::string& problem) {
-    return "it: is no checkpoint: " + problem + "; use another one";
+    return "it: is not a checkpoint: " + problem + "; use another one";
   };
   EXPECT_EQ(with("other", arange(3)), refused("the array 'other' is not one of a checkpoint"));
   EXPECT_EQ(with("callback/0/text", arange(3)), refused("'callback/0/text' is int64[3] but must be a list of uint8"));

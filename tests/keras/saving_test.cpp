@@ -95,10 +95,9 @@ TEST_F(Saving, RefusesAModelThatIsNotBuiltAndKeepsWhatIsThere) {
   small_model().save(path);
   const std::string before = load_model(path).to_json();
   const Sequential open({layers::Dense(3, {.name = "late"})}, {.name = "open"});
-  EXPECT_EQ(
-      message([&] { open.save(path); }),
-      "save: the model 'open' is not built and has no weights yet; begin it with an Input, give its first layer an "
-      "input_shape, or fit it before");
+  EXPECT_EQ(message([&] { open.save(path); }),
+            "save: the model 'open' is not built and has no weights yet; begin it with an Input, give its first layer "
+            "an input_shape, or fit it first");
   EXPECT_EQ(load_model(path).to_json(), before);
   // Its layers alone are text.
   EXPECT_FALSE(model_from_json(open.to_json()).built());
@@ -110,14 +109,15 @@ TEST_F(Saving, NamesTheFileThatIsWrong) {
             model + ": cannot be read: No such file or directory; check its name and permissions");
   small_model().save(path);
   folder.write("model/weights.safetensors", "{}");
-  EXPECT_EQ(message([&] { load_model(path); }),
-            weights + ": is no safetensors file: it has only 2 bytes; save it again with safetensors.numpy.save_file");
+  EXPECT_EQ(
+      message([&] { load_model(path); }),
+      weights + ": is not a safetensors file: it has only 2 bytes; save it again with safetensors.numpy.save_file");
   small_model(2).save_weights(weights);
   EXPECT_EQ(message([&] { load_model(path); }),
             "load_weights: 'scores/bias' has shape [2] in " + weights + " but [3] in the model 'small'");
   folder.write("model/model.json", "{\"class_name\": ");
   EXPECT_EQ(message([&] { load_model(path); }),
-            model + " is no JSON: line 1, column 16: the text ends where a value should be");
+            model + " is not JSON: line 1, column 16: the text ends where a value should be");
 }
 
 TEST_F(Saving, WeightsAreTheSameInBothKindsOfFiles) {

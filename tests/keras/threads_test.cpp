@@ -189,7 +189,7 @@ TEST(DataPipeline, CannotTrainTheModelThatWaitsForIt) {
     };
     EXPECT_EQ(
         message([&] { model.fit(mapped(train_inside, prefetches), {.verbose = 0}); }),
-        "train_on_batch: the model 'impatient' is in a call that waits for the data which this call is part of; make "
+        "train_on_batch: the model 'impatient' is in a call that waits for data that this call helps to make; make "
         "the data with another model that has the same weights");
   }
 }

@@ -69,9 +69,10 @@ TEST_F(Refusals, Sources) {
                        "variable: 'shape' is [-2]; sizes must not be negative");
   PANDO_EXPECT_REFUSAL(
       f32({huge, huge}),
-      "input: the shape [1099511627776, 1099511627776] has more elements than fit 64 bits; use smaller sizes");
-  PANDO_EXPECT_REFUSAL(f32({huge, 1 << 22}),
-                       "input: the shape [1099511627776, 4194304] has more bytes than fit 64 bits; use smaller sizes");
+      "input: the shape [1099511627776, 1099511627776] has more elements than fit in 64 bits; use smaller sizes");
+  PANDO_EXPECT_REFUSAL(
+      f32({huge, 1 << 22}),
+      "input: the shape [1099511627776, 4194304] has more bytes than fit in 64 bits; use smaller sizes");
   PANDO_EXPECT_REFUSAL(f32({1, 1, 1, 1, 1, 1, 1, 1, 1}), "a shape has at most 8 axes; reshape to fewer");
   PANDO_EXPECT_REFUSAL(graph.add(definitions::input, {}, {{"name", std::string("x")}, {"shape", Integers(9, 1)}}),
                        "input: 'shape' has 9 sizes but a shape has at most 8; reshape to fewer");
@@ -116,7 +117,7 @@ TEST_F(Refusals, Matmul) {
                        "matmul: inputs 0 and 1 are float32[2, 3] and float64[3, 5]; cast one of them");
   PANDO_EXPECT_REFUSAL(
       ops::matmul(f32({huge, 1}), f32({1, huge})),
-      "matmul: the shape [1099511627776, 1099511627776] has more elements than fit 64 bits; use smaller sizes");
+      "matmul: the shape [1099511627776, 1099511627776] has more elements than fit in 64 bits; use smaller sizes");
 }
 
 TEST_F(Refusals, Convolution) {
@@ -144,7 +145,7 @@ TEST_F(Refusals, Convolution) {
       "depthwise_conv2d: the filter [3, 3, 4, 1] has 4 channels but the input [2, 5, 5, 3] has 3; make them equal");
   PANDO_EXPECT_REFUSAL(ops::conv2d_transpose(x, f32({3, 3, 2, 3}), {}, {9, 7}),
                        "conv2d_input_gradient: the gradient [2, 5, 5, 3] is not of the shape [2, 7, 5, 3] that conv2d "
-                       "makes of [2, 9, 7, 2] and the filter [3, 3, 2, 3]; mend the sizes");
+                       "makes of [2, 9, 7, 2] and the filter [3, 3, 2, 3]; correct the sizes");
 }
 
 TEST_F(Refusals, Pooling) {
@@ -224,13 +225,13 @@ TEST_F(Refusals, DataMovement) {
   PANDO_EXPECT_REFUSAL(ops::transpose(f32({2, 3}), {0, 0}),
                        "transpose: the permutation [0, 0] names axis 0 twice; name each once");
   PANDO_EXPECT_REFUSAL(ops::transpose(f32({2, 3}), {0}),
-                       "transpose: 'permutation' has 1 value but the shape [2, 3] has 2 axes; give one value an axis");
+                       "transpose: 'permutation' has 1 value but the shape [2, 3] has 2 axes; give one value per axis");
   PANDO_EXPECT_REFUSAL(
       ops::broadcast(f32({2, 3}), {2, 4}),
       "broadcast: [2, 3] does not broadcast to [2, 4]: aligned at the end, sizes must be equal or 1; reshape it");
-  PANDO_EXPECT_REFUSAL(
-      ops::broadcast(f32({3}), {huge, huge, 3}),
-      "broadcast: the shape [1099511627776, 1099511627776, 3] has more elements than fit 64 bits; use smaller sizes");
+  PANDO_EXPECT_REFUSAL(ops::broadcast(f32({3}), {huge, huge, 3}),
+                       "broadcast: the shape [1099511627776, 1099511627776, 3] has more elements than fit in 64 bits; "
+                       "use smaller sizes");
   PANDO_EXPECT_REFUSAL(ops::broadcast(f32({3}), {-2, 3}), "broadcast: 'shape' is [-2, 3]; sizes must not be negative");
   PANDO_EXPECT_REFUSAL(ops::concat({}, 0), "concat: there are no values; give at least one");
   PANDO_EXPECT_REFUSAL(ops::concat({f32({2, 3}), f32({3, 3})}, 1),
@@ -242,7 +243,7 @@ TEST_F(Refusals, DataMovement) {
   PANDO_EXPECT_REFUSAL(ops::slice(f32({5}), {3}, {3}),
                        "slice: 3 elements from 3 on exceed axis 0 of [5]; choose a smaller part");
   PANDO_EXPECT_REFUSAL(ops::slice(f32({5}), {0, 0}, {1}),
-                       "slice: 'starts' has 2 values but the shape [5] has 1 axis; give one value an axis");
+                       "slice: 'starts' has 2 values but the shape [5] has 1 axis; give one value per axis");
   PANDO_EXPECT_REFUSAL(ops::slice(f32({5}), {-1}, {1}), "slice: 'starts' is [-1] but its values must be at least 0");
   PANDO_EXPECT_REFUSAL(ops::pad(f32({5}), {std::numeric_limits<std::int64_t>::max()}, {1}),
                        "pad: padding of 9223372036854775807 and 1 is too large; use smaller sizes");
@@ -271,10 +272,10 @@ TEST_F(Refusals, RandomOps) {
 TEST_F(Refusals, Norms) {
   PANDO_EXPECT_REFUSAL(
       ops::batch_norm(f32({4, 3}), f32({4}), f32({3}), 1e-3),
-      "batch_norm: input 1 has the shape [4] but must have [3], one value a channel; reshape it or give another");
+      "batch_norm: input 1 has the shape [4] but must have [3], one value per channel; reshape it or give another");
   PANDO_EXPECT_REFUSAL(
       ops::batch_norm(f32({4, 3}), f32({3}), f32({3}), 1e-3, f32({3})),
-      "batch_norm: input 3 has the shape [3] but must have [4], one weight a sample; reshape it or give another");
+      "batch_norm: input 3 has the shape [3] but must have [4], one weight per sample; reshape it or give another");
   PANDO_EXPECT_REFUSAL(
       ops::batch_norm(f32({4}), f32({4}), f32({4}), 1e-3),
       "batch_norm: input 0 has the shape [4] but must have at least 2 axes, the last one the channels; reshape it");
@@ -282,7 +283,7 @@ TEST_F(Refusals, Norms) {
                        "layer_norm: 'epsilon' is -1 but must be a finite number of at least 0");
   PANDO_EXPECT_REFUSAL(ops::batch_norm_inference(f32({4, 3}), f32({3}), f32({3}), f32({4}), f32({3}), 1e-3),
                        "batch_norm_inference: x is [4, 3] and one of scale, offset, mean and variance [4] but must "
-                       "have one value a channel, the last of at least two axes of x; reshape it");
+                       "have one value per channel, the last of at least two axes of x; reshape it");
 }
 
 TEST_F(Refusals, Updates) {
@@ -309,7 +310,7 @@ TEST_F(Refusals, Gradients) {
   PANDO_EXPECT_REFUSAL(gradients(x, {x}),
                        "gradients: the loss is float32[3] but must be a float scalar; reduce it with a mean or a sum");
   PANDO_EXPECT_REFUSAL(gradients(ops::reduce_sum(ops::floor(x)), {x}),
-                       "gradients: floor has no gradient; take the gradient with respect to values behind it");
+                       "gradients: floor has no gradient; take the gradient with respect to values after it");
   const ops::BatchNorm norm = ops::batch_norm(logits, x, x, 1e-3);
   PANDO_EXPECT_REFUSAL(gradients(ops::reduce_sum(norm.mean), {logits}),
                        "batch_norm: the statistics have no gradient; compute them with reduce_mean instead");

@@ -217,7 +217,7 @@ TEST(Save, GoesOnExactlyWhereItWas) {
   EXPECT_NE(message([&] { resumed.load(path); }).find(path), std::string::npos);
   data::write_npz(path, {{"something", zeros({1})}});
   EXPECT_EQ(message([&] { resumed.load(path); }),
-            "load: " + path + " is no file of a model: it has an array named 'something'");
+            "load: " + path + " is not a model file: it has an array named 'something'");
   std::remove(path.c_str());
 }
 

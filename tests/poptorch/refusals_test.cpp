@@ -78,10 +78,10 @@ TEST_F(Refusals, OptionsThatAreFrozen) {
   options.deviceIterations(2);
   inference(x);
   EXPECT_EQ(message([&] { options.deviceIterations(3); }),
-            "Options: deviceIterations cannot be changed any more, a model was compiled with these options; change a "
+            "Options: deviceIterations can no longer be changed: a model was compiled with these options; change a "
             "clone() of them and make a new model");
   EXPECT_EQ(message([&] { Options(same).Training.gradientAccumulation(3); }),
-            "Options: gradientAccumulation cannot be changed any more, a model was compiled with these options; change "
+            "Options: gradientAccumulation can no longer be changed: a model was compiled with these options; change "
             "a clone() of them and make a new model");
   options.clone().deviceIterations(3);
 }
@@ -95,7 +95,7 @@ TEST_F(Refusals, OptionsThatMakeNoSense) {
   EXPECT_EQ(message([] { Options().Precision.setPartialsType(DType::bfloat16); }),
             "Options: setPartialsType takes float32 only; sums within ops are kept in it");
   EXPECT_EQ(message([] { Options().Precision.enableStochasticRounding(true); }),
-            "Options: stochastic rounding is not there; weights are float32 and round to nearest");
+            "Options: stochastic rounding is not supported; weights are float32 and round to nearest");
 }
 
 TEST_F(Refusals, LossesThatAreMissingOrManyOrNotOneNumber) {
@@ -141,7 +141,7 @@ TEST_F(Refusals, ModulesThatWereForgotten) {
 
 TEST_F(Refusals, BlocksThatMakeNoPipeline) {
   EXPECT_EQ(message([] { poptorch::BeginBlock(0); }),
-            "BeginBlock: it belongs into the forward() of a model that trainingModel or inferenceModel runs");
+            "BeginBlock: it belongs in the forward() of a model that trainingModel or inferenceModel runs");
   struct Blocks : nn::Module {
     Blocks(int first, int second) : first(first), second(second) { register_modules({{"a", a}, {"b", b}}); }
     Tensor forward(Tensor x) {

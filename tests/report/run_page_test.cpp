@@ -215,7 +215,8 @@ TEST(RunPage, IsSavedAsAWholeOrNotAtAll) {
   save({.title = "Saved"}, path);
   std::ifstream file(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), page({.title = "Saved"}));
-  EXPECT_EQ(message([] { save({}, "run.txt"); }), "report::save: 'run.txt' is no page; let its name end in .html");
+  EXPECT_EQ(message([] { save({}, "run.txt"); }),
+            "report::save: 'run.txt' is not a page; give a name that ends in .html");
   EXPECT_EQ(message([] { save({}, "/nowhere/run.html"); }),
             "/nowhere/run.html: cannot be written: No such file or directory; check its folder and permissions");
 }

@@ -153,7 +153,7 @@ TEST(Program, ASecondThreadIsToldThatItIsInUse) {
   EXPECT_EQ(message([&] {
               program.step({{"x", Array::scalar(1.0f)}});
             }),
-            "run: another thread is running this program; give each thread a program of its own");
+            "run: another thread is running this program; give each thread its own program");
   stop = true;
   first.join();
 }

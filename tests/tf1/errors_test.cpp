@@ -86,7 +86,7 @@ TEST_F(Tf1, only_what_the_session_has_can_be_run) {
             "run: the operation is part of a computation, not of the graph of the session; run what "
             "ipu_compiler::compile returned");
   EXPECT_EQ(run_message(tf::Compiled()), "run: nothing was compiled; assign what ipu_compiler::compile returns");
-  EXPECT_EQ(run_message(Tensor()), "the tensor is none: it was default-constructed and nothing was assigned to it");
+  EXPECT_EQ(run_message(Tensor()), "the tensor is empty: it was default-constructed and nothing was assigned to it");
   EXPECT_EQ(run_message(keras::Input({2}, {.name = "pixels"})),
             "run: 'pixels' is the input of a Keras model and has no value here");
   EXPECT_EQ(compile_message([&]() -> tf::Outputs { return {tf::constant(1.0F) + inner}; }),
@@ -100,11 +100,11 @@ TEST_F(Tf1, computations_need_a_device) {
             "ipu_scope: unknown device '/device:IPU:1'; did you mean '/device:IPU:0'?");
   ipu::reset_ipu_configuration();
   EXPECT_EQ(message([] { ipu::scopes::ipu_scope("/device:IPU:0"); }),
-            "ipu_scope: no IPU system is configured; call configure_ipu_system() of an IPUConfig before");
+            "ipu_scope: no IPU system is configured; call configure_ipu_system() of an IPUConfig first");
 }
 
 TEST_F(Tf1, what_belongs_into_a_computation_says_so) {
-  const char* text = ": it belongs into a computation that ipu_compiler::compile traces";
+  const char* text = ": it belongs in a computation that ipu_compiler::compile traces";
   const tf::Variable v(Array::scalar(1.0F), {.name = "v"});
   const ipu::IPUInfeedQueue infeed(counting(2));
   const auto body = [](Tensor x) { return x; };
@@ -116,10 +116,10 @@ TEST_F(Tf1, what_belongs_into_a_computation_says_so) {
   EXPECT_EQ(message([&] { ipu::IPUOutfeedQueue().enqueue({one}); }), std::string("IPUOutfeedQueue") + text);
   EXPECT_EQ(message([&] { pipeline({body}, {.infeed_queue = infeed}); }), std::string("pipeline") + text);
   EXPECT_EQ(message([&] { tf::gradients(one, {one}); }),
-            "gradients: they belong into a computation that ipu_compiler::compile traces");
+            "gradients: they belong in a computation that ipu_compiler::compile traces");
   EXPECT_EQ(message([&] { v.assign(one); }), "assign: 'v' can only be assigned within a computation that is compiled");
   EXPECT_EQ(compile_message([&] { return ipu::IPUOutfeedQueue().enqueue({one}); }),
-            "IPUOutfeedQueue: enqueue belongs into the body of a loop; return tensors from straight code instead");
+            "IPUOutfeedQueue: enqueue belongs in the body of a loop; return tensors from straight code instead");
 }
 
 TEST_F(Tf1, functions_get_as_many_tensors_as_they_take) {
@@ -166,7 +166,7 @@ TEST_F(Tf1, loops_and_pipelines_are_not_nested) {
   const auto inner_repeat = [&](Tensor a) { return repeat(2, same, {a + 1.0}); };
   const auto inner_while = [&](Tensor a) { return while_loop(same, same, {a}); };
   const auto inner_pipeline = [&](Tensor) { return pipeline({same}, {.infeed_queue = infeed}); };
-  const char* text = ": a loop or pipeline within another is not there; let one run the product of their counts";
+  const char* text = ": nested loops and pipelines are not supported; let one loop run the product of their counts";
   const std::vector<std::pair<std::string, tf::TracedFunction>> cases = {
       {"repeat", inner_repeat}, {"while_loop", inner_while}, {"pipeline", inner_pipeline}};
   for (const auto& entry : cases) {
@@ -263,7 +263,7 @@ TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_training) {
                               }},
                               {.infeed_queue = infeed});
             }),
-            "minimize: it belongs into straight code or the body of a loop; give a pipeline an optimizer_function");
+            "minimize: it belongs in straight code or the body of a loop; give a pipeline an optimizer_function");
 }
 
 TEST_F(Tf1, queues_say_what_is_wrong) {
@@ -300,7 +300,7 @@ TEST_F(Tf1, one_outfeed_queue_takes_one_kind_of_tensors) {
   tf::Session session;
   session.run(tf::global_variables_initializer());
   session.run(one);
-  const char* mixed = "run: two loops put different tensors into one outfeed queue; give each a queue of its own";
+  const char* mixed = "run: two loops put different tensors into one outfeed queue; give each its own queue";
   EXPECT_EQ(message([&] { session.run(two); }), mixed);
   EXPECT_EQ(message([&] { session.run(other); }), mixed);
   EXPECT_EQ(session.run(outfeed.dequeue())[0].shape(), Shape({2}));

@@ -301,7 +301,7 @@ TEST_F(Tf1, tracing_after_a_failure_begins_anew) {
   tf::Session session;
   EXPECT_EQ(session.run(tf::constant(1.0F) + tf::constant(2.0F))[0].item<float>(), 3);
   EXPECT_EQ(message([] { repeat(1, []() -> tf::Outputs { return {}; }); }),
-            "repeat: it belongs into a computation that ipu_compiler::compile traces");
+            "repeat: it belongs in a computation that ipu_compiler::compile traces");
   EXPECT_EQ(message([] { compile([]() -> tf::Outputs { return {}; }); }),
             "compile: there is no device to compile for; make an ipu::scopes::ipu_scope(\"/device:IPU:0\") around it");
   const auto good = compiled([]() -> tf::Outputs {

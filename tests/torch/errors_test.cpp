@@ -45,7 +45,7 @@ TEST(Modules, SayWhichOfThemCannotTakeAShape) {
             "Embedding cannot take [2, 4]: the input must have integers: the rows to look up");
   EXPECT_EQ(refused(nn::Softmax(2), ones({2, 4})), "Softmax cannot take [2, 4]: dim is 2 but the input has 2 axes");
   EXPECT_EQ(refused(nn::Flatten(1, 2), ones({2, 4})),
-            "Flatten cannot take [2, 4]: start_dim 1 and end_dim 2 are no axes of the input, in this order");
+            "Flatten cannot take [2, 4]: start_dim 1 and end_dim 2 are not axes of the input in this order");
   EXPECT_EQ(refused(nn::MaxPool2d({.kernel_size = 2, .padding = 2}), ones({2, 1, 4, 4})),
             "MaxPool2d cannot take [2, 1, 4, 4]: the padding 2 is more than half of the kernel_size 2");
 }

@@ -14,11 +14,11 @@ class PANDO_API Array {
  public:
   // A float32 array of shape [0].
   Array() : Array(DType::float32, {0}) {}
-  // Zeros. Throws Error if the shape is not valid or the memory cannot be had.
+  // Zeros. Throws Error if the shape is not valid or there is not enough memory.
   Array(DType dtype, Shape shape);
-  // For a caller who writes every element: they hold anything until then. Throws as the constructor does.
+  // For a caller that writes every element: the elements are uninitialised until then. Throws as the constructor does.
   static Array uninitialised(DType dtype, const Shape& shape);
-  // A copy of `values`; their number must fit the shape.
+  // A copy of `values`; their number must match the shape.
   template <class T>
   static Array of(const std::vector<T>& values, const Shape& shape);
   template <class T>
@@ -42,9 +42,9 @@ class PANDO_API Array {
   T item() const;
 
   Array clone() const;
-  // The same elements cast; no copy if the type is the same already.
+  // The same elements cast to another type; not copied if the array has that type already.
   Array astype(DType dtype) const;
-  // The same elements under another shape of as many elements; one size may be -1.
+  // The same elements in another shape with the same number of elements; one size may be -1.
   Array reshape(Shape shape) const;
   // A view of rows [first, last) of the outermost axis.
   Array slice(std::int64_t first, std::int64_t last) const;

@@ -26,7 +26,7 @@ PANDO_API Array eye(std::int64_t size, DType dtype = DType::float32);
 
 // shape; expand_dims and squeeze share their elements with the argument
 PANDO_API Array expand_dims(const Array& a, std::int64_t axis);
-// Without an axis all axes of size 1 go.
+// Without an axis, removes all axes of size 1.
 PANDO_API Array squeeze(const Array& a, std::optional<std::int64_t> axis = {});
 // The result has the promoted type; all sizes but that of `axis` must be equal.
 PANDO_API Array concatenate(const Arrays& arrays, std::int64_t axis = 0);
@@ -35,20 +35,20 @@ PANDO_API Array stack(const Arrays& arrays, std::int64_t axis = 0);
 // The axes in reverse order, or in that of `permutation`.
 PANDO_API Array transpose(const Array& a);
 PANDO_API Array transpose(const Array& a, const std::vector<std::int64_t>& permutation);
-// Rows of `a`: [indices' shape, a's sizes behind the first]. Negative indices count from the back.
+// Rows of `a`: [indices' shape, a's sizes after the first]. Negative indices count from the end.
 PANDO_API Array take(const Array& a, const Array& indices);
 PANDO_API Array take(const Array& a, const std::vector<std::int64_t>& indices);
 
 // reductions over all elements or one axis. Sums are accumulated in float64, or int64 for integers, whose sum is int64
-// and whose mean float64; of bfloat16 both are float32.
+// and whose mean is float64; for bfloat16 both are float32.
 PANDO_API Array sum(const Array& a, std::optional<std::int64_t> axis = {}, bool keep_dims = false);
 PANDO_API Array mean(const Array& a, std::optional<std::int64_t> axis = {}, bool keep_dims = false);
-// Of the whole population: the squares are divided by the number of elements.
+// The deviation of the whole population: the sum of squares is divided by the number of elements.
 PANDO_API Array standard_deviation(const Array& a, std::optional<std::int64_t> axis = {}, bool keep_dims = false);
-// NaN is larger than everything to max and argmax, and smaller to min and argmin; no elements are an Error.
+// NaN is larger than everything to max and argmax, and smaller to min and argmin. An empty array is an Error.
 PANDO_API Array max(const Array& a, std::optional<std::int64_t> axis = {}, bool keep_dims = false);
 PANDO_API Array min(const Array& a, std::optional<std::int64_t> axis = {}, bool keep_dims = false);
-// int64; the first of equal ones. Without an axis, the index into the flattened array.
+// int64; of equal elements, the first. Without an axis, the index into the flattened array.
 PANDO_API Array argmax(const Array& a, std::optional<std::int64_t> axis = {}, bool keep_dims = false);
 PANDO_API Array argmin(const Array& a, std::optional<std::int64_t> axis = {}, bool keep_dims = false);
 
@@ -98,7 +98,7 @@ PANDO_API Array log(const Array& a);
 // Elements of `a` where the condition is not zero, of `b` elsewhere, promoted; all three broadcast.
 PANDO_API Array where(const Array& condition, const Array& a, const Array& b);
 
-// As NumPy prints it: rows in brackets, and "..." in the midst of more than 1000 elements.
+// As NumPy prints it: rows in brackets, with "..." in the middle if there are more than 1000 elements.
 PANDO_API std::string to_string(const Array& a);
 PANDO_API std::ostream& operator<<(std::ostream& stream, const Array& a);
 

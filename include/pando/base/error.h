@@ -1,4 +1,4 @@
-// The exceptions of Pando: what the caller can put right is an Error, what only we can an InternalError.
+// The exceptions of Pando: Error is for what the caller can fix, InternalError for defects of Pando.
 #pragma once
 #include <pando/base/export.h>
 
@@ -7,13 +7,13 @@
 
 namespace pando {
 
-// Something the caller can put right; the text names the place, the values and the remedy.
+// Something the caller can fix; the text names the place, the values and the remedy.
 class PANDO_API Error : public std::runtime_error {
  public:
   explicit Error(const std::string& text) : std::runtime_error(text) {}
 };
 
-// The data has ended: an iterator has no further element. Programs catch it to go on with the next epoch.
+// The data has ended: an iterator has no further element. Programs catch it to begin the next epoch.
 class PANDO_API OutOfRange : public Error {
  public:
   using Error::Error;

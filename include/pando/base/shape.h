@@ -28,7 +28,7 @@ class PANDO_API Shape {
 
   // The product of the sizes. Throws Error if a size is negative or the product overflows.
   std::int64_t elements() const;
-  // Elements of one step along `axis`: the product of the sizes behind it.
+  // Elements of one step along `axis`: the product of the sizes after it.
   std::int64_t stride(int axis) const;
   // The sizes [first, last).
   Shape part(int first, int last) const;
@@ -42,7 +42,7 @@ class PANDO_API Shape {
 
 // "[2, 3]".
 PANDO_API std::string to_string(const Shape& shape);
-// `axis` counted from the front; negative ones count from the back. Throws Error naming `what` if out of range.
+// `axis` counted from the front; negative ones count from the end. Throws Error naming `what` if out of range.
 PANDO_API int normalise_axis(std::int64_t axis, int rank, std::string_view what);
 // The NumPy broadcast of both; throws Error naming both shapes.
 PANDO_API Shape broadcast_shapes(const Shape& a, const Shape& b);

@@ -15,10 +15,10 @@ class Pass;
 class Recipe;
 
 struct ShuffleOptions {
-  // Drawn by next_random_key() when the Dataset is made, if not given.
+  // If not given, next_random_key() draws it when the Dataset is made.
   std::optional<std::uint64_t> seed = {};
-  // Whether every pass has an order of its own: a function of the seed, of how many iterators were made before over
-  // this shuffle, and of the repetition within the pass.
+  // Whether every pass has its own order. The order depends on the seed, on how many iterators were made over this
+  // shuffle before, and on the repetition within the pass.
   bool reshuffle_each_iteration = true;
 };
 
@@ -28,26 +28,26 @@ struct BatchOptions {
 };
 
 // A description, cheap to copy and immutable; an Iterator is one pass over it, independent of others. A pass runs the
-// functions given to it when elements are asked for, in the thread that asks (behind a prefetch, in its thread). All
-// functions throw Error naming the values and the remedy.
+// given functions when elements are asked for, in the thread that asks, or in the prefetch thread before a prefetch().
+// All functions throw Error naming the values and the remedy.
 class PANDO_API Dataset {
  public:
   using Generator = std::function<std::optional<Element>()>;
 
-  // What cardinality() answers where there is no number, and the count of a repeat() without end.
+  // What cardinality() returns where there is no number, and the count of an endless repeat().
   static constexpr std::int64_t infinite = -1, unknown = -2, forever = -1;
 
   // Row i of every array is element i, a view. The arrays need equal first sizes.
   static Dataset from_tensor_slices(const Element& columns);
   // `make` is called for each pass; what it returns is called until it returns nothing.
   static Dataset from_generator(std::function<Generator()> make);
-  // An element of each, their columns one after the other; ends with the shortest.
+  // Joins one element of each, with their columns one after the other; ends with the shortest.
   static Dataset zip(const std::vector<Dataset>& datasets);
 
-  // Draws each element from the next `buffer` ones.
+  // Draws each element at random from the next `buffer` elements.
   Dataset shuffle(std::int64_t buffer, const ShuffleOptions& options = {}) const;
-  // Stacks `size` elements of equal types and shapes, by copying them to new arrays; rows that lie one behind the other
-  // in the arrays of from_tensor_slices are views of them.
+  // Stacks `size` elements of equal types and shapes, by copying them to new arrays; consecutive rows of the arrays of
+  // from_tensor_slices are not copied but viewed.
   Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
   // The rows of each element, as views.
   Dataset unbatch() const;
@@ -57,23 +57,23 @@ class PANDO_API Dataset {
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;
   Dataset concatenate(const Dataset& other) const;
-  // Keeps the elements of the first complete pass, for all later ones.
+  // Keeps the elements of the first complete pass for all later passes.
   Dataset cache() const;
-  // A thread of each pass computes up to `count` elements ahead, from the first next() on; what it throws, next()
-  // throws.
+  // Each pass has a thread that computes up to `count` elements ahead, starting at the first next(). next() throws what
+  // the thread threw.
   Dataset prefetch(std::int64_t count) const;
 
   // The number of elements of one pass, or `infinite`, or `unknown`.
   std::int64_t cardinality() const;
 
-  // One pass; for one thread at a time.
+  // One pass. One thread at a time may use it.
   class PANDO_API Iterator {
    public:
     Iterator(Iterator&&) noexcept;
     Iterator& operator=(Iterator&&) noexcept;
     ~Iterator();
 
-    // Nothing at the end, and ever after.
+    // Returns nothing at the end and from then on.
     std::optional<Element> next();
 
    private:

@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-// Whatever is wrong with a file is thrown as Error, naming the file, the problem and the remedy; a size that a file
-// only announces is never trusted with memory. A file is written beside its old version and then takes its place, so
-// that a full disk or a crash leaves the old one whole.
+// All functions throw Error if a file is wrong, naming the file, the problem and the remedy. Memory is never allocated
+// just because a file announces a size. A new file is written next to the old one and then replaces it, so a full disk
+// or a crash leaves the old file whole.
 namespace pando::data {
 
 // uint8, int32, float32 and float64; gzipped files are read too, and written if the path ends in .gz.
@@ -23,7 +23,8 @@ PANDO_API std::map<std::string, Array> read_npz(const std::string& path);
 PANDO_API void write_npz(const std::string& path, const std::map<std::string, Array>& arrays);
 
 // An image as uint8 [height, width, channels]: grey (1 channel), grey and alpha (2), red, green, blue (3), and alpha
-// (4). Palettes become colours, of 16 bits the upper 8 are kept, fewer than 8 are spread over 0 to 255. Needs zlib.
+// (4). Palettes become colours; 16-bit values keep their upper 8 bits; values of fewer than 8 bits are scaled to 0 to
+// 255. Needs zlib.
 PANDO_API Array read_png(const std::string& path);
 
 }  // namespace pando::data

@@ -12,16 +12,16 @@
 
 namespace pando::torch::utils::data {
 
-// What every data set has: `static constexpr std::size_t columns` and size(), the number of samples. It is copied into
-// the loader, and called from several threads at once if there are workers.
+// What every data set has: `static constexpr std::size_t columns` and size(), the number of samples. The loader holds a
+// copy of it, and calls it from several threads at once if there are workers.
 template <class T>
 concept SizedDataset = requires(const T& dataset) {
   { T::columns } -> std::convertible_to<std::size_t>;
   { dataset.size() } -> std::convertible_to<std::int64_t>;
 };
 
-// batch(indices, key) gives the columns of these samples, along axis 0. What it draws for a sample may depend on the
-// key, which is the epoch's, and on the sample's index only.
+// batch(indices, key) gives the columns of these samples, along axis 0. What it draws for a sample may depend only on
+// the key, which is the epoch's, and on the sample's index.
 template <class T>
 concept BatchDataset = SizedDataset<T> &&
     requires(const T& dataset, const std::vector<std::int64_t>& indices, std::uint64_t key) {
@@ -61,15 +61,16 @@ TensorDataset(const Array&, const Rest&...) -> TensorDataset<1 + sizeof...(Rest)
 
 struct DataLoaderOptions {
   std::int64_t batch_size = 1;
-  // Whether every epoch has an order of its own.
+  // Whether every epoch has its own order.
   bool shuffle = false;
   // Drops the last batch if it is smaller.
   bool drop_last = false;
-  // Decides the orders and what random transforms draw; by next_random_key() when the loader is made, if not given.
+  // Decides the orders and what random transforms draw. If not given, next_random_key() draws it when the loader is
+  // made.
   std::optional<std::uint64_t> seed = {};
-  // Threads that compute batches ahead; 0: they are computed when asked for, in the thread that asks.
+  // Threads that compute batches ahead; with 0, the thread that asks for a batch computes it.
   std::int64_t num_workers = 0;
-  // So many batches ahead for each worker.
+  // How many batches each worker computes ahead.
   std::int64_t prefetch_factor = 2;
 };
 
@@ -102,7 +103,7 @@ class PANDO_API BatchLoader {
 
   struct Settings;
   class Pass;
-  // One epoch; for one thread at a time. What fetching throws, next() throws; that ends the epoch.
+  // One epoch. One thread at a time may use it. next() throws what fetching threw, and that ends the epoch.
   class PANDO_API Epoch {
    public:
     explicit Epoch(const BatchLoader& loader);
@@ -111,7 +112,7 @@ class PANDO_API BatchLoader {
     // Stops the workers.
     ~Epoch();
 
-    // Nothing at the end, and ever after.
+    // Returns nothing at the end and from then on.
     std::optional<Arrays> next();
 
    private:
@@ -122,7 +123,7 @@ class PANDO_API BatchLoader {
   };
 
  private:
-  // Shared with copies of the loader, which count the epochs together, and with the epochs.
+  // The epochs and the copies of the loader share it; copies count the epochs together.
   std::shared_ptr<Settings> settings_;
 };
 
@@ -167,7 +168,7 @@ class DataLoader : public BatchLoader {
 template <MapDataset Dataset>
 DataLoader(const Dataset&, const DataLoaderOptions& = {}) -> DataLoader<Dataset::columns>;
 
-// Throws Error naming `who` unless all arrays have rows, and equally many.
+// Throws Error naming `who` unless all arrays have rows, and all the same number.
 PANDO_API void check_rows(const std::string& who, const Arrays& columns);
 
 template <std::size_t count>

@@ -14,16 +14,16 @@ class Draws;
 class TransformBody;
 
 // Works on images as they are stored, uint8 [h, w] or [h, w, c], and on tensors as ToTensor makes them, float32 [c, h,
-// w]. A handle, immutable and cheap to copy. Calls throw Error if the images do not fit.
+// w]. A handle, immutable and cheap to copy. Calls throw Error if the images are of another kind.
 class PANDO_API Transform {
  public:
   // Leaves images as they are.
   Transform() = default;
   explicit Transform(std::shared_ptr<const TransformBody> body) : body_(std::move(body)) {}
 
-  // One image. What is random is drawn from next_random_key().
+  // One image. Random transforms draw from next_random_key().
   Array operator()(const Array& image) const;
-  // Many images along axis 0. What is random depends on the key of each image only; none are needed if nothing is.
+  // Many images along axis 0. Random transforms depend only on the key of each image; no keys are needed without them.
   Array batch(const Array& images, const std::vector<std::uint64_t>& keys) const;
   bool is_random() const;
 
@@ -38,12 +38,12 @@ class PANDO_API Transform {
   std::shared_ptr<const TransformBody> body_;
 };
 
-// One after the other.
+// Applies the transforms one after the other.
 struct PANDO_API Compose : Transform {
   explicit Compose(const std::vector<Transform>& transforms);
 };
 
-// float32 [c, h, w] in [0, 1] of an image.
+// Turns an image into float32 [c, h, w] in [0, 1].
 struct PANDO_API ToTensor : Transform {
   ToTensor();
 };
@@ -54,14 +54,14 @@ struct PANDO_API Normalize : Transform {
 };
 
 struct RandomCropOptions {
-  // Pixels that are added on each side before.
+  // Pixels that are added on each side before cropping.
   std::int64_t padding = 0;
-  // Their value for "constant", as it is stored.
+  // The stored value of these pixels for "constant".
   double fill = 0;
   // "constant", "edge", "reflect" (without the pixels of the edge) or "symmetric" (with them).
   std::string padding_mode = "constant";
 };
-// A part of the image anywhere in it; {height, width}, or one size for both.
+// Cuts a part of {height, width}, or of one size for both, from a random place in the image.
 struct PANDO_API RandomCrop : Transform {
   explicit RandomCrop(std::int64_t size, const RandomCropOptions& options = {});
   explicit RandomCrop(const std::array<std::int64_t, 2>& size, const RandomCropOptions& options = {});
@@ -71,7 +71,7 @@ struct PANDO_API RandomHorizontalFlip : Transform {
   explicit RandomHorizontalFlip(double p = 0.5);
 };
 
-// {height, width}: bilinear between the centres of pixels, without antialiasing.
+// Resizes to {height, width}: bilinear between the centres of pixels, without antialiasing.
 struct PANDO_API Resize : Transform {
   explicit Resize(const std::array<std::int64_t, 2>& size);
 };

@@ -15,14 +15,15 @@ class PANDO_API VisionDataset {
  public:
   static constexpr std::size_t columns = 2;
 
-  // Images uint8 [n, h, w] or [n, h, w, c], and as many labels. Throws Error if they are not.
+  // Images uint8 [n, h, w] or [n, h, w, c], and as many labels. Throws Error for anything else.
   VisionDataset(const pando::datasets::Split& split, const transforms::Transform& transform = {},
                 const std::vector<std::string>& classes = {});
 
   std::int64_t size() const;
   // The image, as the transform leaves it, and its label, an int32 scalar. Throws Error if there is no such sample.
   std::array<Array, 2> get(std::int64_t index) const;
-  // The images along axis 0, and their labels, int32 [n]. The key and an image's index decide what is random about it.
+  // The images along axis 0, and their labels, int32 [n]. Random transforms of an image depend on the key and its
+  // index.
   std::array<Array, 2> batch(const std::vector<std::int64_t>& indices, std::uint64_t key) const;
 
   // All images as they are stored, and all labels, int32.
@@ -40,7 +41,7 @@ struct DatasetOptions {
   // The images to train on, or those to test with.
   bool train = true;
   transforms::Transform transform = {};
-  // The folder of the files; if it is empty, as in pando::datasets::LoadOptions.
+  // The folder of the files; if it is empty, the files are looked for as pando::datasets::LoadOptions says.
   std::string root = {};
 };
 

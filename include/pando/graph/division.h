@@ -4,20 +4,20 @@
 
 namespace pando {
 
-// In which order the stages of a pipeline work on micro-batches: all forward, then all backward; one forward, one
-// backward; one stage at a time.
+// The order in which the stages of a pipeline work on micro-batches: all forward, then all backward; one forward, one
+// backward; or one stage at a time.
 enum class PipelineOrder { grouped, interleaved, sequential };
 
-// Stages are those of the graph, or as many as there are devices for.
+// The stages are those of the graph, or as many as there are devices for.
 struct Division {
-  // Copies of the model, each with micro-batches of its own.
+  // The number of copies of the model, each with its own micro-batches.
   int replicas = 1;
-  // Micro-batches of an update, for each replica.
+  // The number of micro-batches of an update, for each replica.
   std::int64_t accumulation = 1;
-  // Samples of a micro-batch, which random numbers are counted by.
+  // The number of samples of a micro-batch. Random numbers are counted by samples.
   std::int64_t batch_size = 1;
   PipelineOrder order = PipelineOrder::grouped;
-  // Compute the forward pass of a stage again in its backward pass rather than keep what that needs.
+  // Whether the backward pass of a stage computes the forward pass again instead of keeping its intermediate values.
   bool recomputation = false;
 };
 

@@ -11,7 +11,7 @@ namespace pando {
 class Graph;
 struct OpDefinition;
 
-// What is known of a value before anything runs.
+// What is known about a value before anything runs.
 struct Type {
   DType dtype = DType::float32;
   Shape shape;
@@ -31,7 +31,7 @@ struct ValueId {
   friend auto operator<=>(const ValueId&, const ValueId&) = default;
 };
 
-// A handle to a value of a living Graph; default-constructed it is no value.
+// A handle to a value of a living Graph. A default-constructed one refers to no value.
 class PANDO_API Value {
  public:
   Value() = default;
@@ -49,7 +49,7 @@ class PANDO_API Value {
   ValueId id_;
 };
 
-// The stage of a node that is made of sources alone: every stage that uses it computes it.
+// The stage of a node that depends on sources alone: every stage that uses it computes it.
 inline constexpr std::int32_t any_stage = -1;
 
 struct Node {
@@ -57,46 +57,46 @@ struct Node {
   std::vector<ValueId> inputs;
   Attributes attributes;
   std::vector<Type> outputs;
-  // Where it comes from, "layer1/conv"; names it in messages and reports.
+  // Where it comes from, such as "layer1/conv". Messages and reports use it.
   std::string name;
   // The part of the step that it belongs to, if the step is divided over several devices.
   std::int32_t stage = any_stage;
 };
 
-// What an input or an output of a graph is connected to. Front ends use host and result; the others are made when a
-// step is divided.
+// What an input or an output of a graph is connected to. Front ends use host and result; dividing a step makes the
+// others.
 enum class PortKind : std::uint8_t {
   host,        // fed by the host, for each micro-batch
   activation,  // from the stage before to the next
   gradient,    // from the next stage to the stage before
   stash,       // from the forward pass of a stage to its backward pass
-  sum,         // an output that is added up over the micro-batches and replicas of an update
+  sum,         // an output that is summed over the micro-batches and replicas of an update
   exchange,    // from the end of an update's last micro-batch in one stage to the update of the others
-  result,      // told to the host
+  result,      // returned to the host
 };
 PANDO_API std::string_view name(PortKind kind);
-// By its name; throws Error.
+// Finds the kind by its name; throws Error for an unknown name.
 PANDO_API PortKind port_kind_named(std::string_view name);
 
 // What a variable is for.
 enum class VariableRole : std::uint8_t {
   weight,
-  statistic,  // such as a moving average: assigned by each micro-batch
+  statistic,  // such as a moving average, which each micro-batch assigns
   slot,       // what an optimizer keeps for a weight
   rate,       // what a user may set between two executions, such as a learning rate
-  sum,        // of gradients; it belongs to a program
-  carried,    // between two programs
+  sum,        // a sum of gradients, which belongs to a program
+  carried,    // a value carried between two programs
 };
 PANDO_API std::string_view name(VariableRole role);
 PANDO_API VariableRole variable_role_named(std::string_view name);
 
-// A value that leaves the program: that of the last step of an execution, or of every step.
+// A value that leaves the program, either of the last step of an execution or of every step.
 struct Output {
   std::string name;
   ValueId value;
   bool every_step = false;
   PortKind kind = PortKind::result;
-  // Which one of its kind.
+  // Its number among the outputs of its kind.
   std::int32_t number = 0;
 };
 
@@ -106,8 +106,8 @@ struct Assignment {
   ValueId value;
 };
 
-// A step as a list of nodes, each after those it uses. Every type is known when a node is made; add() throws Error
-// when an op refuses its inputs.
+// A step as a list of nodes, each after the nodes that it uses. A node's types are known when it is made; add() throws
+// Error if an op refuses its inputs.
 class PANDO_API Graph {
  public:
   // Adds a node and returns its outputs. Absent attributes take the op's defaults.
@@ -126,7 +126,7 @@ class PANDO_API Graph {
 
   // The highest stage of a node + 1, at least 1.
   int stages() const { return last_stage_ + 1; }
-  // That of the nodes that are made now.
+  // The stage of new nodes.
   std::int32_t stage() const { return stage_; }
   // New nodes belong to this stage, until a StageScope around it ends.
   void begin_stage(std::int32_t stage) { stage_ = stage; }

@@ -9,8 +9,8 @@ namespace pando {
 // Computes values of a graph from others.
 using TensorFunction = std::function<std::vector<Value>(Trace& trace, const std::vector<Value>& inputs)>;
 
-// Either recorded, for a model that is made of it later and given data of any batch size, or a value of a graph that is
-// being traced. Copies are the same tensor; a default-constructed one is none.
+// A tensor is either recorded, for a model that is made later and takes any batch size, or a value of a graph that is
+// being traced. Copies are the same tensor; a default-constructed one is empty.
 class PANDO_API Tensor {
  public:
   Tensor() = default;
@@ -18,17 +18,18 @@ class PANDO_API Tensor {
   Tensor(Trace& trace, Value value);
 
   explicit operator bool() const { return state_ != nullptr; }
-  // The batch size, axis 0, is -1 in a recorded tensor. Throws Error for no tensor.
+  // The batch size, axis 0, is -1 in a recorded tensor. Throws Error if the tensor is empty.
   const Shape& shape() const;
   DType dtype() const;
 
-  // The same elements in another shape; one size may be -1. In a recorded tensor the first is, or it is the batch.
+  // The same elements in another shape; one size may be -1. In a recorded tensor that is the first size, or the first
+  // size is the batch.
   Tensor view(const Shape& shape) const;
   Tensor reshape(const Shape& shape) const { return view(shape); }
   Tensor permute(const std::vector<std::int64_t>& permutation) const;
-  // Two axes change places.
+  // Swaps two axes.
   Tensor transpose(std::int64_t a, std::int64_t b) const;
-  // The axes from `first` to `last` become one.
+  // Joins the axes from `first` to `last` into one.
   Tensor flatten(std::int64_t first = 0, std::int64_t last = -1) const;
 
   friend bool operator==(const Tensor& a, const Tensor& b) { return a.state_ == b.state_; }
@@ -41,7 +42,7 @@ class PANDO_API Tensor {
   std::shared_ptr<const State> state_;
 };
 
-// What `function` computes of the inputs; `name` appears in messages and summaries. Throws Error if the inputs come
+// What `function` computes from the inputs; `name` appears in messages and summaries. Throws Error if the inputs come
 // from different models or graphs, or the function refuses them.
 PANDO_API Tensor apply(const std::string& name, const std::vector<Tensor>& inputs,
                        const std::function<Value(const std::vector<Value>&)>& function);

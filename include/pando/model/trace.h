@@ -30,7 +30,7 @@ class PANDO_API Parameter {
   std::shared_ptr<State> state_;
 };
 
-// What is known while a model is turned into a graph. Not to be kept: it lives for the time of building.
+// What is known while a model is turned into a graph. Do not keep it: it lives only while the graph is built.
 class PANDO_API Trace {
  public:
   // A training step updates weights, drops out and uses the statistics of its batch.
@@ -41,36 +41,38 @@ class PANDO_API Trace {
 
   Graph& graph() const;
   bool training() const;
-  // For a part of the model that is used otherwise than the rest.
+  // For a part of the model that trains, or does not train, unlike the rest.
   void set_training(bool training);
 
-  // The value before the update; one variable of the graph however often it is asked for. Throws Error if another
-  // parameter has its name.
+  // The value before the update. Repeated calls return the same variable of the graph. Throws Error if another
+  // parameter has the same name.
   Value value_of(const Parameter& parameter);
-  // At the end of the step the parameter takes the value.
+  // The parameter takes the value at the end of the step.
   void assign(const Parameter& parameter, Value value);
-  // The same for what each micro-batch changes, such as a moving average: replicas take the mean of theirs.
+  // The same for a parameter that each micro-batch changes, such as a moving average. Replicas take the mean of their
+  // values.
   void assign_statistic(const Parameter& parameter, Value value);
-  // The first of the pipeline stages that use the parameter, which updates it; any_stage where there are no stages.
+  // The first pipeline stage that uses the parameter; it updates the parameter. any_stage if there are no stages.
   std::int32_t stage_of(const Parameter& parameter);
-  // Those that were asked for, in that order.
+  // The parameters that were used, in the order of their first use.
   const std::vector<Parameter>& parameters() const;
-  // Calls the parameter so in this graph, where it is not asked for yet, rather than by its own name.
+  // Gives the parameter this name in this graph instead of its own. Call it before the parameter is used.
   void set_name(const Parameter& parameter, const std::string& name);
   const std::string& name_of(const Parameter& parameter) const;
 
-  // The number of the update and of the first sample of the batch, int64 [2]: for random ops.
+  // The number of the update and that of the first sample of the batch, int64 [2], for random ops.
   Value counter();
-  // The number of the update alone, for optimizers: a float64 scalar, exact up to 2^53, which can be computed with.
+  // The number of the update alone, for the arithmetic of optimizers: a float64 scalar, exact up to 2^53.
   Value update_number();
-  // 1 for each sample of the batch, [batch], and 0 for those that only fill it up; no value where none do.
+  // 1 for each real sample of the batch and 0 for each that only fills it up, [batch]. No value if the batch has no
+  // filling.
   Value sample_mask() const;
   void set_sample_mask(Value mask);
 
-  // Makes the parameters variables of a program of this graph.
+  // Makes the parameters the variables of a program of this graph.
   void bind(Variables& variables) const;
 
-  // Ends with the trace, so that tensors know whether theirs is there.
+  // Expires with the trace, so that tensors know whether their trace still exists.
   std::weak_ptr<const void> life() const { return state_; }
 
  private:

@@ -7,12 +7,13 @@
 
 namespace pando::ops {
 
-// sources: fed each step; kept between steps; compiled in
+// sources: fed at each step, kept between steps, or compiled in
 PANDO_API Value input(Graph& graph, const std::string& name, DType dtype, const Shape& shape,
                       PortKind kind = PortKind::host, std::int32_t number = 0);
 PANDO_API Value variable(Graph& graph, const std::string& name, DType dtype, const Shape& shape,
                          VariableRole role = VariableRole::weight, std::int32_t number = 0);
-// int64[2]: the number of the update, and of the first sample of the micro-batch within it. The program counts.
+// int64[2]: the number of the update, and that of the micro-batch's first sample within the update. The program counts
+// them.
 PANDO_API Value counter(Graph& graph);
 PANDO_API Value constant(Graph& graph, const Array& value);
 // A scalar constant of the type of `like`, in its graph.
@@ -24,7 +25,7 @@ PANDO_API Value update_sum(Value x);
 PANDO_API Value replica_mean(Value x);
 
 // elementwise: a builder for each op of elementwise.def, which takes a Value for each operand, such as relu(x) and
-// add(a, b); and those that take numbers, too
+// add(a, b); then the builders that also take numbers
 #define PANDO_OP(name)
 #define PANDO_UNARY(name) PANDO_API Value name(Value x);
 #define PANDO_UNARY_NUMERIC(name) PANDO_API Value name(Value x);
@@ -95,7 +96,7 @@ PANDO_API Value reduce_mean(Value x, const ReduceOptions& options = {});
 PANDO_API Value reduce_max(Value x, const ReduceOptions& options = {});
 PANDO_API Value argmax(Value x, std::int64_t axis = -1);
 
-// softmax and losses: over the last axis; a loss has one value a sample
+// softmax and losses: over the last axis; a loss has one value per sample
 PANDO_API Value softmax(Value x);
 PANDO_API Value log_softmax(Value x);
 PANDO_API Value softmax_cross_entropy(Value logits, Value targets);
@@ -144,7 +145,7 @@ PANDO_API Value batch_norm_inference(Value x, Value scale, Value offset, Value m
 PANDO_API Value layer_norm(Value x, Value scale, Value offset, double epsilon);
 
 // updates: what a parameter and its state become; `rate` is a scalar. The states are those of the options, in the
-// order of the comment, and are returned behind the parameter.
+// order of the comment, and are returned after the parameter.
 struct SgdOptions {
   double momentum = 0.0;  // state: velocity, if not 0
   bool nesterov = false;

@@ -9,31 +9,31 @@ namespace pando {
 struct KernelTime {
   std::string op;
   std::string name;
-  // Of one step, the mean over steps and tiles.
+  // The time in one step, as the mean over steps and tiles.
   double microseconds = 0;
 };
 
-// Records every kernel and every wait of the programs that it is attached to, until its memory is full, at the cost of
-// two readings of the clock each.
+// Records every kernel and every wait of the programs that it is attached to, until its memory is full. Each costs two
+// readings of the clock.
 class PANDO_API Profiler {
  public:
   explicit Profiler(const std::string& model, std::size_t events_per_tile = 20'000);
-  // Ends the recording.
+  // Stops recording.
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
   // Several programs may be attached, one after the other or at once; each must live until detach().
   void attach(Program& program);
-  // Ends the recording.
+  // Stops recording.
   void detach();
 
-  // Of the program that was attached first, in the order in which its kernels run, then the waits.
+  // The kernels of the program that was attached first, in the order in which they run, then its waits.
   std::vector<KernelTime> kernel_times() const;
 
-  // What was recorded so far.
+  // What has been recorded so far.
   report::Timeline timeline() const;
-  // timeline().save(path).
+  // The same as timeline().save(path).
   void save(const std::string& path) const;
 
  private:

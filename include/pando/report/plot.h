@@ -15,7 +15,7 @@ class PANDO_API Picture {
  public:
   explicit Picture(Drawing drawing);
 
-  // As PNG or SVG, by the ending of the path; a file that is there is replaced as a whole. Throws Error for another
+  // Saves as PNG or SVG, by the ending of the path. An existing file is replaced as a whole. Throws Error for another
   // ending, for .png if Pando was built without cairo, and if the file cannot be written.
   void save(const std::string& path) const;
   // The text of the SVG file.
@@ -26,16 +26,17 @@ class PANDO_API Picture {
 };
 
 struct ImageGridOptions {
-  // The first so many images, or all if there are fewer.
+  // How many images to show: the first ones, or all if there are fewer.
   std::int64_t count = 15;
   std::int64_t columns = 5;
-  // Titles instead of the labels' numbers: label 0 is the first.
+  // Titles instead of the labels' numbers, label 0 first.
   std::vector<std::string> names = {};
 };
 
 // Images of the shape [n, h, w], [n, h, w, 1] (grey) or [n, h, w, 3] (red, green, blue), each under its label. Integers
-// are 0 to 255; floating values reach from 0, or the smallest if it is negative, to 1, or the largest if it is above.
-// Labels are [n], or one-hot [n, classes]; an empty Array gives no titles. Throws Error if the arrays do not fit.
+// are 0 to 255; floating-point values range from 0, or the smallest value if negative, to 1, or the largest value if
+// above 1. Labels are [n], or one-hot [n, classes]; an empty Array gives no titles. Throws Error if the arrays do not
+// match.
 PANDO_API Picture image_grid(const Array& images, const Array& labels, const ImageGridOptions& options = {});
 
 // The values of a metric, one for each epoch; those that are not finite leave a gap.
@@ -46,9 +47,9 @@ struct Curve {
 using Curves = std::vector<Curve>;
 
 struct TrainingCurvesOptions {
-  // Above all panels; none if empty.
+  // The title above all panels; none if empty.
   std::string title = {};
-  // Panels side by side.
+  // The number of panels side by side.
   int columns = 2;
 };
 

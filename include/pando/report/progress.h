@@ -14,30 +14,30 @@ namespace pando {
 // Names and values in the order in which they are shown.
 using Metrics = std::vector<std::pair<std::string, double>>;
 
-// bar: a terminal is redrawn in place, at most 20 times a second; anything else gets one line at the end, without a bar
-// being drawn on the way. lines: exactly one line at the end, on terminals too:
-// "938/938 - 4s - loss: 0.3012 - accuracy: 0.9123 - 4s/epoch - 4ms/step". silent: nothing.
+// bar: a terminal is redrawn in place, at most 20 times a second; any other output gets only one line at the end.
+// lines: exactly one line at the end, on terminals too: "938/938 - 4s - loss: 0.3012 - accuracy: 0.9123 - 4s/epoch -
+// 4ms/step". silent: nothing.
 enum class ProgressStyle { bar, lines, silent };
 
 struct ProgressOptions {
-  // Where it is shown. What cannot be written, because the reader has gone, is lost without an error.
+  // Where it is shown. Write errors, such as a closed pipe, are ignored.
   std::FILE* stream = stdout;
   ProgressStyle style = ProgressStyle::bar;
-  // What is counted: "4ms/step".
+  // What is counted, as in "4ms/step".
   std::string unit = "step";
 };
 
 // "938/938 [==============================] - 4s 4ms/step - loss: 0.3012 - accuracy: 0.9123"
 class PANDO_API ProgressBar {
  public:
-  // The clock starts. A total of 0 means that it is not known; at the end it is what was counted.
+  // Starts the clock. A total of 0 means that it is not known; at the end it becomes what was counted.
   explicit ProgressBar(std::int64_t total, const ProgressOptions& options = {});
   // Ends the line on a terminal if finish() was not called.
   ~ProgressBar();
   ProgressBar(ProgressBar&&) noexcept;
   ProgressBar& operator=(ProgressBar&&) noexcept;
 
-  // `current` of `total` are done, and the metrics are as given.
+  // Tells that `current` of `total` are done, and the values of the metrics.
   void update(std::int64_t current, const Metrics& metrics = {});
   // Shows the last update with the time taken, and ends the line. Calls after it do nothing.
   void finish();

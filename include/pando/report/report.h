@@ -11,22 +11,22 @@ namespace report {
 // What devices did when: Profiler::timeline(), or History::timeline() after a fit that recorded one. Cheap to copy.
 class PANDO_API Timeline {
  public:
-  // Of nothing.
+  // An empty timeline.
   Timeline() = default;
   explicit Timeline(std::shared_ptr<const Profile> profile) : profile_(std::move(profile)) {}
 
   bool empty() const { return profile_ == nullptr; }
-  // Null if it is empty.
+  // Null if the timeline is empty.
   const Profile* profile() const { return profile_.get(); }
-  // A page of its own (.html), or a Chrome trace (.json) that opens in Perfetto. Throws Error for another ending, and
-  // if the file cannot be written.
+  // Saves a page (.html), or a Chrome trace (.json) that opens in Perfetto. Throws Error for another ending, and if the
+  // file cannot be written.
   void save(const std::string& path) const;
 
  private:
   std::shared_ptr<const Profile> profile_ = {};
 };
 
-// A number that is worth large letters: {"test accuracy", "98.9 %"}.
+// A number to show in large letters: {"test accuracy", "98.9 %"}.
 struct Headline {
   std::string name = {};
   std::string value = {};
@@ -52,7 +52,7 @@ struct DeviceMemory {
   std::vector<MemoryPart> parts = {};
 };
 
-// What the page shows; a section without data is left out. All text may hold any characters.
+// What the page shows; a section without data is left out. Any text may contain any characters.
 struct Run {
   std::string title = "Training run";
   // Below the title, a sentence or two.
@@ -61,27 +61,27 @@ struct Run {
   // A History converts to it.
   plot::Curves curves = {};
   // What a classifier said about samples: labels [n] or one-hot [n, classes], probabilities (or other scores, the
-  // largest wins) [n, classes]. Both or none.
+  // largest wins) [n, classes]. Give both or neither.
   Array labels = {};
   Array probabilities = {};
-  // Label 0 is the first; empty: their numbers.
+  // The names of the labels, label 0 first. If empty, the labels' numbers are shown.
   std::vector<std::string> class_names = {};
   // The same samples as plot::image_grid() takes them; without them mistakes are counted but not shown.
   Array images = {};
   std::vector<LayerRow> layers = {};
-  // "Total params" below the layers; negative: their sum. Layers that share weights count them once.
+  // "Total params" below the layers. If negative, the sum over the layers; layers that share weights count them once.
   std::int64_t parameters = -1;
-  // As Model::explain() gives it.
+  // What Model::explain() returns.
   std::string explanation = {};
   std::vector<DeviceMemory> memory = {};
   Timeline timeline = {};
 };
 
-// The text of the page. It needs nothing else: no network, no other file. Throws Error if the arrays do not fit.
+// The text of the page. It needs nothing else: no network, no other file. Throws Error if the arrays do not match.
 PANDO_API std::string page(const Run& run);
 
-// Writes the page to a file; one that is there is replaced as a whole. Throws Error, before anything else, if the path
-// does not end in .html, and if the file cannot be written.
+// Writes the page to a file. An existing file is replaced as a whole. Throws Error if the path does not end in .html,
+// before doing anything else, and if the file cannot be written.
 PANDO_API void save(const Run& run, const std::string& path);
 
 }  // namespace report

@@ -13,14 +13,14 @@ namespace pando {
 
 struct TqdmOptions {
   std::string desc = {};
-  // How many there will be, for ranges that do not know their size.
+  // The number of elements, for ranges that do not know their size.
   std::optional<std::int64_t> total = {};
   // Whether the last line stays when the loop has ended.
   bool leave = true;
   std::string unit = "it";
   // Shows nothing.
   bool disable = false;
-  // What the counter begins with.
+  // The initial value of the counter.
   std::int64_t initial = 0;
   // The width of the line, at most that of the terminal; 0 leaves the bar out.
   std::optional<int> ncols = {};
@@ -29,19 +29,20 @@ struct TqdmOptions {
 };
 
 // "Epochs:  45%|████▌     | 67/150 [00:03<00:03, 21.53it/s]" on the standard error stream: on a terminal it is redrawn
-// in place, below the bars that are open already; elsewhere a bar that stays is one line at its end. For one thread.
+// in place, below the bars that are open already; elsewhere, a bar that stays is one line at its end. Only one thread
+// may use a bar.
 class PANDO_API TqdmBar {
  public:
-  // Draws the bar, and the clock starts.
+  // Draws the bar and starts the clock.
   explicit TqdmBar(const TqdmOptions& options = {});
-  // Closes it.
+  // Closes the bar.
   ~TqdmBar();
   TqdmBar(TqdmBar&&) noexcept;
   TqdmBar& operator=(TqdmBar&&) noexcept;
 
-  // So many more are done.
+  // Counts that many more as done.
   void update(std::int64_t count = 1);
-  // Shown at once if the last drawing is mininterval ago, and with the next one otherwise.
+  // Shown at once if the last drawing was at least mininterval ago, otherwise with the next drawing.
   void set_description(const std::string& text);
   // "loss=0.301, accuracy=0.912", or the text as it is.
   void set_postfix(const Metrics& metrics);
@@ -50,7 +51,7 @@ class PANDO_API TqdmBar {
   void write(const std::string& text);
   // Shows the average rate and ends the line, or removes it, as `leave` says. Calls after it do nothing.
   void close();
-  // Begins anew, also behind close(); nothing happens if nothing was counted yet.
+  // Starts again, even after close(); does nothing if nothing was counted yet.
   void restart();
 
  private:
@@ -87,7 +88,8 @@ class IntegerRange {
 };
 
 // A range and its bar: for (int epoch : tqdm(1, epochs + 1, {.desc = "Epochs"})). An lvalue is held by reference and
-// must outlive it, an rvalue is moved in. One loop at a time; each counts anew, and closes the bar however it is left.
+// must outlive it, an rvalue is moved in. Only one loop at a time. Each loop counts from the start, and closes the bar
+// however it is left.
 template <class Range>
 requires(!std::integral<std::remove_cvref_t<Range>>) class tqdm : public TqdmBar {
  public:

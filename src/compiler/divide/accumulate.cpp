@@ -1,5 +1,5 @@
 // Clearing by 0 * sum would keep a NaN, and adding to 0 loses the sign of zero: so the first micro-batch of an update
-// has a graph of its own.
+// has its own graph.
 #include <pando/ops/ops.h>
 
 #include "compiler/divide/divide.h"

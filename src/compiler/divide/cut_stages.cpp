@@ -45,7 +45,8 @@ class StageCutter {
                                   label(node), label(graph_.node(input)), stage_of(input)));
   }
 
-  // One stage would change it while the other uses it. What the update changes may be used in several stages.
+  // One stage would change the variable while the other uses it. Variables that only the update changes may be used in
+  // several stages.
   void check_variables() const {
     const auto is_assigned = [&](ValueId id) {
       return std::any_of(graph_.assignments().begin(), graph_.assignments().end(),

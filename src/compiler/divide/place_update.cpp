@@ -40,7 +40,7 @@ class UpdatePlacer {
     return stages_ == 1 || owner == any_stage || owner == stage;
   }
 
-  // An update that no stage claims is made by the last.
+  // The last stage makes an update that no other stage claims.
   int stage_of(const Assignment& assignment) const {
     if (stages_ == 1) return 0;
     for (ValueId id : {assignment.value, assignment.variable})
@@ -62,7 +62,7 @@ class UpdatePlacer {
     for (ValueId input : update_.node(id).inputs) find_foreign(input, stage, seen);
   }
 
-  // What is exchanged is made of values of its own stage.
+  // An exchanged value is made from values of its own stage.
   void check_one_exchange() {
     const std::set<ValueId> exchanged = exchanged_;
     for (ValueId id : exchanged) {

@@ -57,7 +57,8 @@ class PassSplitter {
     return output.kind == PortKind::gradient || output.kind == PortKind::sum || is_backward(output.value);
   }
 
-  // What the backward pass needs of the forward pass. What has no stage is made of sources alone: it is computed again.
+  // What the backward pass needs from the forward pass. A node without a stage is made from sources alone and is
+  // computed again.
   std::set<ValueId> stash() const {
     std::set<ValueId> found, seen;
     for (const Output& output : stage_.outputs())
@@ -77,7 +78,7 @@ class PassSplitter {
     if (is_source(node)) return is_assigned_by_forward(id);
     return !recomputation_ && !is_backward(id) && node.stage != any_stage && is_made_by_forward(id);
   }
-  // Such a variable has another value when the backward pass comes.
+  // Such a variable has another value by the time of the backward pass.
   bool is_assigned_by_forward(ValueId id) const {
     return std::any_of(stage_.assignments().begin(), stage_.assignments().end(), [&](const Assignment& assignment) {
       return assignment.variable == id && !is_backward(assignment.value);

@@ -14,7 +14,7 @@ namespace pando {
 
 namespace {
 
-// Which nodes are one that `is_one` accepts, or depend on one.
+// Marks the nodes that `is_one` accepts, and all that depend on one.
 template <class IsOne>
 std::vector<bool> depending_on(const Graph& graph, const IsOne& is_one) {
   std::vector<bool> depends(graph.nodes().size(), false);

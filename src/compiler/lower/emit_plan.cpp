@@ -20,7 +20,7 @@ class Emitter {
       : graph_(graph), schedule_(schedule), share_memory_(share_memory) {}
 
   Plan run() {
-    // One superstep more than the schedule has: in it the assignments that could not be made in place are copied.
+    // One superstep more than the schedule has: it copies the assignments that could not be made in place.
     plan_.supersteps.resize(static_cast<std::size_t>(end()) + 1);
     add_sources();
     for (std::size_t i = 0; i < graph_.assignments().size(); ++i)
@@ -162,7 +162,7 @@ class Emitter {
         if (buffer >= 0) buffer_of_[id] = buffer;
         call.outputs.push_back({buffer, node.outputs[k]});
       }
-      // Kernels may leave out some outputs, but one that nobody wants anything of is not called.
+      // A kernel may skip unused outputs; a kernel whose outputs are all unused is not called.
       const bool wanted = std::any_of(call.outputs.begin(), call.outputs.end(),
                                       [](const Operand& output) { return output.buffer >= 0; });
       if (!wanted) continue;
@@ -180,8 +180,8 @@ class Emitter {
     return is_role(source, Role::counter) ? std::string(source.op->name) : source.attributes.text("name");
   }
 
-  // What a value reads as when the step ends. A feed or an assigned variable no longer holds it then, so it is copied
-  // in the first superstep.
+  // Where a value can be read when the step ends. By then a feed or an assigned variable no longer holds it, so the
+  // first superstep copies it.
   std::int32_t buffer_at_end(ValueId id) {
     const ValueId root = root_of(graph_, id);
     const std::int32_t buffer = buffer_of_.at(root);

@@ -13,7 +13,7 @@ namespace {
 
 bool overlap_in_time(const Storage& a, const Storage& b) { return a.first <= b.last && b.first <= a.last; }
 
-// The lowest offset at which `storage` meets none of `placed` (sorted by offset) that is alive when it is.
+// The lowest offset at which `storage` overlaps none of `placed` (sorted by offset) that is alive at the same time.
 std::size_t find_gap(const Storage& storage, const std::vector<const Storage*>& placed) {
   std::size_t offset = 0;
   for (const Storage* other : placed) {

@@ -1,4 +1,4 @@
-// plan_memory: places what lives in the arena so that memory is shared by what is never alive at once.
+// plan_memory: places values in the arena so that values that are never alive at once share memory.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -46,7 +46,8 @@ class Scheduler {
   std::size_t index(ValueId id) const { return static_cast<std::size_t>(id.node); }
 
   // Levels by a walk in order; `before_` holds readers that must run before a node that overwrites a variable, and
-  // these may stand behind it in the list, so the walk repeats until nothing moves. False if they chase each other.
+  // these may come after it in the list, so the walk repeats until nothing moves. Returns false if two nodes each have
+  // to run before the other.
   bool place() {
     const std::vector<std::int32_t> old = result_.superstep;
     for (std::size_t round = 0; round <= kernels_.size() + 1; ++round) {

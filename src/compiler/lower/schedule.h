@@ -12,9 +12,9 @@ struct Schedule {
   std::vector<bool> in_place;
 };
 
-// Each node as early as its inputs allow. A result goes straight into the variable it is assigned to if everybody else
-// who reads the variable can do so in an earlier superstep; that may move the node back. With `one_by_one`, every
-// node has a superstep of its own.
+// Runs each node as early as its inputs allow. A result goes straight into the variable that it is assigned to if all
+// other readers of the variable can run in an earlier superstep; that may delay the node. With `one_by_one`, every node
+// has its own superstep.
 Schedule schedule(const Graph& graph, bool one_by_one);
 
 // The value whose memory a value shares: itself, or what its chain of views starts from.

@@ -35,7 +35,7 @@ ValueId transposed(Graph& graph, ValueId id, const Integers& permutation) {
   return graph.add(definitions::transpose, {graph.value(id)}, {{"permutation", permutation}}).front().id();
 }
 
-// Two transposes in a row are one; a pair that undoes itself is none.
+// Two transposes in a row become one; a pair that cancels becomes none.
 ValueId compose(Graph& graph, ValueId id, const Integers& outer) {
   const Integers* inner = permutation_of(graph, id);
   if (inner == nullptr) return transposed(graph, id, outer);
@@ -44,7 +44,7 @@ ValueId compose(Graph& graph, ValueId id, const Integers& outer) {
   return transposed(graph, graph.node(id).inputs[0], both);
 }
 
-// An operand of an elementwise op, as it is wanted when the op's result is to be transposed afterwards.
+// An operand of an elementwise op, in the layout it needs if the op's result is transposed afterwards.
 ValueId untransposed(Graph& graph, ValueId id, const Integers& permutation) {
   if (graph.type(id).shape.elements() == 1) return id;
   const Shape& shape = graph.type(id).shape;

@@ -9,7 +9,8 @@ namespace pando {
 
 namespace {
 
-// A folded constant lives in memory for good: up to here it is smaller than the code it saves, whatever its inputs are.
+// A folded constant stays in memory for good. Up to this size it is smaller than the code it saves, whatever its inputs
+// are.
 constexpr std::size_t always_folded_bytes = 4096;
 
 bool is_foldable(const Graph& graph, const Node& node) {

@@ -16,7 +16,7 @@ namespace {
 // Keeps the block registers of one program within the first-level cache.
 constexpr std::size_t most_instructions = 32;
 
-// Programs read a mask or a number straight from memory, but storage types pass through a cast of their own.
+// Programs read a mask or a number straight from memory, but storage types need a separate cast.
 bool is_fusible(const Node& node) {
   return node.op->elementwise && node.op->id != Op::fused && node.outputs.size() == 1 && node.inputs.size() <= 3;
 }

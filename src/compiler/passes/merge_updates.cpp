@@ -13,7 +13,7 @@ namespace pando {
 
 namespace {
 
-// Updates with one key differ in their groups only.
+// Updates with the same key differ only in their groups.
 std::string key_of(const Node& node, const UpdateLayout& layout) {
   std::string key(node.op->name);
   for (int i = 0; i < layout.scalars; ++i)

@@ -20,7 +20,7 @@ const Node* pooling_of(const Graph& graph, const Node& gradient) {
 }
 
 // relu_gradient(max_pool_gradient(g, positions), y) = max_pool_gradient(relu_gradient(g, max_pool(y)), positions): the
-// gradient is zero but at the largest places, and there y is what was pooled.
+// gradient is zero except at the largest elements, and there y is what was pooled.
 bool pool_relu_gradient(Rewriter& rewriter, std::int32_t index) {
   const Node& node = rewriter.from().nodes()[static_cast<std::size_t>(index)];
   if (!is_op(node, Op::relu_gradient)) return false;
@@ -61,8 +61,8 @@ Graph pool_gradients(const Graph& graph) {
   return rewriter.finish();
 }
 
-// Whether max pooling may move before the node: then operand 0 is what is pooled, and the others are alike all over the
-// image.
+// Whether max pooling may move before the node: operand 0 is then what is pooled, and the other operands are constant
+// over the image.
 bool commutes_with_pooling(const Graph& graph, const Node& node) {
   const Type& type = node.outputs[0];
   if (graph.type(node.inputs[0]) != type) return false;

@@ -16,7 +16,7 @@ bool is_scalar(const Graph& graph, ValueId id, double value) {
   return held == value;
 }
 
-// The input that the node hands on unchanged, if there is one.
+// The input that the node passes on unchanged, if there is one.
 const ValueId* find_identity(const Graph& graph, const Node& node) {
   const auto same_type = [&](std::size_t i) { return graph.type(node.inputs[i]) == node.outputs[0]; };
   const auto keeps = [&](std::size_t kept, std::size_t other, double neutral) {
@@ -38,8 +38,8 @@ const ValueId* find_identity(const Graph& graph, const Node& node) {
   }
 }
 
-// An elementwise op broadcasts by itself: its operand may be taken from before a broadcast that the other operands make
-// superfluous.
+// An elementwise op broadcasts by itself: it may take an operand from before a broadcast if the other operands make
+// that broadcast superfluous.
 void absorb_broadcasts(const Graph& graph, Node& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const Node& producer = graph.node(node.inputs[i]);

@@ -22,7 +22,7 @@ constexpr IdxType idx_types[] = {
 
 DType read_type(ByteFile& file, const std::vector<std::byte>& magic) {
   if (magic[0] != std::byte{0} || magic[1] != std::byte{0})
-    file.fail(fmt::format("is no IDX file: it begins with {:02x} {:02x} but must begin with 00 00",
+    file.fail(fmt::format("is not an IDX file: it begins with {:02x} {:02x} but must begin with 00 00",
                           std::to_integer<int>(magic[0]), std::to_integer<int>(magic[1])),
               "give one in the format of MNIST");
   for (const IdxType& type : idx_types)

@@ -28,7 +28,7 @@ constexpr NpyType npy_types[] = {{"'<f4'", DType::float32}, {"'<f8'", DType::flo
 // The header: a Python dictionary, such as {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 std::string read_header(ByteFile& file) {
   const std::vector<std::byte> magic = file.read_exactly(8, "the header");
-  if (std::memcmp(magic.data(), "\x93NUMPY", 6) != 0) file.fail("is no NPY file", save_again);
+  if (std::memcmp(magic.data(), "\x93NUMPY", 6) != 0) file.fail("is not an NPY file", save_again);
   const int version = std::to_integer<int>(magic[6]);
   if (version != 1 && version != 2)
     file.fail(fmt::format("is an NPY file of version {}", version), "versions 1 and 2 are read");

@@ -17,7 +17,7 @@ std::map<std::string, Array> read_npz(const ByteStore& store, std::uint64_t most
   std::map<std::string, Array> arrays;
   for (const auto& [name, part] : read_zip_directory(store)) {
     if (!name.ends_with(ending))
-      store.fail(fmt::format("holds '{}', which is no array", name), "only entries that end in .npy are read");
+      store.fail(fmt::format("holds '{}', which is not an array", name), "only entries that end in .npy are read");
     const std::string key = name.substr(0, name.size() - ending.size());
     if (arrays.contains(key)) store.fail(fmt::format("holds '{}' twice", name), "save it again with numpy.savez");
     ByteFile file(fmt::format("{}: {}", store.path(), name), store, part, most_inflated);

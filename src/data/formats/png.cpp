@@ -50,7 +50,7 @@ class PngFile {
     const bool whole = store_.read(0, begin) == begin.size();
     const auto same = [](std::byte a, char b) { return a == static_cast<std::byte>(b); };
     if (!whole || !std::equal(begin.begin(), begin.end(), signature.begin(), same))
-      store_.fail("is no PNG image", "convert it to PNG");
+      store_.fail("is not a PNG image", "convert it to PNG");
   }
 
   // Returns false at the end of the image.

@@ -82,10 +82,10 @@ class Reader {
   std::string read_header() {
     std::array<std::byte, length_size> length_bytes;
     if (store_.read(0, length_bytes) < length_size)
-      store_.fail(fmt::format("is no safetensors file: it has only {} bytes", store_.size()), save_again);
+      store_.fail(fmt::format("is not a safetensors file: it has only {} bytes", store_.size()), save_again);
     const std::uint64_t length = little_endian(length_bytes);
     if (length > largest_header || length > store_.size() - length_size)
-      store_.fail(fmt::format("is no safetensors file, or was cut off: it announces a header of {} bytes", length),
+      store_.fail(fmt::format("is not a safetensors file, or was cut off: it announces a header of {} bytes", length),
                   save_again);
     data_ = length_size + length;
     std::string text(static_cast<std::size_t>(length), ' ');
@@ -128,7 +128,7 @@ class Reader {
     entry.begin = static_cast<std::uint64_t>(natural(offsets[0], what("data_offsets")));
     entry.end = static_cast<std::uint64_t>(natural(offsets[1], what("data_offsets")));
     if (entry.end < entry.begin || entry.end - entry.begin != announced_bytes(entry))
-      throw Error(fmt::format("'{}' lies from {} to {}, which is no place for its {}{}", name, entry.begin, entry.end,
+      throw Error(fmt::format("'{}' lies from {} to {}, which does not fit its {}{}", name, entry.begin, entry.end,
                               pando::name(entry.dtype), to_string(entry.shape)));
     return entry;
   }

@@ -76,7 +76,7 @@ std::vector<int> device_sizes(const IPUConfig& config) {
       const int number = config.select_ipus[i];
       if (number < 0) throw Error(fmt::format("IPUConfig: select_ipus has {} but IPUs are numbered from 0", number));
       if (std::count(config.select_ipus.begin(), config.select_ipus.end(), number) > 1)
-        throw Error(fmt::format("IPUConfig: select_ipus has {} twice; a device needs an IPU of its own", number));
+        throw Error(fmt::format("IPUConfig: select_ipus has {} twice; each device needs its own IPU", number));
     }
     return std::vector<int>(config.select_ipus.size(), 1);
   }

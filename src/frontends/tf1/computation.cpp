@@ -114,14 +114,14 @@ Tracer::~Tracer() {
 
 Tracer& Tracer::current(const std::string& who) {
   if (innermost == nullptr)
-    throw Error(fmt::format("{}: it belongs into a computation that ipu_compiler::compile traces", who));
+    throw Error(fmt::format("{}: it belongs in a computation that ipu_compiler::compile traces", who));
   return *innermost;
 }
 
 void Tracer::check_straight(const std::string& who) const {
   if (current_trace() != &step_->traced.trace)
     throw Error(fmt::format(
-        "{}: a loop or pipeline within another is not there; let one run the product of their counts", who));
+        "{}: nested loops and pipelines are not supported; let one loop run the product of their counts", who));
 }
 
 void Tracer::begin_step() {

@@ -116,7 +116,7 @@ Tensor huber_loss(const Tensor& labels, const Tensor& predictions, double delta)
 
 std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs) {
   Trace* trace = current_trace();
-  if (trace == nullptr) throw Error("gradients: they belong into a computation that ipu_compiler::compile traces");
+  if (trace == nullptr) throw Error("gradients: they belong in a computation that ipu_compiler::compile traces");
   const Value loss = values_in(*trace, "gradients", {y})[0];
   if (loss.shape().elements() != 1)
     throw Error(fmt::format("gradients: y has shape {} but must be one number; use reduce_mean or reduce_sum",

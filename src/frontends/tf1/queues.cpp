@@ -84,7 +84,7 @@ void OutfeedState::add(const Arrays& values) {
     return list;
   };
   if (!runs.empty() && types(runs.front()) != types(values))
-    throw Error("run: two loops put different tensors into one outfeed queue; give each a queue of its own");
+    throw Error("run: two loops put different tensors into one outfeed queue; give each its own queue");
   if (mode == IPUOutfeedMode::LAST) {
     runs.clear();
     Arrays last;
@@ -100,7 +100,7 @@ tf1::Operation IPUOutfeedQueue::enqueue(const std::vector<Tensor>& tensors) cons
   tf1::Tracer& tracer = tf1::Tracer::current("IPUOutfeedQueue");
   tf1::LoopSegment* loop = tracer.loop();
   if (loop == nullptr)
-    throw Error("IPUOutfeedQueue: enqueue belongs into the body of a loop; return tensors from straight code instead");
+    throw Error("IPUOutfeedQueue: enqueue belongs in the body of a loop; return tensors from straight code instead");
   loop->add_outfeed(state_, values_in(loop->traced.trace, "enqueue", tensors));
   return {};
 }

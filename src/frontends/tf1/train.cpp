@@ -38,7 +38,7 @@ Trace& trace_to_train(const std::string& who) {
   Trace& trace = *current_trace();
   if (&trace != &tracer.step().traced.trace && tracer.loop() == nullptr)
     throw Error(fmt::format(
-        "{}: it belongs into straight code or the body of a loop; give a pipeline an optimizer_function", who));
+        "{}: it belongs in straight code or the body of a loop; give a pipeline an optimizer_function", who));
   return trace;
 }
 

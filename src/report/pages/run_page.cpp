@@ -115,7 +115,7 @@ std::string page(const Run& run) {
 
 void save(const Run& run, const std::string& path) {
   if (!path.ends_with(".html"))
-    throw Error(fmt::format("report::save: '{}' is no page; let its name end in .html", path));
+    throw Error(fmt::format("report::save: '{}' is not a page; give a name that ends in .html", path));
   write_file(path, page(run));
 }
 

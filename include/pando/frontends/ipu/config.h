@@ -10,7 +10,8 @@ namespace pando {
 
 // A device that models can be placed on.
 struct DeviceInfo {
-  // "/device:CPU:0" is the host, all cores; "/device:IPU:0" and on are there once an IPU system is configured.
+  // "/device:CPU:0" is the host with all its cores; "/device:IPU:0" and the following exist once an IPU system is
+  // configured.
   std::string name;
   int ipus = 0;
   int tiles_per_ipu = 0;
@@ -21,7 +22,7 @@ PANDO_API std::vector<DeviceInfo> devices();
 
 namespace ipu {
 
-// A number, or one for each of several devices: 2, or {1, 4}.
+// One number, or a number for each of several devices: 2, or {1, 4}.
 class Counts : public std::vector<int> {
  public:
   Counts() = default;
@@ -34,23 +35,24 @@ class Counts : public std::vector<int> {
 struct PANDO_API IPUConfig {
   // The number of IPUs of /device:IPU:0, or a list of the numbers of /device:IPU:0, /device:IPU:1, ...
   Counts auto_select_ipus = {};
-  // Instead: the numbers of the IPUs to use, a device each.
+  // Used instead of auto_select_ipus: the numbers of the IPUs to use, each as its own device.
   Counts select_ipus = {};
-  // Worker threads of each IPU; 0 shares out the cores.
+  // Worker threads of each IPU; 0 divides the cores among the IPUs.
   int tiles_per_ipu = 0;
   // "cpu".
   std::string backend = "cpu";
-  // "portable", "neon", "avx2", "avx512"; empty takes the best of this machine.
+  // "portable", "neon", "avx2", "avx512"; empty takes the best that this machine has.
   std::string instruction_set = {};
 
-  // By name, from text: set("auto_select_ipus", "[1, 4]"). Throws Error with the nearest name, or the type wanted.
+  // Sets an option by name, from text: set("auto_select_ipus", "[1, 4]"). Throws Error with the nearest name, or the
+  // type wanted.
   void set(const std::string& option, const std::string& value);
-  // Makes the devices. Throws Error, and changes nothing, if an option is wrong. Where a system is configured already
-  // it is replaced, with a warning; models keep the devices that they were made for.
+  // Makes the devices. Throws Error, and changes nothing, if an option is wrong. A system that is configured already is
+  // replaced, with a warning; models keep the devices that they were made for.
   void configure_ipu_system() const;
 };
 
-// As if configure_ipu_system() had not been called.
+// Undoes configure_ipu_system().
 PANDO_API void reset_ipu_configuration();
 
 }  // namespace ipu

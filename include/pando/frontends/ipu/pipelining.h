@@ -1,4 +1,5 @@
-// Pipelines: which stage a layer belongs to, how the stages take turns, and how the gradients of an update become one.
+// Pipelines: which stage a layer belongs to, how the stages take turns, and how the gradients of an update are
+// combined.
 #pragma once
 #include <pando/base/export.h>
 
@@ -7,11 +8,10 @@
 
 namespace pando::ipu {
 
-// How the gradients of the micro-batches of an update, over all replicas, become one. Each is a mean over the samples
-// of its micro-batch. Sum adds them, as TensorFlow does on IPUs: n micro-batches act as one device with the n times
-// larger batch and, under gradient descent, n times the learning rate. Penalties on weights count once for each
-// micro-batch. Mean takes the mean over all samples of the update: it is the update of one device with the larger
-// batch.
+// How the gradients of all micro-batches and replicas of an update are combined. Each is a mean over the samples of its
+// micro-batch. Sum adds them, as TensorFlow does on IPUs: n micro-batches act as one device with the n times larger
+// batch and, under gradient descent, n times the learning rate. Penalties on weights count once for each micro-batch.
+// Mean takes the mean over all samples of the update: it is the update of one device with the larger batch.
 enum class GradientReduction { Sum, Mean };
 
 namespace pipelining_ops {
@@ -34,12 +34,12 @@ class PANDO_API PipelineStage {
 };
 
 struct PipeliningOptions {
-  // Micro-batches of an update; at least 1, and it must be given.
+  // The number of micro-batches of an update. It must be given, and be at least 1.
   std::int64_t gradient_accumulation_steps_per_replica = 0;
   pipelining_ops::PipelineSchedule pipeline_schedule = pipelining_ops::PipelineSchedule::Grouped;
-  // The IPU, of those of a replica, that each stage runs on; stages may share one. Empty: in their order.
+  // The IPU of the replica that each stage runs on; stages may share one. If empty, stage i runs on IPU i.
   std::vector<int> device_mapping = {};
-  // Compute the forward pass of a stage again in its backward pass rather than keep what it needs.
+  // Whether the backward pass of a stage computes the forward pass again instead of keeping its intermediate values.
   bool recomputation = false;
 };
 

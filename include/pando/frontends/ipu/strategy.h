@@ -28,12 +28,12 @@ class PANDO_API IPUStrategy {
    private:
     std::shared_ptr<const Target> target_;
   };
-  // Models made in it run on the IPUs that the device has now. Throws Error if it is not configured any more.
+  // Models made in it run on the IPUs that the device has now. Throws Error if the device is no longer configured.
   [[nodiscard]] Scope scope() const;
 
   // "/device:IPU:0".
   const std::string& device() const { return device_; }
-  // Those that the device has now. Throws Error if it is not configured any more.
+  // The IPUs that the device has now. Throws Error if the device is no longer configured.
   int num_ipus() const;
 
  private:

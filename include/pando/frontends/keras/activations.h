@@ -8,17 +8,17 @@ namespace pando::keras {
 
 class PANDO_API Activation {
  public:
-  // "linear": nothing is done.
+  // "linear", which changes nothing.
   Activation() : Activation("linear") {}
   // "relu", "softmax", ... Throws Error with the nearest name.
   Activation(const char* name) : Activation(std::string(name)) {}
   Activation(const std::string& name);
-  // A function of one's own.
+  // A function of the user's.
   Activation(std::string name, std::function<Value(Value)> function)
       : name_(std::move(name)), function_(std::move(function)) {}
 
   const std::string& name() const { return name_; }
-  // False for a function of one's own.
+  // False for a function of the user's.
   bool is_named() const { return is_named_; }
   Value operator()(Value x) const { return function_(x); }
 

@@ -1,4 +1,4 @@
-// Callbacks: what happens beside training.
+// Callbacks: what happens alongside training.
 #pragma once
 #include <pando/frontends/keras/history.h>
 
@@ -10,33 +10,34 @@ namespace pando::keras {
 
 class Model;
 
-// What a callback carries from one epoch to the next, as checkpoints keep it: any text, and arrays that nobody changes.
+// What a callback carries from one epoch to the next, as checkpoints keep it: any text, and arrays whose elements must
+// not change any more.
 struct CallbackState {
   std::string text = {};
   std::vector<Array> arrays = {};
 };
 
-// Derive from it for a callback of one's own. Batches and epochs are numbered from 0.
+// Derive from it to write a callback. Batches and epochs are numbered from 0.
 class PANDO_API Callback {
  public:
   virtual ~Callback() = default;
   virtual void on_train_begin(Model& model);
   virtual void on_train_end(Model& model);
   virtual void on_epoch_begin(Model& model, std::int64_t epoch);
-  // What is added to the logs appears in the history.
+  // Values that it adds to the logs appear in the History.
   virtual void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs);
-  // For every batch, whatever steps_per_execution is, after the execution that it was part of; the logs are the means
-  // of the epoch up to it. Only if sees_batches().
+  // Called for every batch, whatever steps_per_execution is, after the execution that the batch was part of. The logs
+  // are the means of the epoch up to this batch. Called only if sees_batches().
   virtual void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs);
   virtual bool sees_batches() const { return false; }
   // Called before training with the names of the logs that on_epoch_end() will be given, unless a callback before it
-  // may add others. Throws Error if one that it reads is not among them, so that a mistyped name does not cost an
+  // may add others. Throws Error if a log that it reads is not among them, so that a mistyped name does not cost an
   // epoch.
   virtual void check_logs(const std::vector<std::string>& names) const;
-  // What on_epoch_end() adds to the logs; nothing: it is not known.
+  // The names that on_epoch_end() adds to the logs; nothing if they are not known.
   virtual std::optional<std::vector<std::string>> added_logs() const;
-  // For checkpoints: called between executions. A run that goes on from a checkpoint calls restore_state() after
-  // on_train_begin(); within an epoch it does not call on_epoch_begin() again.
+  // For checkpoints; called between executions. A run that resumes from a checkpoint calls restore_state() after
+  // on_train_begin(); if it resumes within an epoch, it does not call on_epoch_begin() again.
   virtual CallbackState save_state() const;
   virtual void restore_state(const CallbackState& state);
 };
@@ -45,17 +46,17 @@ using Callbacks = std::vector<std::shared_ptr<Callback>>;
 
 namespace callbacks {
 
-// In all options: `monitor` names a log; `mode` is "min", "max", or "auto": the name tells (accuracies grow).
+// In all options: `monitor` names a log; `mode` is "min", "max", or "auto": decided by the name (accuracies grow).
 struct ModelCheckpointOptions {
   std::string monitor = "val_loss";
-  // Only when the monitored value is better than ever before.
+  // Save only when the monitored value is better than ever before.
   bool save_best_only = false;
   std::string mode = "auto";
   int verbose = 0;
 };
-// Writes the weights at the end of each epoch to a .safetensors file, or else to an .npz file. Fields in the path, the
-// epoch (from 1) and logs, are replaced as Python does it: "w-{epoch:02d}-{val_loss:.3f}". Throws Error for a field
-// that is wrong; fit() does, before it trains, for one whose log there will not be.
+// Writes the weights at the end of each epoch to a .safetensors file if the path ends so, otherwise to an .npz file.
+// Fields in the path, the epoch (from 1) and logs, are replaced as Python does it: "w-{epoch:02d}-{val_loss:.3f}".
+// Throws Error for a malformed field; fit() throws Error, before it trains, for a field whose log will not exist.
 PANDO_API std::shared_ptr<Callback> ModelCheckpoint(const std::string& filepath,
                                                     const ModelCheckpointOptions& options = {});
 
@@ -89,14 +90,14 @@ PANDO_API std::shared_ptr<Callback> LearningRateScheduler(
 struct CSVLoggerOptions {
   char separator = ',';
   bool append = false;
-  // Told at the end of training why lines are missing, if some are.
+  // Called at the end of training with the reason if lines are missing.
   std::function<void(const std::string& problem)> on_failure = {};
 };
-// One line an epoch. Throws Error before the first step if the file cannot be opened. A line that cannot be written
-// later is told on standard error and tried again with the next; training goes on.
+// Writes one line per epoch. Throws Error before the first step if the file cannot be opened. If a line cannot be
+// written later, it says so on standard error, training goes on, and the line is tried again with the next one.
 PANDO_API std::shared_ptr<Callback> CSVLogger(const std::string& filename, const CSVLoggerOptions& options = {});
 
-// Ends training at the first batch whose loss is no number.
+// Ends training at the first batch whose loss is not a number.
 PANDO_API std::shared_ptr<Callback> TerminateOnNaN();
 
 struct LambdaCallbackOptions {

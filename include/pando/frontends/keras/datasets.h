@@ -18,7 +18,7 @@ namespace fashion_mnist {
 inline Splits load_data(const LoadOptions& options = {}) { return pando::datasets::load("fashion_mnist", options); }
 }  // namespace fashion_mnist
 
-// Drawn, so that no file is needed.
+// Drawn by a generator, so it needs no files.
 namespace synthetic_digits {
 inline Splits load_data(const LoadOptions& options = {}) { return pando::datasets::load("synthetic_digits", options); }
 inline Splits load_data(int train, int test, std::uint64_t seed = 0) {

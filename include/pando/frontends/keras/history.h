@@ -1,4 +1,4 @@
-// What training and evaluation report: Logs of a moment, History of a run.
+// What training and evaluation report: Logs at one moment, History over a whole run.
 #pragma once
 #include <pando/report/report.h>
 
@@ -26,7 +26,7 @@ class PANDO_API Logs {
   std::vector<std::pair<std::string, double>> entries_;
 };
 
-// One value an epoch for each name.
+// One value per epoch for each name.
 class PANDO_API History {
  public:
   // Throws Error with the nearest name.
@@ -39,9 +39,9 @@ class PANDO_API History {
   const std::vector<std::int64_t>& epochs() const { return epochs_; }
   auto begin() const { return curves_.begin(); }
   auto end() const { return curves_.end(); }
-  // Of all epochs, without their validation.
+  // The time of all epochs, without their validation.
   double training_seconds() const { return training_seconds_; }
-  // Of the first executions, if fit() recorded it.
+  // The timeline of the first executions, if fit() recorded it.
   const report::Timeline& timeline() const { return timeline_; }
   void set_timeline(const report::Timeline& timeline) { timeline_ = timeline; }
   // For plot::training_curves(history).

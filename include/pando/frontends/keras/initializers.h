@@ -12,7 +12,7 @@ namespace initializers {
 
 // Draws a weight of the given shape; the key chooses the random numbers.
 using Draw = std::function<Array(const Shape& shape, std::uint64_t key)>;
-// Names the settings to a file that is written or read.
+// Lists the settings for a file that is written or read.
 using Describe = std::function<void(ConfigFields& fields)>;
 
 class PANDO_API Initializer {
@@ -20,7 +20,7 @@ class PANDO_API Initializer {
   // "glorot_uniform", "zeros", "he_normal", "HeNormal"... Throws Error with the nearest name.
   Initializer(const char* name) : Initializer(std::string(name)) {}
   Initializer(const std::string& name);
-  // A function of one's own; a model with it cannot be saved unless it is described.
+  // A function of the user's; a model that uses it can be saved only if the function is described.
   Initializer(std::string name, Draw draw, Describe describe = {})
       : name_(std::move(name)), draw_(std::move(draw)), describe_(std::move(describe)) {}
   // The class of this name with the settings that a file gives it.

@@ -38,7 +38,7 @@ class PANDO_API LayerCall {
   Value weight(std::size_t index) const;
   void assign(std::size_t index, Value value) const;
   Value counter() const { return trace_.counter(); }
-  // For the next random op: the layer's own seed, another stream each time.
+  // For the next random op: the layer's own seed, with a new stream each time.
   ops::RandomOptions random();
 
  private:
@@ -49,7 +49,7 @@ class PANDO_API LayerCall {
   std::int64_t stream_ = 0;
 };
 
-// What a class of layers does: derive from it for a layer of one's own, and make a Layer of it.
+// What a class of layers does: derive from it to write a layer, and make a Layer of it.
 class PANDO_API LayerBody {
  public:
   virtual ~LayerBody() = default;
@@ -58,35 +58,36 @@ class PANDO_API LayerBody {
   // Makes the weights, once; the shapes are those of the first inputs, axis 0 (the batch) being -1.
   virtual void build(LayerBuild& build, const std::vector<Shape>& inputs);
   virtual std::vector<Value> call(LayerCall& call, const std::vector<Value>& inputs) const = 0;
-  // What the inputs are cast to; nothing: they stay as they are.
+  // The type that the inputs are cast to; nothing if they stay as they are.
   virtual std::optional<DType> input_dtype() const { return DType::float32; }
-  // The number of axes with the batch that each input must have, 0 for any; and how many inputs, 0 for any.
+  // The number of axes, including the batch, that each input must have, and the number of inputs. 0 means any.
   virtual int input_rank() const { return 0; }
   virtual int input_count() const { return 1; }
   // The layers inside, for a model.
   virtual std::vector<Layer> layers() const;
-  // Names its settings to a file. Throws Error unless it is one of Pando's own: a file cannot hold code.
+  // Lists its settings for a file. Throws Error unless the layer is one of Pando's: a file cannot hold code.
   virtual void describe(ConfigFields& fields) const;
 
-  // With the first layer of a Sequential model: the shape of its input, without the batch.
+  // For the first layer of a Sequential model: the shape of its input, without the batch.
   std::optional<Shape> input_shape = {};
 };
 
 struct CallOptions {
-  // Unset: as the model around it is used.
+  // If unset, the layer follows the model around it.
   std::optional<bool> training = {};
 };
 
 // Copies are the same layer, with the same weights.
 class PANDO_API Layer {
  public:
-  // The name is made from the kind if it is empty. Throws Error for a name with a character that names must not have.
+  // The name is made from the kind if it is empty. Throws Error for a name with a character that is not allowed in
+  // names.
   explicit Layer(std::shared_ptr<LayerBody> body, const std::string& name = "");
 
   // Builds the layer at the first call. Throws Error naming the layer if it cannot take the input.
   Tensor operator()(const Tensor& input, const CallOptions& options = {}) const;
   Tensor operator()(const std::vector<Tensor>& inputs, const CallOptions& options = {}) const;
-  // For layers of several outputs: models.
+  // For layers with several outputs, which are models.
   std::vector<Tensor> call(const std::vector<Tensor>& inputs, const CallOptions& options = {}) const;
 
   const std::string& name() const;
@@ -95,7 +96,7 @@ class PANDO_API Layer {
   // Makes the weights for inputs of this shape, axis 0 (the batch) being -1.
   void build(const std::vector<Shape>& inputs) const;
 
-  // Own and inner ones, layer by layer.
+  // Its own and those of the layers inside, layer by layer.
   std::vector<Parameter> weights() const;
   std::vector<Parameter> trainable_weights() const;
   std::int64_t count_params() const;
@@ -107,7 +108,7 @@ class PANDO_API Layer {
   void set_weight(const std::string& name, const Array& value) const;
 
   bool trainable() const;
-  // For the layer and those inside; a model must be compiled again to take notice.
+  // Applies to the layer and those inside; takes effect when the model is next compiled.
   void set_trainable(bool trainable) const;
 
   LayerBody& body() const;

@@ -90,7 +90,7 @@ struct PANDO_API SeparableConv2D : Layer {
 };
 
 struct Pooling2DOptions {
-  // Unset: the size of the window.
+  // If unset, the size of the window.
   std::optional<Pair> strides = {};
   std::string padding = "valid";
   std::string name = {};
@@ -194,7 +194,7 @@ struct PANDO_API Embedding : Layer {
   Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {});
 };
 
-// Of two or more tensors: Add()({a, b}).
+// These take two or more tensors: Add()({a, b}).
 struct PANDO_API Add : Layer {
   explicit Add(const NamedOptions& options = {});
 };
@@ -244,16 +244,16 @@ struct PANDO_API RandomFlip : Layer {
   explicit RandomFlip(const std::string& mode = "horizontal_and_vertical", const NamedOptions& options = {});
 };
 struct RandomTransformOptions {
-  // What is seen beyond the border: "reflect", "nearest" or "constant" (fill_value).
+  // What fills the places beyond the border: "reflect", "nearest" or "constant" (fill_value).
   std::string fill_mode = "reflect";
   double fill_value = 0.0;
   std::string name = {};
 };
-// By up to this part of the height and of the width, up or down, left or right.
+// Moves images up or down and left or right, by up to this part of the height and of the width.
 struct PANDO_API RandomTranslation : Layer {
   RandomTranslation(double height_factor, double width_factor, const RandomTransformOptions& options = {});
 };
-// By up to this part of a full turn, either way.
+// Turns images either way, by up to this part of a full turn.
 struct PANDO_API RandomRotation : Layer {
   explicit RandomRotation(double factor, const RandomTransformOptions& options = {});
 };

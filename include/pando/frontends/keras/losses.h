@@ -1,4 +1,4 @@
-// Losses, by Keras's names. A loss has one value a sample; what is minimised is the mean over the samples of an update.
+// Losses, by Keras's names. A loss has one value per sample; training minimises the mean over the samples of an update.
 #pragma once
 #include <pando/ops/ops.h>
 
@@ -9,7 +9,7 @@ namespace pando::keras {
 
 namespace losses {
 
-// From predictions and targets of a batch to one number a sample, [batch].
+// Maps the predictions and targets of a batch to one number per sample, [batch].
 using SampleFunction = std::function<Value(Value prediction, Value target)>;
 
 class PANDO_API Loss {
@@ -17,12 +17,12 @@ class PANDO_API Loss {
   // "categorical_crossentropy", "mse", ... Throws Error with the nearest name.
   Loss(const char* name) : Loss(std::string(name)) {}
   Loss(const std::string& name);
-  // A loss of one's own; targets come in the type of the predictions, or as int32 if `labels`.
+  // A loss of the user's; targets come in the type of the predictions, or as int32 if `labels` is set.
   Loss(std::string name, SampleFunction function, bool labels = false)
       : name_(std::move(name)), function_(std::move(function)), labels_(labels) {}
 
   const std::string& name() const { return name_; }
-  // Whether targets are class numbers rather than of the shape of the predictions.
+  // Whether targets are class numbers instead of arrays in the shape of the predictions.
   bool takes_labels() const { return labels_; }
   Value operator()(Value prediction, Value target) const { return function_(prediction, target); }
 
@@ -55,7 +55,7 @@ PANDO_API Loss KLDivergence();
 
 using losses::Loss;
 
-// One loss for all outputs, a list in their order, or by the name of the output.
+// One loss for all outputs, a list in the order of the outputs, or losses by the name of the output.
 class Losses {
  public:
   Losses() = default;

@@ -1,4 +1,4 @@
-// Metrics: means over all samples of an epoch, exact whatever the batch size.
+// Metrics: means over all samples of an epoch, exact for any batch size.
 #pragma once
 #include <pando/frontends/keras/losses.h>
 
@@ -11,9 +11,9 @@ class PANDO_API Metric {
   // "accuracy" (the one that fits targets and predictions), "mse", ... Throws Error with the nearest name.
   Metric(const char* name) : Metric(std::string(name)) {}
   Metric(const std::string& name);
-  // A metric of one's own.
+  // A metric of the user's.
   Metric(std::string name, losses::SampleFunction function) : name_(std::move(name)), function_(std::move(function)) {}
-  // Any loss is a metric.
+  // Any loss can be a metric.
   Metric(const Loss& loss)
       : Metric(loss.name(), [loss](Value prediction, Value target) { return loss(prediction, target); }) {}
 

@@ -12,7 +12,7 @@
 
 namespace pando::keras {
 
-// The same metrics for all outputs, or by the name of the output.
+// The same metrics for all outputs, or different ones by the name of the output.
 class MetricList {
  public:
   MetricList() = default;
@@ -32,17 +32,18 @@ struct CompileOptions {
   Optimizer optimizer = "rmsprop";
   Losses loss = {};
   MetricList metrics = {};
-  // One for each output; empty: 1.
+  // One weight for each output. If empty, all are 1.
   std::vector<double> loss_weights = {};
-  // Batches that the device runs before the host looks again.
+  // The number of batches that the device runs before the host takes over again.
   std::int64_t steps_per_execution = 1;
-  // "float32", or "mixed_bfloat16": products round their factors to bfloat16 where the processor is faster with them.
+  // "float32", or "mixed_bfloat16": matrix products and convolutions round their factors to bfloat16 where the
+  // processor is faster with them.
   std::string precision = "float32";
-  // Of the gradients of replicas and of accumulated micro-batches.
+  // How the gradients of replicas and of accumulated micro-batches are combined.
   ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
 };
 
-// Samples to validate with: arrays, or a Dataset of (x, y) or (x, y, sample_weight) batches.
+// The samples for validation: arrays, or a Dataset of (x, y) or (x, y, sample_weight) batches.
 struct ValidationData {
   ValidationData() = default;
   ValidationData(const Arrays& x, const Arrays& y) : x(x), y(y), given(true) {}
@@ -56,32 +57,32 @@ struct ValidationData {
   bool given = false;
 };
 
-// verbose: 0 is silent, 1 a progress bar (one line an epoch where the output is no terminal), 2 one line an epoch;
-// `output` is where it is shown, the standard output or the standard error stream.
+// verbose: 0 is silent, 1 shows a progress bar (or one line per epoch if the output is not a terminal), 2 shows one
+// line per epoch. `output` is where it is shown: the standard output or the standard error stream.
 struct FitOptions {
-  // Of arrays; a Dataset has its own.
+  // The batch size for arrays; a Dataset makes its own batches.
   std::int64_t batch_size = 32;
   std::int64_t epochs = 1;
-  // 0: until the data ends. A Dataset goes on in the next epoch where it was.
+  // With 0, an epoch lasts until the data ends. The next epoch continues a Dataset where the last one stopped.
   std::int64_t steps_per_epoch = 0;
-  // Of arrays, in another order each epoch; validation_split is taken from the end before.
+  // Shuffles arrays, in a new order each epoch. validation_split is taken from the end before shuffling.
   bool shuffle = true;
   int verbose = 1;
   std::FILE* output = stdout;
-  // One number a sample; a sample of weight 0 is left out of everything.
+  // One number per sample; a sample of weight 0 is left out of everything.
   std::optional<Array> sample_weight = {};
-  // For each class that is not weighed 1.
+  // The weights of classes; a class that is not listed has the weight 1.
   std::map<std::int64_t, double> class_weight = {};
   double validation_split = 0.0;
   ValidationData validation_data = {};
-  // Of the validation; 0: until the data ends.
+  // The number of validation batches. With 0, validation lasts until the data ends.
   std::int64_t validation_steps = 0;
   std::int64_t initial_epoch = 0;
   Callbacks callbacks = {};
   // Where the timeline of the first executions is written: a page (.html) or a Chrome trace (.json).
   std::string profile = {};
   CheckpointOptions checkpoint = {};
-  // Whether the history keeps that timeline, for a report.
+  // Whether the History keeps that timeline, for a report.
   bool record_timeline = false;
 };
 
@@ -104,40 +105,40 @@ struct ModelOptions {
   std::string name = {};
 };
 
-// What is fed where everything else is read from the layers. Copies are the same model. A model made in the scope of an
-// IPUStrategy runs on its device, others on the host.
+// A network of layers from inputs to outputs. Copying is shallow: copies share the layers, the weights and what
+// compile() was given. A model made in the scope of an IPUStrategy runs on the strategy's device; other models run on
+// the host.
 //
 // Any number of threads may use models at once, the same one or different ones, on one device or several; a model may
-// also be called in the data pipeline of another. evaluate(), predict() and the weights are there for all at any time
-// and see the weights as they are between two training steps. Calls of one model that train it or change how it is
-// trained (fit, train_on_batch, compile, add and set_...) take turns: the second waits until the first has returned.
-// Inside the data pipeline of the model's own fit() such a call throws Error, because the two would wait for each
-// other.
+// also be called in the data pipeline of another. evaluate(), predict() and the weights can be used at any time and see
+// the weights as they are between two training steps. Calls that train one model or change how it is trained (fit,
+// train_on_batch, compile, add and set_...) take turns: the second waits until the first has returned. Such a call
+// throws Error inside the data pipeline of the model's own fit(), because the two would wait for each other.
 class PANDO_API Model : public Layer {
  public:
-  // All layers between the inputs and the outputs. Throws Error if an output depends on another input.
+  // Takes all layers between the inputs and the outputs. Throws Error if an output depends on another input.
   Model(const Tensor& input, const Tensor& output, const ModelOptions& options = {});
   Model(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const ModelOptions& options = {});
 
-  // May be called again at any time: the weights stay; the optimizer starts afresh unless it is the same object. Takes
-  // notice of which layers are trainable now: set_trainable() afterwards acts from the next compile() on.
+  // May be called again at any time: the weights stay; the optimizer starts afresh unless it is the same object. Reads
+  // which layers are trainable: a later set_trainable() takes effect at the next compile().
   void compile(const CompileOptions& options);
 
-  // All throw Error before the first step if data, model and options do not fit.
+  // All throw Error before the first step if data, model and options do not match.
   History fit(const Arrays& x, const Arrays& y, const FitOptions& options = {});
   History fit(const data::Dataset& dataset, const FitOptions& options = {});
   Logs evaluate(const Arrays& x, const Arrays& y, const EvaluateOptions& options = {});
   Logs evaluate(const data::Dataset& dataset, const EvaluateOptions& options = {});
-  // The model's only output; predict_outputs() for several.
+  // For a model with one output; predict_outputs() is for several.
   Array predict(const Arrays& x, const PredictOptions& options = {});
   Array predict(const data::Dataset& dataset, const PredictOptions& options = {});
   std::vector<Array> predict_outputs(const Arrays& x, const PredictOptions& options = {});
   std::vector<Array> predict_outputs(const data::Dataset& dataset, const PredictOptions& options = {});
-  // One update, on all samples at once.
+  // Makes one update from all samples at once.
   Logs train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight = {});
 
-  // Pipelines: which stage each call of a layer belongs to, where no PipelineStage scopes said; one number for each of
-  // get_pipeline_stage_assignment(), for a Sequential model one for each layer.
+  // Pipelines: the stage of each layer call, for models built without PipelineStage scopes. Takes one number for each
+  // entry of get_pipeline_stage_assignment(); for a Sequential model, that is one per layer.
   void set_pipeline_stage_assignment(const std::vector<int>& stages);
   struct PipelineStageAssignment {
     std::string layer;
@@ -147,26 +148,28 @@ class PANDO_API Model : public Layer {
   std::string pipeline_stage_assignment_summary_text() const;
   void print_pipeline_stage_assignment_summary() const;
   void set_pipelining_options(const ipu::keras::PipeliningOptions& options);
-  // Without a pipeline.
+  // Accumulates gradients without a pipeline.
   void set_gradient_accumulation_options(const ipu::keras::GradientAccumulationOptions& options);
 
-  // Divides the layers into so many stages of about equal work, as the compiled training step for such batches has it.
+  // Divides the layers into that many stages of about equal work, measured on the training step compiled for such
+  // batches.
   void split_into_stages(int stages, std::int64_t batch_size = 32);
 
-  // What training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, and hints.
+  // Says what training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, and
+  // hints.
   struct ExplainOptions {
     std::int64_t samples = 0;
     std::int64_t batch_size = 32;
   };
   std::string explain(const ExplainOptions& options) const;
-  // The same for programs.
+  // The same in a form for programs.
   std::string explain_json(const ExplainOptions& options) const;
 
-  // fit() ends after the execution that is running. May be called by callbacks and other threads.
+  // Makes fit() end after the current execution. Callbacks and other threads may call it.
   void stop_training();
 
   std::string summary_text() const;
-  // To standard output.
+  // Prints to standard output.
   void summary() const;
 
   // Throws Error if the model is not built: it has no weights yet.
@@ -178,17 +181,17 @@ class PANDO_API Model : public Layer {
   // Throws Error if the model was not compiled.
   Optimizer optimizer() const;
 
-  // All weights by name ("dense/kernel"), in a .safetensors file, or else in an .npz file. Both throw Error if the
-  // model is not built; loading throws Error, and changes nothing, unless all are there.
+  // All weights by name ("dense/kernel"), in a .safetensors file if the path ends so, otherwise in an .npz file. Both
+  // throw Error if the model is not built; loading throws Error, and changes nothing, unless the file has all of them.
   void save_weights(const std::string& path) const;
   void load_weights(const std::string& path);
 
   // The layers and how they are connected, as Keras 2 writes them; saving.h reads it. Throws Error naming a layer or a
-  // function that no file can hold: one's own code. Pipeline stages and what compile() was given are not part of it.
+  // function that a file cannot hold: user code. Pipeline stages and what compile() was given are not part of it.
   std::string to_json() const;
-  // A folder of model.json, which is to_json(), and weights.safetensors; load_model() of saving.h reads it. It is
-  // replaced whole or not at all, and refused if it holds anything else. Neither what compile() was given nor the state
-  // of the optimizer is part of it. Throws Error if the model is not built.
+  // Writes a folder with model.json, which is to_json(), and weights.safetensors; load_model() of saving.h reads it. An
+  // existing folder is replaced whole or not at all, and refused if it holds anything else. Neither what compile() was
+  // given nor the state of the optimizer is part of it. Throws Error if the model is not built.
   void save(const std::string& directory) const;
 
  protected:
@@ -212,13 +215,13 @@ class PANDO_API Sequential : public Model {
   };
   Sequential(std::initializer_list<Item> items = {}, const ModelOptions& options = {});
   explicit Sequential(const std::vector<Layer>& layers, const ModelOptions& options = {});
-  // To the end; a compiled model notices.
+  // Adds a layer at the end, also to a compiled model.
   void add(const Item& item);
 };
 
 namespace utils {
 
-// Class numbers [n] (or [n, 1]) as rows of zeros with a 1, float32 [n, num_classes]. 0: as many as the largest needs.
+// One-hot rows, float32 [n, num_classes], of class numbers [n] or [n, 1]. With 0, the largest class number decides.
 PANDO_API Array to_categorical(const Array& y, std::int64_t num_classes = 0);
 
 }  // namespace utils

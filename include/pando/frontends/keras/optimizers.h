@@ -10,7 +10,7 @@ namespace pando::keras {
 
 namespace optimizers {
 
-// From the number of updates done (float32, scalar) to the rate of the next, computed inside the program.
+// Maps the number of updates done (a float32 scalar) to the rate of the next; computed inside the program.
 class LearningRate {
  public:
   LearningRate(double rate) : rate_(rate) {}
@@ -37,7 +37,7 @@ PANDO_API LearningRate ExponentialDecay(const ExponentialDecayOptions& options);
 struct CosineDecayOptions {
   double initial_learning_rate = 0.001;
   double decay_steps = 1000;
-  // The rate in the end, as a part of the first.
+  // The final rate, as a fraction of the first.
   double alpha = 0.0;
 };
 PANDO_API LearningRate CosineDecay(const CosineDecayOptions& options);
@@ -48,9 +48,9 @@ struct PolynomialDecayOptions {
   double power = 1.0;
 };
 PANDO_API LearningRate PolynomialDecay(const PolynomialDecayOptions& options);
-// values[i] up to and including update number boundaries[i], the last one after them all.
+// values[i] up to and including update number boundaries[i]; the last value after all boundaries.
 PANDO_API LearningRate PiecewiseConstantDecay(const std::vector<double>& boundaries, const std::vector<double>& values);
-// Grows from 0 over `steps` updates to what `after` says then, and follows it, counting from there.
+// Grows over `steps` updates from 0 to the first rate of `after`, then follows `after`, which counts from there.
 PANDO_API LearningRate WarmUp(double steps, const LearningRate& after);
 
 }  // namespace schedules

@@ -11,7 +11,7 @@ namespace regularizers {
 // l1 * sum |w| + l2 * sum w^2.
 class PANDO_API Regularizer {
  public:
-  // None.
+  // No penalty.
   Regularizer() = default;
   Regularizer(double l1, double l2) : l1_(l1), l2_(l2) {}
   // "l1", "l2" or "l1_l2", each with 0.01. Throws Error with the nearest name.

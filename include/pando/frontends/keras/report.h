@@ -6,23 +6,23 @@
 namespace pando::keras {
 
 struct ReportOptions {
-  // Empty: the name of the model.
+  // If empty, the name of the model.
   std::string title = {};
   std::string description = {};
-  // Label 0 is the first; empty: their numbers.
+  // The names of the labels, label 0 first. If empty, the labels' numbers are shown.
   std::vector<std::string> class_names = {};
   // As in fit().
   std::int64_t batch_size = 32;
-  // Of an epoch of training; 0: not known, and neither are samples a second.
+  // The samples of a training epoch. With 0 it is not known, and the page does not show samples per second.
   std::int64_t samples = 0;
 };
 
-// What fit() returned as curves and numbers, the model's layers, what ran where, and the timeline if fit() recorded one
-// (FitOptions::record_timeline). Throws Error if the model is not built and compiled.
+// Shows what fit() returned as curves and numbers, the model's layers, what ran where, and the timeline if fit()
+// recorded one (FitOptions::record_timeline). Throws Error if the model is not built and compiled.
 PANDO_API report::Run make_report(Model& model, const History& history, const ReportOptions& options = {});
 
-// The same, and what the model says about these samples: losses and metrics, and for a model whose only output is one
-// score for each class also its mistakes. Images are shown if the only input is some.
+// The same, and what the model says about these samples: losses and metrics, and, for a model whose only output is one
+// score for each class, its mistakes. Images are shown if the only input is images.
 PANDO_API report::Run make_report(Model& model, const History& history, const Arrays& x_test, const Arrays& y_test,
                                   const ReportOptions& options = {});
 

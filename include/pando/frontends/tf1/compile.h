@@ -29,9 +29,9 @@ class PANDO_API ipu_scope {
 
 namespace ipu_compiler {
 
-// Traces the function on the inputs, and compiles it for the device of the scope around. The host has the inputs ready
-// before each run; what else the function uses of the session's graph, the device computes. Throws Error outside of a
-// scope.
+// Traces the function on the inputs, and compiles it for the device of the scope around. The host computes the inputs
+// before each run; the device computes everything else that the function uses of the session's graph. Throws Error
+// outside of a scope.
 PANDO_API tf1::Compiled compile(const tf1::TracedFunction& computation, const std::vector<Tensor>& inputs = {});
 
 }  // namespace ipu_compiler
@@ -44,7 +44,7 @@ class PANDO_API IPUInfeedQueue {
  public:
   // Throws Error if the data set is empty.
   explicit IPUInfeedQueue(const data::Dataset& dataset);
-  // Begins from the first element.
+  // Starts at the first element.
   tf1::Operation initializer() const;
   const std::shared_ptr<InfeedState>& state() const { return state_; }
 
@@ -61,9 +61,9 @@ struct OutfeedOptions {
 class PANDO_API IPUOutfeedQueue {
  public:
   explicit IPUOutfeedQueue(const OutfeedOptions& options = {});
-  // In the body of a loop.
+  // To be called in the body of a loop.
   tf1::Operation enqueue(const std::vector<Tensor>& tensors) const;
-  // ALL: what was put in since the last time, along a new first axis; LAST: what the last step put in.
+  // ALL: everything since the last dequeue, along a new first axis. LAST: what the last step put in.
   tf1::Fetch dequeue() const;
   const std::shared_ptr<OutfeedState>& state() const { return state_; }
 
@@ -73,13 +73,13 @@ class PANDO_API IPUOutfeedQueue {
 
 namespace loops {
 
-// Runs the body `count` times on the device, without the host in between. It is given the values that the body
-// returned the last time (the first time: `inputs`), then the columns of the infeed queue's next element, and returns
-// new values and operations. Returns the values after the last time.
+// Runs the body `count` times on the device, without the host in between. The body takes the values that it returned
+// the last time (`inputs` the first time), then the columns of the infeed queue's next element, and returns new values
+// and operations. Returns the values after the last iteration.
 PANDO_API tf1::Outputs repeat(std::int64_t count, const tf1::TracedFunction& body,
                               const std::vector<Tensor>& inputs = {},
                               const std::optional<IPUInfeedQueue>& infeed_queue = {});
-// As long as the condition on the values, a tensor of one bool, is true.
+// Repeats the body as long as the condition on the values, a tensor of one bool, is true.
 PANDO_API tf1::Outputs while_loop(const tf1::TracedFunction& condition, const tf1::TracedFunction& body,
                                   const std::vector<Tensor>& inputs,
                                   const std::optional<IPUInfeedQueue>& infeed_queue = {});
@@ -95,22 +95,22 @@ struct OptimizerFunctionOutput {
 
 struct PipelineOptions {
   std::int64_t gradient_accumulation_count = 1;
-  // Updates of one run.
+  // The number of updates in one run.
   std::int64_t repeat_count = 1;
   std::optional<IPUInfeedQueue> infeed_queue = {};
-  // Gets what the last stage returns, of every micro-batch.
+  // Takes what the last stage returns for every micro-batch.
   std::optional<IPUOutfeedQueue> outfeed_queue = {};
-  // From what the last stage returns to what is made small; none: inference.
+  // Maps what the last stage returns to the loss to minimise; without it, the pipeline is for inference.
   std::function<OptimizerFunctionOutput(const tf1::Outputs& outputs)> optimizer_function = {};
   PipelineSchedule pipeline_schedule = PipelineSchedule::Grouped;
-  // The IPU, of those of a replica, that each stage runs on; stages may share one. Empty: in their order.
+  // The IPU of the replica that each stage runs on; stages may share one. If empty, stage i runs on IPU i.
   std::vector<int> device_mapping = {};
   bool recomputation = false;
   GradientReduction reduction_method = GradientReduction::Sum;
 };
 
-// Each stage is given what the one before it returns, the first the columns of the infeed queue. As many replicas run
-// as the device has IPUs for.
+// Each stage takes what the stage before it returns; the first takes the columns of the infeed queue. The number of
+// replicas is as many as the device has IPUs for.
 PANDO_API tf1::Operation pipeline(const std::vector<tf1::TracedFunction>& computational_stages,
                                   const PipelineOptions& options);
 

@@ -22,7 +22,7 @@ PANDO_API Tensor greater(const Tensor& a, const Tensor& b);
 PANDO_API Tensor equal(const Tensor& a, const Tensor& b);
 PANDO_API Tensor one_hot(const Tensor& indices, std::int64_t depth);
 PANDO_API Tensor argmax(const Tensor& x, std::int64_t axis);
-// No axes: all of them.
+// No axes means all of them.
 PANDO_API Tensor reduce_sum(const Tensor& x, const Axes& axes = {});
 PANDO_API Tensor reduce_mean(const Tensor& x, const Axes& axes = {});
 PANDO_API Tensor reduce_max(const Tensor& x, const Axes& axes = {});
@@ -33,7 +33,7 @@ PANDO_API Tensor sigmoid(const Tensor& x);
 PANDO_API Tensor tanh(const Tensor& x);
 PANDO_API Tensor softmax(const Tensor& x);
 PANDO_API Tensor log_softmax(const Tensor& x);
-// A loss for each sample.
+// One loss for each sample.
 PANDO_API Tensor softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);
 PANDO_API Tensor sparse_softmax_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);
 PANDO_API Tensor sigmoid_cross_entropy_with_logits(const Tensor& labels, const Tensor& logits);

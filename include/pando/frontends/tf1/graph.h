@@ -34,7 +34,7 @@ class PANDO_API Outputs {
   explicit Outputs(const std::vector<Tensor>& tensors) : tensors_(tensors) {}
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
-  // Counted among their own kind. Throw Error if there are not as many.
+  // The tensors and the operations are counted separately. Both throw Error if the index is too large.
   Tensor tensor(std::size_t index) const;
   Operation operation(std::size_t index) const;
 
@@ -78,19 +78,19 @@ class PANDO_API TracedFunction {
   std::function<Outputs(const std::vector<Tensor>&)> call_;
 };
 
-// A value that every run is fed.
+// A value that must be fed to every run.
 PANDO_API Tensor placeholder(DType dtype, const Shape& shape, const std::string& name = "Placeholder");
 PANDO_API Tensor constant(const Array& value);
 inline Tensor constant(float value) { return constant(Array::scalar(value)); }
 inline Tensor constant(std::int32_t value) { return constant(Array::scalar(value)); }
 
 struct VariableOptions {
-  // Made from "Variable" if it is empty.
+  // If empty, a name is made from "Variable".
   std::string name = {};
   bool trainable = true;
 };
 
-// A value that is kept between runs. It must be initialised before it is used. Copies are the same variable.
+// A value that is kept between runs. It must be initialised before use. Copies are the same variable.
 class PANDO_API Variable {
  public:
   explicit Variable(const Array& initial_value, const VariableOptions& options = {});
@@ -100,7 +100,7 @@ class PANDO_API Variable {
   const Parameter& parameter() const { return parameter_; }
   // Its value within a computation that is being traced, or for a session to fetch.
   operator Tensor() const;
-  // Takes the value at the end of the step.
+  // The variable takes the value at the end of the step.
   Operation assign(const Tensor& value) const;
 
  private:
@@ -111,9 +111,9 @@ class PANDO_API Variable {
 // The variable of that name, made with the value if there is none. Throws Error if it has another shape or type.
 PANDO_API Variable get_variable(const std::string& name, const Array& initial_value, bool trainable = true);
 
-// Gives every variable that exists now its first value, those of layers and optimizers too.
+// Gives every variable that exists now its initial value, including those of layers and optimizers.
 PANDO_API Operation global_variables_initializer();
-// Forgets all variables; computations that were compiled before cannot be initialised any more.
+// Forgets all variables; computations that were compiled before can no longer be initialised.
 PANDO_API void reset_default_graph();
 
 }  // namespace pando::tf1

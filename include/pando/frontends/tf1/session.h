@@ -11,7 +11,7 @@ namespace pando::tf1 {
 
 namespace errors {
 
-// What a run throws at the end of an iterator.
+// A run throws this at the end of an iterator.
 using OutOfRangeError = OutOfRange;
 
 }  // namespace errors
@@ -20,11 +20,11 @@ class Computation;
 class Evaluation;
 struct IteratorState;
 
-// The elements of a data set, one for each run that asks for them, computed then; prefetch() the data set to have them
-// computed ahead. Copies are the same iterator.
+// Gives the elements of a data set, one to each run that asks, and computes them at that moment; prefetch() the data
+// set to compute them ahead. Copies are the same iterator.
 class PANDO_API Iterator {
  public:
-  // The columns of the next element. Throws Error unless the elements have so many.
+  // The columns of the next element. Throws Error unless the elements have that many.
   template <std::size_t Columns>
   std::array<Tensor, Columns> get_next() const {
     const std::vector<Tensor> tensors = next_tensors(Columns);
@@ -32,7 +32,7 @@ class PANDO_API Iterator {
     for (std::size_t i = 0; i < Columns; ++i) result[i] = tensors[i];
     return result;
   }
-  // Begins from the first element.
+  // Starts at the first element.
   Operation initializer() const;
 
  private:
@@ -42,12 +42,12 @@ class PANDO_API Iterator {
   std::vector<Tensor> next_tensors(std::size_t columns) const;
   std::shared_ptr<IteratorState> state_;
 };
-// Must be initialised before it is used. Throws Error if the data set is empty.
+// Must be initialised before use. Throws Error if the data set is empty.
 PANDO_API Iterator make_initializable_iterator(const data::Dataset& dataset);
 // Needs no initializer.
 PANDO_API Iterator make_one_shot_iterator(const data::Dataset& dataset);
 
-// A computation that ipu_compiler::compile made. Copies are the same; a default-constructed one is none.
+// A computation that ipu_compiler::compile made. Copies are the same computation; a default-constructed one is empty.
 class PANDO_API Compiled {
  public:
   Compiled() = default;
@@ -55,7 +55,7 @@ class PANDO_API Compiled {
   const std::shared_ptr<Computation>& computation() const { return computation_; }
   // What a run does on which IPUs, one loop or pipeline after the other.
   std::string explain() const;
-  // Records the runs from here on, until the profiler is detached; this must live as long.
+  // Records all runs until the profiler is detached. The computation must live that long.
   void profile(Profiler& profiler) const;
 
  private:
@@ -77,12 +77,12 @@ class PANDO_API Fetch {
   Function function_;
 };
 
-// Values for tensors, placeholders above all.
+// Values for tensors, mostly placeholders.
 using Feeds = std::vector<std::pair<Tensor, Array>>;
 
 // Variables belong to the graph: all sessions share their values, but each must have initialised those that it uses.
-// Any number of threads may call run(), of one session or several: the runs take turns. Inside a data set that a run
-// takes its elements from, run() throws Error, because the two would wait for each other. One thread at a time builds
+// Any number of threads may call run() of one session or several: the runs take turns. run() throws Error inside a data
+// set that a run takes elements from, because the two would wait for each other. Only one thread at a time may build
 // the graph.
 class PANDO_API Session {
  public:

@@ -10,14 +10,14 @@ struct GradientAndVariable {
 };
 
 struct MinimizeOptions {
-  // Empty: all variables that can be trained and that the computation uses.
+  // If empty, all trainable variables that the computation uses.
   std::vector<Variable> var_list = {};
 };
 
 // Copies are the same optimizer.
 class PANDO_API Optimizer {
  public:
-  // Throws Error outside of a computation, and for a loss that is not one number.
+  // Throws Error outside a computation, and for a loss that is not one number.
   Operation minimize(const Tensor& loss, const MinimizeOptions& options = {}) const;
   std::vector<GradientAndVariable> compute_gradients(const Tensor& loss, const MinimizeOptions& options = {}) const;
   Operation apply_gradients(const std::vector<GradientAndVariable>& gradients) const;

@@ -1,4 +1,4 @@
-// The losses of torch.nn. What the last of them returns is what a training model makes small, unless identity_loss says
+// The losses of torch.nn. A training model minimises what the last of them returns, unless identity_loss says
 // otherwise.
 #pragma once
 #include <pando/frontends/torch/module.h>
@@ -12,11 +12,11 @@ struct LossOptions {
   std::string reduction = "mean";
 };
 
-// A loss of a prediction and a target.
+// A loss takes a prediction and a target.
 class PANDO_API Loss : public Module {
  public:
   Tensor operator()(const Tensor& input, const Tensor& target) const { return forward(input, target); }
-  // Throws Error naming the loss and the shapes if they do not fit.
+  // Throws Error naming the loss and the shapes if they do not match.
   Tensor forward(const Tensor& input, const Tensor& target) const;
 
   struct Body;
@@ -28,8 +28,8 @@ class PANDO_API Loss : public Module {
 struct CrossEntropyLossOptions {
   // A weight for each class.
   std::optional<Array> weight = {};
-  // Targets of this number do not count; if all have it, the mean is NaN. Another target that is not a class makes the
-  // loss NaN. One that no int32 has: none is ignored.
+  // Targets of this number do not count; if all have it, the mean is NaN. Any other target that is not a class makes
+  // the loss NaN. With a number outside int32, no target is ignored.
   std::int64_t ignore_index = -100;
   std::string reduction = "mean";
   double label_smoothing = 0.0;

@@ -19,7 +19,7 @@ class PANDO_API Parameter {
   // Throws Error unless the shape is the parameter's; the type is cast.
   void set_value(const Array& value) const;
   bool requires_grad() const;
-  // One that needs no gradient is not trained by models that are compiled afterwards.
+  // Models that are compiled later do not train a parameter that needs no gradient.
   const Parameter& requires_grad_(bool requires_grad = true) const;
 
   // Its value while a forward() is being traced. Throws Error elsewhere.
@@ -41,7 +41,7 @@ using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
 using StateDict = std::map<std::string, Array>;
 
 struct LoadStateDictOptions {
-  // Whether the names must be those of the module, all of them.
+  // Whether the names must be exactly those of the module.
   bool strict = true;
 };
 
@@ -54,16 +54,16 @@ class PANDO_API Module {
   Module(const Module&) = default;
   Module& operator=(const Module&) = default;
 
-  // Own ones first, then those of the modules inside; each once.
+  // Its own parameters first, then those of the modules inside; each once.
   std::vector<Parameter> parameters() const;
   NamedParameters named_parameters() const;
-  // What is kept but not trained: running means.
+  // Values that are kept but not trained, such as running means.
   NamedParameters named_buffers() const;
   // The modules inside, with their names, in the order in which they were registered.
   std::vector<std::pair<std::string, Module>> named_children() const;
 
   StateDict state_dict() const;
-  // Throws Error listing what is missing, unexpected or of another shape, and changes nothing then.
+  // Throws Error listing what is missing, unexpected or of another shape; it then changes nothing.
   void load_state_dict(const StateDict& values, const LoadStateDictOptions& options = {}) const;
 
   // Whether dropout drops and batch norm uses its batch, when it is trained.
@@ -95,7 +95,7 @@ class PANDO_API Module {
 PANDO_API std::string to_string(const Module& module);
 PANDO_API std::ostream& operator<<(std::ostream& stream, const Module& module);
 
-// A module that Pando brings along: it can be called. One of a class of its own writes a Module instead.
+// A module that comes with Pando and can be called. Classes of the user's derive from Module instead.
 class PANDO_API Layer : public Module {
  public:
   Tensor operator()(const Tensor& x) const { return forward(x); }
@@ -108,7 +108,7 @@ class PANDO_API Layer : public Module {
   explicit Layer(std::shared_ptr<const Body> body);
 };
 
-// Any module that makes a tensor of a tensor, as an element of containers.
+// Any module that turns a tensor into a tensor, as an element of containers.
 class AnyModule {
  public:
   template <class M>
@@ -124,7 +124,7 @@ class AnyModule {
   std::function<Tensor(const Tensor&)> forward_;
 };
 
-// One after the other, named "0", "1", ...
+// Modules that are called one after the other, named "0", "1", ...
 class PANDO_API Sequential : public Module {
  public:
   Sequential();

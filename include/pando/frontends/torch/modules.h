@@ -18,13 +18,13 @@ struct Size2 {
 
 // Zeros on each side: a number, or "same" or "valid".
 struct ConvPadding {
-  // A template, since 0 is a null pointer, too.
+  // A template, because 0 could also be a null pointer.
   template <class Integer>
   requires std::is_integral_v<Integer> ConvPadding(Integer both) : sizes(both) {}
   ConvPadding(std::int64_t height, std::int64_t width) : sizes(height, width) {}
   ConvPadding(const char* mode) : mode(mode) {}
   Size2 sizes = 0;
-  // Empty: the sizes count.
+  // If empty, the sizes count.
   std::string mode = {};
 };
 
@@ -69,7 +69,7 @@ struct PANDO_API Embedding : Layer {
 
 struct MaxPool2dOptions {
   Size2 kernel_size = 1;
-  // Unset: that of the kernel.
+  // If unset, the size of the kernel.
   std::optional<Size2> stride = {};
   Size2 padding = 0;
   bool ceil_mode = false;

@@ -6,10 +6,10 @@ namespace pando::torch::optim {
 
 using Parameters = std::vector<nn::Parameter>;
 
-// Copies are the same optimizer: a learning rate that is set is used from the next call of the model on.
+// Copies are the same optimizer: the model uses a new learning rate from its next call.
 class PANDO_API Optimizer {
  public:
-  // Groups of parameters have options of their own; the first is that of the constructor.
+  // Each group of parameters has its own options; the first group is that of the constructor.
   std::size_t param_groups() const;
   double lr(std::size_t group = 0) const;
   // Throws Error if it is negative.
@@ -74,17 +74,17 @@ struct PANDO_API RMSprop : Optimizer {
 
 namespace lr_scheduler {
 
-// step() once an epoch sets the learning rates of the optimizer. All but LambdaLR go on from the rate that they find:
-// several can be used together.
+// Call step() once per epoch to set the learning rates of the optimizer. All but LambdaLR continue from the current
+// rate, so several can be used together.
 class PANDO_API LRScheduler {
  public:
   void step();
-  // Of each group.
+  // The rate of each group.
   std::vector<double> get_last_lr() const;
   std::int64_t last_epoch() const { return epoch_; }
 
  protected:
-  // From the epoch, the rate before all schedulers, and that of the epoch before, to the rate.
+  // Computes the rate from the epoch, the rate before all schedulers and the rate of the previous epoch.
   using Rate = std::function<double(std::int64_t epoch, double base, double current)>;
   LRScheduler(const Optimizer& optimizer, Rate rate);
 
@@ -133,7 +133,7 @@ struct PANDO_API CosineAnnealingLR : LRScheduler {
   CosineAnnealingLR(const Optimizer& optimizer, const CosineAnnealingLROptions& options);
 };
 
-// The rate before all schedulers times what the function says of the epoch.
+// The rate before all schedulers times what the function returns for the epoch.
 struct PANDO_API LambdaLR : LRScheduler {
   LambdaLR(const Optimizer& optimizer, std::function<double(std::int64_t epoch)> factor);
 };

@@ -23,7 +23,7 @@ void check_name(const std::string& name) {
   });
   if (!good)
     throw Error(
-        fmt::format("the layer name '{}' has a character that is no letter, digit, '_', '-', '.' or '/'", name));
+        fmt::format("the layer name '{}' has a character that is not a letter, digit, '_', '-', '.' or '/'", name));
 }
 
 std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {

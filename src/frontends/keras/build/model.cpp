@@ -127,7 +127,7 @@ void check_built(const std::string& who, const Model& model) {
   if (!model.built())
     throw Error(
         fmt::format("{}: the model '{}' is not built and has no weights yet; begin it with an Input, give its first "
-                    "layer an input_shape, or fit it before",
+                    "layer an input_shape, or fit it first",
                     who, model.name()));
 }
 

@@ -84,7 +84,7 @@ const std::string& Optimizer::name() const { return state_->rule.name; }
 std::int64_t Optimizer::iterations() const { return state_->iterations; }
 double Optimizer::learning_rate() const {
   if (state_->learning_rate.schedule())
-    throw Error(fmt::format("{}: the learning rate follows a schedule and is no single number", name()));
+    throw Error(fmt::format("{}: the learning rate follows a schedule and is not a single number", name()));
   return state_->learning_rate.rate();
 }
 void Optimizer::set_learning_rate(double rate) const {

@@ -53,17 +53,15 @@ Json config_value(const layers::Padding2D& padding) {
 
 Json config_value(const Activation& activation) {
   if (!activation.is_named())
-    throw Error(
-        fmt::format("the activation '{}' is a function of one's own, which no file can hold; use one of Keras's",
-                    activation.name()));
+    throw Error(fmt::format("the activation '{}' is your own function, which a file cannot hold; use one of Keras's",
+                            activation.name()));
   return snake_case(activation.name());
 }
 
 Json config_value(const Initializer& initializer) {
   if (!initializer.describe())
-    throw Error(
-        fmt::format("the initializer '{}' is a function of one's own, which no file can hold; use one of Keras's",
-                    initializer.name()));
+    throw Error(fmt::format("the initializer '{}' is your own function, which a file cannot hold; use one of Keras's",
+                            initializer.name()));
   Json config = Json::Object();
   ConfigFields fields = ConfigFields::writing(config);
   initializer.describe()(fields);

@@ -51,7 +51,7 @@ Place read_place(const Json& json) {
   const Json::List& parts = json.list("an output of a layer");
   if (parts.size() < 3)
     throw Error(
-        fmt::format("{} is no output of a layer: [name, number of the call, number of the output]", json.text()));
+        fmt::format("{} is not an output of a layer: [name, number of the call, number of the output]", json.text()));
   return {parts[0].string("the name of a layer"), parts[1].integer("the number of a call"),
           parts[2].integer("the number of an output")};
 }
@@ -70,7 +70,7 @@ void add_keras_tensors(const Json& json, std::vector<Place>& places) {
   } else if (const Json* config = json.find("config")) {
     places.push_back(read_place(member(*config, "keras_history", "an argument")));
   } else {
-    throw Error(fmt::format("the argument {} is no tensor", json.text()));
+    throw Error(fmt::format("the argument {} is not a tensor", json.text()));
   }
 }
 

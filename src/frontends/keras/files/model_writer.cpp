@@ -144,8 +144,9 @@ class ModelWriter {
                                         [&](const Tensor& input) { return input.state().recording == call; });
       if (is_input) continue;
       if (call->layer == nullptr)
-        throw Error(fmt::format("the call of '{}' is no layer's, and a file cannot hold it; use a layer such as Add",
-                                call->name));
+        throw Error(fmt::format(
+            "the call of '{}' does not belong to a layer, and a file cannot hold it; use a layer such as Add",
+            call->name));
       calls[call->layer.get()].push_back(call);
     }
     for (auto& [layer, list] : calls) {

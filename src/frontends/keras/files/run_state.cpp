@@ -248,7 +248,7 @@ RunState run_state_of(const data::Safetensors& contents, const std::string& name
   const auto entry = [&](const std::string& key) -> const std::string& {
     for (const auto& [known, text] : contents.metadata)
       if (known == key) return text;
-    throw_file_error(name, fmt::format("has no '{}' and is no checkpoint", key), "use another one");
+    throw_file_error(name, fmt::format("has no '{}' and is not a checkpoint", key), "use another one");
   };
   if (entry(format_entry) != format)
     throw_file_error(name, fmt::format("is a '{}', and this is a Pando for '{}'", entry(format_entry), format),
@@ -258,7 +258,7 @@ RunState run_state_of(const data::Safetensors& contents, const std::string& name
     add_arrays(state, contents.tensors);
     return state;
   } catch (const Error& error) {
-    throw_file_error(name, fmt::format("is no checkpoint: {}", error.what()), "use another one");
+    throw_file_error(name, fmt::format("is not a checkpoint: {}", error.what()), "use another one");
   }
 }
 

@@ -27,7 +27,7 @@ ModelDivision make_division(const std::string& who, const Parallelism& paralleli
 void check_accumulation(const std::string& who, const Parallelism& parallelism, const ModelDivision& division) {
   if (division.stages.stages > 1 && !parallelism.pipelining)
     throw Error(
-        fmt::format("{}: the model is a pipeline of {} stages, but nobody said how many micro-batches make an "
+        fmt::format("{}: the model is a pipeline of {} stages, but it is not set how many micro-batches make an "
                     "update; call set_pipelining_options({{.gradient_accumulation_steps_per_replica = ...}})",
                     who, division.stages.stages));
 }

@@ -40,7 +40,7 @@ SampleUse Trainer::use(bool with_targets) const {
 void Trainer::check(const Samples& samples, bool with_targets) {
   const auto guard = lock();
   if (with_targets && !training().options)
-    throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
+    throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() first", who_, model_.name()));
   build_for(samples);
   if (training().options && training().goals.empty()) training().goals = make_goals(network(), compiled());
   training().division = make_division(who_, training().parallelism, *training().target, network());
@@ -109,7 +109,7 @@ std::int64_t Trainer::steps_per_execution() const {
 
 void Trainer::check_built_and_compiled() {
   if (!training().options)
-    throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() before", who_, model_.name()));
+    throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() first", who_, model_.name()));
   check_built(who_, model_);
   // A model may have been built after it was compiled.
   if (training().goals.empty()) training().goals = make_goals(network(), compiled());

@@ -30,7 +30,7 @@ Value flattened(Value x, std::int64_t start, std::int64_t end) {
   const auto first = static_cast<int>(start < 0 ? start + rank : start),
              last = static_cast<int>(end < 0 ? end + rank : end);
   if (first < 0 || last >= rank || first > last)
-    throw Error(fmt::format("start_dim {} and end_dim {} are no axes of the input, in this order", start, end));
+    throw Error(fmt::format("start_dim {} and end_dim {} are not axes of the input in this order", start, end));
   Shape shape = x.shape().part(0, first);
   shape.append(x.shape().part(first, last + 1).elements());
   for (int axis = last + 1; axis < rank; ++axis) shape.append(x.shape()[axis]);

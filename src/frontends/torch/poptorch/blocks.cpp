@@ -17,7 +17,7 @@ Tracing& tracing_for(const char* who) {
   Tracing* tracing = Tracing::current();
   if (tracing == nullptr)
     throw Error(
-        fmt::format("{}: it belongs into the forward() of a model that trainingModel or inferenceModel runs", who));
+        fmt::format("{}: it belongs in the forward() of a model that trainingModel or inferenceModel runs", who));
   return *tracing;
 }
 

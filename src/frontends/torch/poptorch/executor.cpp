@@ -271,7 +271,7 @@ void PoplarExecutor::State::load(const std::string& path, BatchLoader* loader) {
       position = LoaderState{static_cast<std::uint64_t>(at[0]), at[1], at[2]};
     } else if (key.starts_with(model_prefix)) weights[key.substr(std::strlen(model_prefix))] = array;
     else if (key.starts_with(optimizer_prefix)) states[key.substr(std::strlen(optimizer_prefix))] = array;
-    else throw Error(fmt::format("load: {} is no file of a model: it has an array named '{}'", path, key));
+    else throw Error(fmt::format("load: {} is not a model file: it has an array named '{}'", path, key));
   }
   if (state.optimizer) {
     const std::vector<std::string> known = state.variables.names();

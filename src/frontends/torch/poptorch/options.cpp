@@ -12,7 +12,7 @@ namespace {
 OptionsState& changeable(const std::shared_ptr<OptionsState>& state, const char* option) {
   if (state->frozen)
     throw Error(
-        fmt::format("Options: {} cannot be changed any more, a model was compiled with these options; change "
+        fmt::format("Options: {} can no longer be changed: a model was compiled with these options; change "
                     "a clone() of them and make a new model",
                     option));
   return *state;
@@ -111,7 +111,7 @@ PrecisionOptions& PrecisionOptions::setPartialsType(DType dtype) {
 
 PrecisionOptions& PrecisionOptions::enableStochasticRounding(bool enable) {
   changeable(state_, "enableStochasticRounding");
-  if (enable) throw Error("Options: stochastic rounding is not there; weights are float32 and round to nearest");
+  if (enable) throw Error("Options: stochastic rounding is not supported; weights are float32 and round to nearest");
   return *this;
 }
 

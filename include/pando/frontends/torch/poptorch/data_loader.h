@@ -5,11 +5,12 @@
 
 namespace pando::poptorch {
 
-// Micro-batches of `micro_batch_size` for all device iterations, accumulated gradients and replicas of a call.
+// The samples of a call: micro-batches of `micro_batch_size` for all its device iterations, accumulated gradients and
+// replicas.
 PANDO_API torch::utils::data::DataLoaderOptions combined(torch::utils::data::DataLoaderOptions options,
                                                          const Options& model_options);
 
-// options.batch_size is that of a micro-batch; the batches are the combined ones.
+// options.batch_size is the size of a micro-batch; the loader's batches are those of a whole call.
 template <std::size_t columns>
 class DataLoader : public torch::utils::data::DataLoader<columns> {
  public:

@@ -8,12 +8,12 @@
 
 namespace pando::poptorch {
 
-// Which batches a call returns the outputs of: the last of each replica, all, the sum for each replica, or every N-th.
+// Which batches' outputs a call returns: the last of each replica, all, the sum for each replica, or every N-th.
 // Default: Final for training, All for inference.
 enum class OutputMode { Default, Final, All, Sum, EveryN };
 using AnchorMode = OutputMode;
 
-// What the gradients of an update's micro-batches and replicas become.
+// How the gradients of an update's micro-batches and replicas are combined.
 enum class ReductionType { Mean, Sum };
 
 // Blocks on several IPUs run at the same time, each on another micro-batch.
@@ -27,7 +27,7 @@ struct OptionsState;
 
 class PANDO_API TrainingOptions {
  public:
-  // Micro-batches of an update, for each replica. Throws Error unless it is positive.
+  // The number of micro-batches of an update, for each replica. Throws Error unless it is positive.
   TrainingOptions& gradientAccumulation(std::int64_t count);
   TrainingOptions& accumulationAndReplicationReductionType(ReductionType type);
 
@@ -42,7 +42,7 @@ class PANDO_API PrecisionOptions {
   PrecisionOptions& enableFloatingPointExceptions(bool enable);
   // Sums within ops are float32: throws Error for anything else.
   PrecisionOptions& setPartialsType(DType dtype);
-  // Rounding is to nearest: throws Error if it is to be stochastic.
+  // Rounding is always to nearest: throws Error for stochastic rounding.
   PrecisionOptions& enableStochasticRounding(bool enable);
 
  private:
@@ -50,19 +50,20 @@ class PANDO_API PrecisionOptions {
   std::shared_ptr<OptionsState> state_;
 };
 
-// Copies are the same options. They are frozen when a model is compiled with them: changing them throws Error then.
+// Copies are the same options. They are frozen once a model is compiled with them: changing them then throws Error.
 class PANDO_API Options {
  public:
   Options();
-  // Others with the same values, not frozen.
+  // New options with the same values, not frozen.
   Options clone() const;
 
-  // Micro-batches of a call, times those of an update.
+  // The number of updates in a call; for inference, the number of micro-batches for each replica.
   Options& deviceIterations(std::int64_t count);
   Options& replicationFactor(int count);
   Options& outputMode(OutputMode mode, std::int64_t period = 1);
   Options& anchorMode(OutputMode mode, std::int64_t period = 1) { return outputMode(mode, period); }
-  // What drop-out draws depends on it alone: equal models draw the same. Without it each module has a seed of its own.
+  // Dropout draws depend only on this seed: equal models draw the same numbers. Without it, each module has its own
+  // seed.
   Options& randomSeed(std::uint64_t seed);
   Options& setExecutionStrategy(const PipelinedExecution& strategy);
   Options& setExecutionStrategy(const ShardedExecution& strategy);
