@@ -21,7 +21,7 @@ const std::vector<InstructionSet>& available_instruction_sets() {
 CpuBackend::CpuBackend(int, std::string_view)
     : routines_(no_routines), mixed_routines_(no_routines), tiles_(std::make_shared<TileGroup>(1)) {}
 
-std::unique_ptr<Executable> CpuBackend::load(const Plan&, VariableStore&) {
+std::unique_ptr<Executable> CpuBackend::load(const Plan&, const BindVariable&) {
   throw InternalError("there are no kernels in a fuzzer");
 }
 
