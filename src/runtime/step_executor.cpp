@@ -1,95 +1,22 @@
 // Devices talk by counters of finished rows: a device waits until the counters of its neighbours say that its input is
 // there and that there is room for its output, then works and raises its own. On a crowded machine one thread runs the
 // same actions in turn, in any order that the counters allow.
-#include "runtime/step_executor.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <limits>
 
 #include "base/waiting.h"
+#include "runtime/step_stage.h"
 
 namespace pando {
-
-// Where an input of a program comes from, or an output goes: `offset` bytes into that place, of the same micro-batch.
-struct StepExecutor::Route {
-  enum class Place : std::uint8_t {
-    host,      // what the host fed for this replica
-    own,       // the stage's slot: activations from the stage before, gradients from the next, and its stash
-    next,      // the slot of the next stage
-    previous,  // the slot of the stage before
-    exchange,  // what the stages of this replica exchange with each other
-    result,    // what the host receives for this micro-batch and replica
-  };
-  Place place = Place::host;
-  std::size_t offset = 0;
-};
-
-// One device: its programs, its ring of slots, and how far it is in this launch.
-struct StepExecutor::Stage {
-  int replica, index, device;
-  LoadedStage loaded;
-  std::size_t slot_bytes;
-  std::int64_t slots;
-  HostMemory memory{nullptr, nullptr};
-  // For each program.
-  std::vector<std::vector<Route>> inputs = {}, outputs = {};
-  // Rows of this launch whose forward, and backward, pass is done.
-  std::atomic<std::int64_t> forward_done = 0, backward_done = 0;
-  // Rows of the updates that are done.
-  std::int64_t rows = 0;
-  // The update that it is in: its number in this launch, and how many rows it has.
-  std::int64_t update_number = 0, rows_of_update = 0;
-  // Whether it is the last update of the launch.
-  bool is_last_update = false;
-  // What it does in an update, and how far it is if one thread runs all stages.
-  std::vector<PipelineAction> actions = {};
-  std::size_t next_action = 0;
-  bool is_reduced = false, is_over = false;
-  Stage *previous = nullptr, *next = nullptr;
-  // Used by run_program().
-  std::vector<const std::byte*> input_places = {};
-  std::vector<std::byte*> output_places = {};
-
-  std::byte* slot(std::int64_t row) const { return memory.get() + static_cast<std::size_t>(row % slots) * slot_bytes; }
-};
-
-// Tells the observer about an activity while it lives.
-class StepExecutor::Watch {
- public:
-  Watch(StepObserver* observer, const Stage& stage, Activity activity, std::int64_t number)
-      : observer_(observer), device_(stage.device), activity_(activity), number_(number) {
-    if (observer_ != nullptr) observer_->begin(device_, activity_, number_);
-  }
-  ~Watch() {
-    if (observer_ != nullptr) observer_->end(device_, activity_, number_);
-  }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-
- private:
-  StepObserver* observer_;
-  const int device_;
-  const Activity activity_;
-  const std::int64_t number_;
-};
 
 namespace {
 
 // More than any row: counters have this value when the devices are stopped.
 constexpr std::int64_t past_all_rows = std::numeric_limits<std::int64_t>::max() / 2;
-
-// Counters only grow, even if the devices are stopped meanwhile.
-void publish(std::atomic<std::int64_t>& counter, std::int64_t rows) {
-  std::int64_t known = counter.load(std::memory_order_relaxed);
-  while (known < rows && !counter.compare_exchange_weak(known, rows)) {
-  }
-  counter.notify_all();
-}
 
 }  // namespace
 
@@ -348,185 +275,6 @@ void StepExecutor::reduce(Stage& stage) {
 void StepExecutor::update_weights(Stage& stage) {
   const Watch watch(observer_, stage, Activity::update, stage.update_number);
   run_program(stage, Program::update, nullptr, stage.rows);
-}
-
-// Each stage goes as far as it can before it is the next one's turn.
-void StepExecutor::run_alone() {
-  for (auto& stage : stages_) begin_update(*stage);
-  const auto is_over = [](const auto& stage) { return stage->is_over; };
-  while (!std::all_of(stages_.begin(), stages_.end(), is_over)) {
-    bool moved = false;
-    for (auto& stage : stages_) moved = run_possible_actions(*stage) || moved;
-    for (int index = 0; index < stages(); ++index) moved = reduce_alone(index) || moved;
-    for (int index = 0; index < stages(); ++index) moved = update_alone(index) || moved;
-    // Only data is missing, and no stage is ahead of the first stage of the first replica.
-    if (!moved) fed(stages_.front()->rows + next_row(*stages_.front()));
-  }
-}
-
-std::int64_t StepExecutor::next_row(const Stage& stage) const {
-  return stage.next_action < stage.actions.size() ? stage.actions[stage.next_action].micro_batch : 0;
-}
-
-// Whether there was one.
-bool StepExecutor::run_possible_actions(Stage& stage) {
-  bool moved = false;
-  for (; !stage.is_over && stage.next_action < stage.actions.size(); ++stage.next_action) {
-    const PipelineAction& action = stage.actions[stage.next_action];
-    if (action.micro_batch >= stage.rows_of_update) continue;
-    const std::int64_t row = stage.rows + action.micro_batch;
-    if (!can_run(stage, action, row)) return moved;
-    if (!action.forward) run_backward(stage, row, action.micro_batch == 0);
-    else if (!run_forward(stage, row)) {
-      stage.rows_of_update = action.micro_batch;
-      stage.is_last_update = true;
-    }
-    moved = true;
-  }
-  return moved;
-}
-
-bool StepExecutor::can_run(const Stage& stage, const PipelineAction& action, std::int64_t row) const {
-  if (!action.forward) return stage.next == nullptr || stage.next->backward_done > row;
-  if (launch_.feed != nullptr && !launch_.feed->has(launch_.first_row + row)) return false;
-  // If the feed has ended, the pass finds that out and does nothing else.
-  if (fed(row) == nullptr) return true;
-  if (stage.previous != nullptr && stage.previous->forward_done <= row) return false;
-  if (stage.next == nullptr || row < stage.next->slots) return true;
-  return rows_done(*stage.next) > row - stage.next->slots;
-}
-
-// Adds up the sums of stage number `index` if all replicas have run its actions; returns whether they had.
-bool StepExecutor::reduce_alone(int index) {
-  std::vector<Stage*> members;
-  std::vector<std::span<const std::span<float>>> sums, statistics;
-  for (auto& stage : stages_) {
-    if (stage->index != index) continue;
-    if (stage->is_over || stage->is_reduced || stage->next_action < stage->actions.size()) return false;
-    members.push_back(stage.get());
-    sums.emplace_back(stage->loaded.sums);
-    statistics.emplace_back(stage->loaded.statistics);
-  }
-  for (Stage* stage : members) stage->is_reduced = true;
-  if (members.front()->rows_of_update == 0 || !training()) return true;
-  {
-    std::deque<Watch> watches;
-    for (Stage* stage : members) watches.emplace_back(observer_, *stage, Activity::exchange, stage->update_number);
-    LocalGroup::reduce_all(sums, false);
-    for (Stage* stage : members) stage->loaded.statistics_use.begin();
-    LocalGroup::reduce_all(statistics, true);
-    for (Stage* stage : members) stage->loaded.statistics_use.end();
-  }
-  if (exchanges())
-    for (Stage* stage : members) run_program(*stage, Program::update_values, nullptr, stage->rows);
-  return true;
-}
-
-// Ends the update of stage number `index` if the sums that it needs are complete; returns whether they were.
-bool StepExecutor::update_alone(int index) {
-  const auto is_ready = [&](const auto& stage) { return !stage->is_over && stage->is_reduced; };
-  const Stage& own = *stages_[static_cast<std::size_t>(index)];
-  if (own.is_over || !own.is_reduced) return false;
-  // The other stages must not be late, and are never ahead: they exchange values in every update.
-  const auto is_waited_for = [&](const auto& stage) { return stage->update_number == own.update_number; };
-  if (exchanges() && training() && own.rows_of_update > 0)
-    for (const auto& stage : stages_)
-      if (is_waited_for(stage) ? !is_ready(stage) : stage->update_number < own.update_number) return false;
-  for (auto& stage : stages_) {
-    if (stage->index != index) continue;
-    if (stage->rows_of_update > 0 && training()) update_weights(*stage);
-    end_update(*stage);
-    if (stage->is_last_update) stage->is_over = true;
-    else begin_update(*stage);
-  }
-  return true;
-}
-
-// A replica that is ahead waits here until the others are done with a row, and not for the feed to find room: that does
-// not hear when the devices are stopped.
-void StepExecutor::wait_for_room(std::int64_t row) const {
-  const std::int64_t wanted = row + 1 - rows_in_flight();
-  if (launch_.feed == nullptr || wanted <= 0) return;
-  for (const auto& other : stages_)
-    if (is_last_user(*other)) wait_for(rows_done(*other), wanted);
-}
-
-bool StepExecutor::run_forward(Stage& stage, std::int64_t row) {
-  wait_for_room(row);
-  const std::byte* host = fed(row);
-  if (stopped_) throw Stopped();
-  if (host == nullptr) return false;
-  if (stage.previous != nullptr) wait_for(stage.previous->forward_done, row + 1);
-  if (stage.next != nullptr && row >= stage.next->slots) wait_for(rows_done(*stage.next), row + 1 - stage.next->slots);
-  {
-    const Watch watch(observer_, stage, Activity::forward, row);
-    run_program(stage, Program::forward, host, row);
-  }
-  publish(stage.forward_done, row + 1);
-  if (!training()) finish_row(stage, row);
-  return true;
-}
-
-void StepExecutor::run_backward(Stage& stage, std::int64_t row, bool first_of_update) {
-  if (stage.next != nullptr) wait_for(stage.next->backward_done, row + 1);
-  const std::byte* host = fed(row);
-  {
-    const Watch watch(observer_, stage, Activity::backward, row);
-    run_program(stage, first_of_update ? Program::backward_first : Program::backward_next, host, row);
-  }
-  publish(stage.backward_done, row + 1);
-  finish_row(stage, row);
-}
-
-// Of the devices of a replica.
-bool StepExecutor::is_last_user(const Stage& stage) const {
-  return training() ? stage.previous == nullptr : stage.next == nullptr;
-}
-
-const std::atomic<std::int64_t>& StepExecutor::rows_done(const Stage& stage) const {
-  return training() ? stage.backward_done : stage.forward_done;
-}
-
-// Gives a row of the feed back when all replicas are done with it. Of two that finish at once, one sees both.
-void StepExecutor::finish_row(Stage& stage, std::int64_t row) {
-  if (!is_last_user(stage) || launch_.feed == nullptr) return;
-  std::int64_t done = row + 1;
-  for (const auto& other : stages_)
-    if (other->index == stage.index) done = std::min(done, rows_done(*other).load());
-  launch_.feed->release_before(launch_.first_row + done);
-}
-
-std::byte* StepExecutor::find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const {
-  const auto replica = static_cast<std::size_t>(stage.replica);
-  switch (route.place) {
-    // Programs only read it.
-    case Route::Place::host: return const_cast<std::byte*>(host) + replica * plan_.host.bytes + route.offset;
-    case Route::Place::own: return stage.slot(row) + route.offset;
-    case Route::Place::next: return stage.next->slot(row) + route.offset;
-    case Route::Place::previous: return stage.previous->slot(row) + route.offset;
-    case Route::Place::exchange: return exchanged_[replica].get() + route.offset;
-    case Route::Place::result: break;
-  }
-  const std::size_t place = static_cast<std::size_t>(row) * static_cast<std::size_t>(plan_.replicas) + replica;
-  return launch_.results + place * plan_.results.bytes + route.offset;
-}
-
-// Without a backward pass every row counts as an update.
-Counter StepExecutor::counter_of(const Stage& stage, std::int64_t row) const {
-  const std::int64_t rows = training() ? plan_.rows_per_update : 1;
-  return {launch_.first_update + row / rows, (row % rows * plan_.replicas + stage.replica) * plan_.batch_size};
-}
-
-void StepExecutor::run_program(Stage& stage, Program program, const std::byte* host, std::int64_t row) {
-  if (!stage.loaded.programs[program]) return;
-  stage.input_places.clear();
-  stage.output_places.clear();
-  for (const Route& route : stage.inputs[program]) stage.input_places.push_back(find(stage, route, host, row));
-  for (const Route& route : stage.outputs[program]) stage.output_places.push_back(find(stage, route, host, row));
-  Counter counter = counter_of(stage, row);
-  // An update is the same on all replicas.
-  if (program == Program::update_values || program == Program::update) counter.sample = 0;
-  stage.loaded.programs[program]->step(stage.input_places, stage.output_places, counter);
 }
 
 }  // namespace pando

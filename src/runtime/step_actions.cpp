@@ -1,0 +1,95 @@
+// What a device does for a row: it waits for its neighbours, runs a program on what they left for it, and tells them.
+#include <algorithm>
+
+#include "runtime/step_stage.h"
+
+namespace pando {
+
+// A replica that is ahead waits here until the others are done with a row, and not for the feed to find room: that does
+// not hear when the devices are stopped.
+void StepExecutor::wait_for_room(std::int64_t row) const {
+  const std::int64_t wanted = row + 1 - rows_in_flight();
+  if (launch_.feed == nullptr || wanted <= 0) return;
+  for (const auto& other : stages_)
+    if (is_last_user(*other)) wait_for(rows_done(*other), wanted);
+}
+
+bool StepExecutor::run_forward(Stage& stage, std::int64_t row) {
+  wait_for_room(row);
+  const std::byte* host = fed(row);
+  if (stopped_) throw Stopped();
+  if (host == nullptr) return false;
+  if (stage.previous != nullptr) wait_for(stage.previous->forward_done, row + 1);
+  if (stage.next != nullptr && row >= stage.next->slots) wait_for(rows_done(*stage.next), row + 1 - stage.next->slots);
+  {
+    const Watch watch(observer_, stage, Activity::forward, row);
+    run_program(stage, Program::forward, host, row);
+  }
+  publish(stage.forward_done, row + 1);
+  if (!training()) finish_row(stage, row);
+  return true;
+}
+
+void StepExecutor::run_backward(Stage& stage, std::int64_t row, bool first_of_update) {
+  if (stage.next != nullptr) wait_for(stage.next->backward_done, row + 1);
+  const std::byte* host = fed(row);
+  {
+    const Watch watch(observer_, stage, Activity::backward, row);
+    run_program(stage, first_of_update ? Program::backward_first : Program::backward_next, host, row);
+  }
+  publish(stage.backward_done, row + 1);
+  finish_row(stage, row);
+}
+
+// Of the devices of a replica.
+bool StepExecutor::is_last_user(const Stage& stage) const {
+  return training() ? stage.previous == nullptr : stage.next == nullptr;
+}
+
+const std::atomic<std::int64_t>& StepExecutor::rows_done(const Stage& stage) const {
+  return training() ? stage.backward_done : stage.forward_done;
+}
+
+// Gives a row of the feed back when all replicas are done with it. Of two that finish at once, one sees both.
+void StepExecutor::finish_row(Stage& stage, std::int64_t row) {
+  if (!is_last_user(stage) || launch_.feed == nullptr) return;
+  std::int64_t done = row + 1;
+  for (const auto& other : stages_)
+    if (other->index == stage.index) done = std::min(done, rows_done(*other).load());
+  launch_.feed->release_before(launch_.first_row + done);
+}
+
+std::byte* StepExecutor::find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const {
+  const auto replica = static_cast<std::size_t>(stage.replica);
+  switch (route.place) {
+    // Programs only read it.
+    case Route::Place::host: return const_cast<std::byte*>(host) + replica * plan_.host.bytes + route.offset;
+    case Route::Place::own: return stage.slot(row) + route.offset;
+    case Route::Place::next: return stage.next->slot(row) + route.offset;
+    case Route::Place::previous: return stage.previous->slot(row) + route.offset;
+    case Route::Place::exchange: return exchanged_[replica].get() + route.offset;
+    case Route::Place::result: break;
+  }
+  const std::size_t place = static_cast<std::size_t>(row) * static_cast<std::size_t>(plan_.replicas) + replica;
+  return launch_.results + place * plan_.results.bytes + route.offset;
+}
+
+// Without a backward pass every row counts as an update.
+Counter StepExecutor::counter_of(const Stage& stage, std::int64_t row) const {
+  const std::int64_t rows = training() ? plan_.rows_per_update : 1;
+  return {launch_.first_update + row / rows, (row % rows * plan_.replicas + stage.replica) * plan_.batch_size};
+}
+
+void StepExecutor::run_program(Stage& stage, Program program, const std::byte* host, std::int64_t row) {
+  if (!stage.loaded.programs[program]) return;
+  stage.input_places.clear();
+  stage.output_places.clear();
+  for (const Route& route : stage.inputs[program]) stage.input_places.push_back(find(stage, route, host, row));
+  for (const Route& route : stage.outputs[program]) stage.output_places.push_back(find(stage, route, host, row));
+  Counter counter = counter_of(stage, row);
+  // An update is the same on all replicas.
+  if (program == Program::update_values || program == Program::update) counter.sample = 0;
+  stage.loaded.programs[program]->step(stage.input_places, stage.output_places, counter);
+}
+
+}  // namespace pando
