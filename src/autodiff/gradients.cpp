@@ -13,7 +13,7 @@ namespace {
 
 using PerValue = std::vector<std::vector<Value>>;
 
-// Which nodes lie behind one of `values`: only they can carry a gradient to it.
+// Marks the nodes that depend on one of `values`: only they can carry a gradient to it.
 std::vector<bool> find_dependents(const Graph& graph, const std::vector<Value>& values) {
   std::vector<bool> depends(graph.nodes().size(), false);
   for (const Value& value : values) depends[static_cast<std::size_t>(value.id().node)] = true;
@@ -25,8 +25,8 @@ std::vector<bool> find_dependents(const Graph& graph, const std::vector<Value>& 
 
 std::int32_t stage_of(Value value) { return value.graph().node(value.id()).stage; }
 
-// The stage of a sum of two: the smaller, so that one gradient alone passes on to the stages before. A constant has
-// none and takes that of the other.
+// The stage of a sum of two gradients is the smaller one, so that only one gradient passes to the stages before. A
+// constant has no stage and takes that of the other.
 std::int32_t stage_of_sum(Value a, Value b) {
   if (stage_of(a) == any_stage || stage_of(b) == any_stage) return std::max(stage_of(a), stage_of(b));
   return std::min(stage_of(a), stage_of(b));

@@ -51,7 +51,7 @@ DType counted(DType dtype) { return dtype == DType::boolean ? DType::int64 : dty
 
 DType fractional(DType dtype) { return is_integer(dtype) || dtype == DType::boolean ? DType::float32 : dtype; }
 
-// `value` as an array of the type that the rule in array_functions.h gives it beside `a`.
+// `value` as an array of the type that the rule in array_functions.h gives a scalar used with `a`.
 Array scalar_beside(std::string_view what, const Array& a, double value) {
   const DType dtype = counted(a.dtype());
   if (!is_integer(dtype)) return full({}, value, dtype);

@@ -31,7 +31,7 @@ Array compare(std::string_view what, const Array& a, const Array& b, Relation re
   return result;
 }
 
-// Of the array's type if it is floating, so that float32 0.1 equals 0.1; exact otherwise.
+// Takes the array's type if that is floating-point, so that float32 0.1 equals 0.1; exact otherwise.
 Array scalar_beside(const Array& a, double value) {
   return full({}, value, is_integer(a.dtype()) || a.dtype() == DType::boolean ? DType::float64 : a.dtype());
 }

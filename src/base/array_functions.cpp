@@ -31,7 +31,7 @@ Array full(const Shape& shape, double value, DType dtype) {
   with_type(dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     T element;
-    // By way of int64, because a double outside T's range has no defined conversion.
+    // Converts through int64, because converting a double outside T's range is undefined.
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
       element = static_cast<T>(static_cast<std::int64_t>(value));
     else element = convert<T>(value);

@@ -19,7 +19,7 @@ constexpr std::int64_t most_elements = 1000, edge = 3, left_out = -1;
 constexpr std::size_t line_width = 75;
 constexpr int most_digits = 8;
 
-// As NumPy: numbers of very different or very unusual sizes.
+// As in NumPy: for numbers of very different or very unusual sizes.
 bool needs_exponents(const std::vector<double>& values) {
   double largest = 0, smallest = HUGE_VAL;
   for (double value : values) {
@@ -34,14 +34,14 @@ std::string digits_text(double value, int digits, bool exponent) {
   return exponent ? fmt::format("{:#.{}e}", value, digits) : fmt::format("{:#.{}f}", value, digits);
 }
 
-// Whatever the locale: strtod would want its decimal sign.
+// Works in every locale: strtod would expect the locale's decimal sign.
 double number_in(const std::string& text) {
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
-// The fewest digits behind the point that tell the value from its neighbours of the type T, at most most_digits.
+// The fewest digits after the point that distinguish the value from its neighbours of the type T, at most most_digits.
 template <class T>
 int digits_needed(double value, bool exponent) {
   for (int digits = 0; digits < most_digits; ++digits)

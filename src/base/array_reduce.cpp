@@ -9,7 +9,7 @@ namespace pando {
 
 namespace {
 
-// The array as [outer, count, inner], of which the middle goes.
+// The array as [outer, count, inner]; the middle axis is reduced.
 struct Extent {
   std::int64_t outer = 1, count = 1, inner = 1;
   Shape result;
@@ -60,7 +60,7 @@ Array sum_elements(const T* in, const Extent& extent, Map map) {
 
 bool is_exact(DType dtype) { return is_integer(dtype) || dtype == DType::boolean; }
 
-// In int64 or float64.
+// Computed in int64 or float64.
 Array exact_sum(const Array& a, const Extent& extent) {
   Array result;
   with_type(a.dtype(), [&](auto* type) {

@@ -1,4 +1,4 @@
-// Letters and digits of ASCII, in every locale: the functions of <cctype> follow that of the process.
+// Letters and digits of ASCII, in every locale: the functions of <cctype> depend on the locale of the process.
 #pragma once
 
 namespace pando::ascii {

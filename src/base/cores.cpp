@@ -36,7 +36,7 @@ int whole_cores(double quota, double period) {
   return quota > 0 && period > 0 ? std::max(1, static_cast<int>(quota / period)) : 0;
 }
 
-// "200000 100000" or "max 100000" in cgroup 2, a number a file in cgroup 1.
+// "200000 100000" or "max 100000" in cgroup 2, one number per file in cgroup 1.
 int cores_of_folder(const std::string& folder) {
   double quota = 0, period = 0;
   if (std::istringstream both(text_of(folder + "/cpu.max")); both >> quota >> period) return whole_cores(quota, period);
@@ -69,8 +69,8 @@ int quota_cores(const std::string& membership, const std::string& root) {
   std::istringstream lines(membership);
   for (std::string line; std::getline(lines, line);) {
     Membership place = parse(line, root);
-    // A quota of any level above holds, too. In a container the path may be that of the host: then only the mount's own
-    // folder exists here.
+    // The quotas of all levels above apply too. In a container the path may be that of the host; then only the mount's
+    // own folder exists here.
     while (place.has_cpu) {
       const int cores = cores_of_folder(place.mount + place.group);
       if (cores > 0) least = least == 0 ? cores : std::min(least, cores);

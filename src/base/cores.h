@@ -4,7 +4,7 @@
 
 namespace pando {
 
-// As many as its affinity mask allows (taskset, cpusets), and no more than its cgroups grant processor time for
+// As many as the affinity mask allows (taskset, cpusets), but no more than the cgroups grant processor time for
 // (containers, batch systems); at least 1. Asks the system each time.
 int usable_cores();
 

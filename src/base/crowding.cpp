@@ -6,9 +6,9 @@ namespace pando {
 
 namespace {
 
-// A shorter one says little: another process may have run for a moment.
+// A shorter time says little: another process may have run for a moment.
 constexpr std::chrono::milliseconds shortest_phase{2};
-// Of the time apart to the time that it took to find out: what trying again costs at most.
+// The ratio of the time apart to the time that it took to find out. It limits what trying again costs.
 constexpr int least_ratio = 16;
 
 std::chrono::nanoseconds read(clockid_t clock) {
@@ -44,7 +44,7 @@ bool Crowding::is_crowded() {
 void Crowding::judge() {
   const Clock::time_point now = Clock::now();
   if (phase_begin_ == Clock::time_point()) {
-    // The members got on well for so long that the next time apart is a short one again.
+    // If the members worked well together for this long, the next time apart is short again.
     if (now - apart_until_ > next_time_apart_) next_time_apart_ = shortest_time_apart;
     phase_begin_ = now;
     processor_time_before_ = processor_time();
@@ -68,7 +68,7 @@ void Crowding::pause() {
 
 void Crowding::resume() {
   if (phase_begin_ == Clock::time_point()) return;
-  // The clock of another thread tells nothing.
+  // The clock of another thread says nothing about this one.
   if (pthread_equal(caller_, pthread_self()) == 0) return forget();
   phase_begin_ += Clock::now() - pause_begin_;
   processor_time_before_ += processor_time() - processor_time_at_pause_;

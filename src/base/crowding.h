@@ -1,9 +1,9 @@
-// Crowding: whether a team of threads gets on faster than one of them would alone.
+// Crowding: whether a team of threads is faster than one of them would be alone.
 //
-// Threads that wait for each other at barriers need their cores at the same time. Where other processes want the cores,
-// the system runs now one of them, now another, and each waits for one that is not running: a step of microseconds
-// takes milliseconds. The sign of it is that the work takes longer than the processor time of all threads together. One
-// thread that does all the work needs no other then, and is faster.
+// Threads that wait for each other at barriers need their cores at the same time. If other processes want the cores,
+// the system runs the threads at different times, and each waits for one that is not running: a step of microseconds
+// takes milliseconds. The sign is that the work takes longer than the processor time of all threads together. One
+// thread that does all the work does not wait, and is then faster.
 #pragma once
 #include <pthread.h>
 #include <time.h>
@@ -14,23 +14,24 @@
 
 namespace pando {
 
-// Used by one thread at a time, a member of the team.
+// Only one thread at a time, a member of the team, may use it.
 class Crowding {
  public:
-  // Besides the thread that calls the functions below.
+  // The members other than the thread that calls the functions below.
   void add_member(pthread_t thread);
 
-  // Whether the team is to stay apart now. Costs a look at the clock while it is, and nothing otherwise.
+  // Whether the team should stay apart now. Reads the clock while it does; costs nothing otherwise.
   bool is_crowded();
-  // A member has waited so long for others that it slept: looks at how the team got on since the first time.
+  // Call it when a member has waited so long for others that it slept. Checks how well the team worked since the first
+  // such call.
   void judge();
-  // Between the two the team has no work: that time does not count.
+  // Between these two calls the team has no work; that time does not count.
   void pause();
   void resume();
-  // What lies before this does not count: the team waited for something else.
+  // The time before this call does not count: the team waited for something else.
   void forget() { phase_begin_ = {}; }
 
-  // For tests: every team is to stay apart.
+  // Makes every team stay apart; tests use it.
   static std::atomic<bool> is_assumed;
 
  private:
@@ -39,7 +40,7 @@ class Crowding {
   std::chrono::nanoseconds processor_time() const;
 
   std::vector<clockid_t> members_;
-  // Of the time that is looked at; none has begun where it is 0.
+  // The start of the time that is being judged; 0 if none has begun.
   Clock::time_point phase_begin_ = {}, pause_begin_ = {}, apart_until_ = {};
   std::chrono::nanoseconds processor_time_before_{0}, processor_time_at_pause_{0};
   pthread_t caller_ = {};

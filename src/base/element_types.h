@@ -22,7 +22,7 @@ void with_type(DType dtype, Visit visit) {
   }
 }
 
-// with_type for arrays that are computed with: bfloat16 is cast to float32 before.
+// with_type for arithmetic; the caller has cast bfloat16 to float32.
 template <class Visit>
 void with_computing_type(DType dtype, Visit visit) {
   with_type(dtype, [&](auto* type) {

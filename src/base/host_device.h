@@ -1,6 +1,6 @@
-// For headers of functions that kernels share. PANDO_HOST_DEVICE marks those that CUDA compiles too. What stands
-// between PANDO_KERNEL_BEGIN and PANDO_KERNEL_END gets symbols of its own for each instruction set it is compiled for:
-// without that the linker would keep one copy of an inline function, perhaps one that this machine cannot run.
+// For headers of functions that kernels share. PANDO_HOST_DEVICE marks those that CUDA compiles too. Code between
+// PANDO_KERNEL_BEGIN and PANDO_KERNEL_END gets separate symbols for each instruction set it is compiled for. Otherwise
+// the linker would keep only one copy of an inline function, perhaps one that this machine cannot run.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -17,13 +17,13 @@ namespace pando {
 namespace {
 
 constexpr int max_depth = 128;
-// A value takes up to a hundred bytes, but only two in a text.
+// A value takes up to a hundred bytes of memory, but may take only two in a text.
 constexpr std::int64_t most_values = 1 << 21;
 
 // The first number that is too large for an integer.
 constexpr double integer_limit = 9223372036854775808.0;
 
-// The words for what is not finite: in Python's JSON, and in strings that exact() makes.
+// The words for numbers that are not finite, in Python's JSON and in strings that exact() makes.
 struct SpecialNumber {
   std::string_view word;
   double value;

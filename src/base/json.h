@@ -28,17 +28,18 @@ class Json {
   Json(List value) : value_(std::move(value)) {}
   Json(Object value) : value_(std::move(value)) {}
 
-  // A number for files that are read again: what is not finite becomes the string "NaN", "Infinity" or "-Infinity",
-  // which number() understands.
+  // A number for files that are read again. A number that is not finite becomes the string "NaN", "Infinity" or
+  // "-Infinity", which number() understands.
   static Json exact(double value);
 
-  // Throws Error, "WHAT is not JSON: line 3, column 7: a comma or ] is missing", for anything that is not one value:
-  // also for lists and objects nested more than 128 deep, for more than 2^21 values, and for a member that is there
-  // twice. NaN, Infinity and -Infinity are read as Python writes them.
+  // Throws Error, "WHAT is not JSON: line 3, column 7: a comma or ] is missing", for anything that is not one value.
+  // Also throws for lists and objects nested more than 128 deep, for more than 2^21 values, and for a member that
+  // appears twice. NaN, Infinity and -Infinity are read as Python writes them.
   static Json parse(std::string_view text, std::string_view what);
-  // JSON in UTF-8, whatever the strings hold: a byte that is not UTF-8 becomes U+FFFD, and what would act on a terminal
-  // an escape. Numbers are the shortest text that reads back as the same value; JSON has none for what is not finite,
-  // so that it becomes null. Lines are indented by that many spaces; 0: it is one line.
+  // JSON in UTF-8, whatever the strings hold: a byte that is not UTF-8 becomes U+FFFD, and a character that would act
+  // on a terminal becomes an escape. Numbers are the shortest text that reads back as the same value; a number that is
+  // not finite becomes null, because JSON has no text for it. Lines are indented by that many spaces; 0 writes one
+  // line.
   std::string text(int indent = 0) const;
 
   bool is_null() const { return value_.index() == 0; }
@@ -58,11 +59,11 @@ class Json {
   const List& list(std::string_view what) const;
   const Object& object(std::string_view what) const;
 
-  // Null if it is no object or has no such member.
+  // Null if it is not an object or has no such member.
   const Json* find(std::string_view name) const;
-  // Adds it to the end, or replaces its value. It must be an object, or null, which becomes one.
+  // Adds the member at the end, or replaces its value. The value must be an object, or null, which becomes one.
   void set(std::string_view name, Json value);
-  // To a list, or to null, which becomes one.
+  // Appends to a list, or to null, which becomes one.
   void append(Json value);
 
   friend bool operator==(const Json&, const Json&) = default;

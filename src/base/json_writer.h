@@ -1,4 +1,4 @@
-// JsonWriter: writes a JSON text from front to back, without holding its values. Json::text() is written by it too.
+// JsonWriter: writes a JSON text from front to back, without holding its values. Json::text() uses it too.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,8 @@ class JsonWriter {
   void end_list() { close(']'); }
   void name(std::string_view name);
 
-  // UTF-8 whatever the bytes are: one that is not UTF-8 becomes U+FFFD, and what would act on a terminal an escape.
+  // UTF-8 whatever the bytes are: one that is not UTF-8 becomes U+FFFD, and a character that would act on a terminal
+  // becomes an escape.
   void value(std::string_view value);
   void value(const char* value) { this->value(std::string_view(value)); }
   void value(bool value) { json(value ? "true" : "false"); }

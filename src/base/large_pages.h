@@ -1,5 +1,5 @@
-// Large pages: touching memory for the first time costs less, and what lies side by side in one does not meet in the
-// same sets of a cache by chance.
+// Large pages: touching memory for the first time costs less, and neighbours in one page do not collide in the same
+// sets of a cache by chance.
 #pragma once
 #include <sys/mman.h>
 
@@ -10,7 +10,7 @@ namespace pando {
 
 inline constexpr std::size_t large_page = std::size_t{1} << 21;
 
-// Asks for them where whole ones fit; without them everything works as well.
+// Asks for large pages where whole ones fit; everything also works without them.
 inline void use_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
   const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(memory);

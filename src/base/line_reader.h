@@ -13,7 +13,7 @@
 
 namespace pando {
 
-// Spaces between tokens do not count, and what stands behind '#' is a comment. Throws Error naming the line.
+// Spaces between tokens do not count, and text after '#' is a comment. Throws Error naming the line.
 class LineReader {
  public:
   LineReader(std::string_view text, int number) : rest_(text), number_(number) {}
@@ -77,7 +77,7 @@ class LineReader {
     while (take(","));
     expect(close);
   }
-  // A comment behind the node: its name.
+  // The comment after the node, which is its name.
   std::string comment() {
     skip_space();
     if (!take("#")) return "";

@@ -1,5 +1,5 @@
-// What a path names. A path that cannot be followed (a name too long, a link to itself, a folder that is closed to us)
-// names nothing: who opens it says why.
+// What a path names. A path that cannot be followed (a name too long, a link to itself, a folder without permission)
+// names nothing; the code that opens it says why.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -4,16 +4,16 @@
 
 namespace pando {
 
-// While it lives, a write of this thread that fails returns its error: neither SIGPIPE, where the reader has gone, nor
-// SIGXFSZ, where the file would be larger than the limit, reaches the program. Both signals go to the thread that
-// writes, so they are held back on this thread alone. What the program does with signals stays as the program set it.
+// While it lives, a write of this thread that fails returns its error: neither SIGPIPE (a closed pipe) nor SIGXFSZ (the
+// file would exceed the size limit) reaches the program. Both signals go to the thread that writes, so they are blocked
+// on this thread only. The program's signal handlers stay as they are.
 class QuietWrites {
  public:
   QuietWrites() noexcept {
     sigset_t before;
     sigpending(&before);
     sigemptyset(&held_);
-    // One that waits already belongs to the program.
+    // A signal that is already pending belongs to the program.
     for (const int signal : {SIGPIPE, SIGXFSZ})
       if (sigismember(&before, signal) == 0) sigaddset(&held_, signal);
     pthread_sigmask(SIG_BLOCK, &held_, &mask_);

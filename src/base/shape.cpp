@@ -28,7 +28,7 @@ std::int64_t Shape::elements() const {
   return empty ? 0 : product;
 }
 
-// Kernels ask for it again and again.
+// Kernels call this often.
 std::int64_t Shape::stride(int axis) const {
   std::int64_t product = 1;
   for (const std::int64_t* size = begin() + axis + 1; size != end(); ++size)

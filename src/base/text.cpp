@@ -84,7 +84,7 @@ std::string unknown_name(std::string_view kind, std::string_view given, const st
   });
   if (nearest != known.end() && edit_distance(given, *nearest) <= std::max<std::size_t>(2, given.size() / 3))
     return fmt::format("unknown {} '{}'; did you mean '{}'?", kind, given, *nearest);
-  // The beginning of a name is near, however much is missing.
+  // The beginning of a name counts as near, however much is missing.
   const auto longer = std::find_if(
       known.begin(), known.end(), [&](const std::string& name) { return given.size() > 2 && name.starts_with(given); });
   if (longer != known.end()) return fmt::format("unknown {} '{}'; did you mean '{}'?", kind, given, *longer);

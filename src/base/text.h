@@ -1,5 +1,5 @@
-// Words for messages: joined lists, sizes in bytes, the nearest known name to a mistyped one, and names that somebody
-// else chose as a terminal may show them.
+// Words for messages: joined lists, sizes in bytes, the nearest known name to a mistyped one, and names from outside in
+// a form that is safe on a terminal.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,8 +19,8 @@ double without_nan_sign(double value);
 // As Python writes a float, "0.5", "1.0", "1e-05": the shortest digits that mean the value.
 std::string float_text(double value);
 
-// The text on one line, as Python's repr() shows characters: what would move the cursor, colour the screen or turn the
-// direction of writing becomes "\n", "\x1b" or "\u202e", and so does each byte that is not UTF-8.
+// The text on one line, as Python's repr() shows characters: characters that would move the cursor, colour the screen
+// or change the direction of writing become "\n", "\x1b" or "\u202e", and so do bytes that are not UTF-8.
 std::string terminal_text(std::string_view text);
 // The same for a text of several lines: line ends and tabs stay.
 std::string terminal_lines(std::string_view text);

@@ -13,7 +13,7 @@ namespace pando {
 
 namespace {
 
-// How many forks lie between this process and the first that used the library.
+// The number of forks between the first process that used the library and this one.
 std::atomic<unsigned> forks = 0;
 
 unsigned count_forks() {
@@ -22,12 +22,12 @@ unsigned count_forks() {
   return forks.load(std::memory_order_relaxed);
 }
 
-// The calls that this thread is in, and those that it was started to serve, if any. Without destructors, which a thread
-// would have to allocate memory for when it starts.
+// The calls that this thread is in, and those that it was started to serve, if any. These have no destructors: for
+// those, a thread would have to allocate memory when it starts.
 thread_local const CallScope* innermost_call = nullptr;
 thread_local const std::vector<const void*>* served_calls = nullptr;
 
-// What a thread that this one starts now serves.
+// The calls that a thread started now by this one would serve.
 std::vector<const void*> calls_to_serve() {
   std::vector<const void*> calls;
   if (served_calls != nullptr) calls = *served_calls;

@@ -1,4 +1,4 @@
-// Threads that the library starts. One place turns a refusal of the system into an Error, and knows what becomes of
+// Threads that the library starts. One place turns a refusal of the system into an Error, and knows what happens to
 // threads when the process forks.
 #pragma once
 #include <functional>
@@ -9,11 +9,11 @@
 namespace pando {
 
 // Joins its thread when it is destroyed, as std::jthread does. In a child made by fork(), where the thread does not
-// exist, it lets go of it.
+// exist, it forgets the thread.
 class Thread {
  public:
   Thread() = default;
-  // Throws Error with the remedy if the system does not give a thread; `purpose` completes "cannot start a thread ...".
+  // Throws Error with the remedy if the system cannot start a thread; `purpose` completes "cannot start a thread ...".
   Thread(const std::string& purpose, std::function<void()> work);
   ~Thread();
   Thread(Thread&& other) noexcept = default;
@@ -22,7 +22,7 @@ class Thread {
   bool joinable() const { return thread_.joinable(); }
   std::thread::native_handle_type native_handle() { return thread_.native_handle(); }
   void join();
-  // The thread ends by itself; what it uses must be its own.
+  // The thread ends by itself; it must own everything that it uses.
   void detach() { thread_.detach(); }
 
  private:
@@ -30,8 +30,8 @@ class Thread {
   unsigned forks_ = 0;
 };
 
-// While it lives, the calling thread is in `call`, and the threads that it starts serve that call: it waits for what
-// they do. Scopes end in the reverse order.
+// While it lives, the calling thread is in `call`, and the threads that it starts serve that call: the call waits for
+// their work. Scopes end in the reverse order.
 class CallScope {
  public:
   explicit CallScope(const void* call);
@@ -48,7 +48,7 @@ class CallScope {
   const CallScope* const outer_;
 };
 
-// While it lives, the calling thread does what a thread that serves the calls it is in would do.
+// While it lives, the calling thread counts as a thread that serves the calls it is in.
 class ServiceScope {
  public:
   ServiceScope();
@@ -61,7 +61,7 @@ class ServiceScope {
   const std::vector<const void*>* const before_;
 };
 
-// Whether the calling thread, or a thread that started it or one before that, was started to serve `call`.
+// Whether the calling thread, or any thread in the chain that started it, was started to serve `call`.
 bool serves_call(const void* call);
 
 // Remembers the process that made it.

@@ -23,7 +23,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// A number of bytes; "max" and what is not there mean no limit.
+// A number of bytes; "max" or a missing file means no limit.
 std::uint64_t limit_in(const std::string& path) {
   const std::string text = text_of(path);
   std::uint64_t bytes = 0;
@@ -31,8 +31,8 @@ std::uint64_t limit_in(const std::string& path) {
   return error == std::errc() ? bytes : unlimited;
 }
 
-// The least limit of a group and of those that it lies in. In a container the path may name groups that are only seen
-// from outside; those are not there, and the root is the container's own.
+// The lowest limit of a group and of the groups that contain it. In a container the path may name groups that are
+// visible only from outside; their files are missing, and the root is the container's own group.
 std::uint64_t least_limit(const std::string& root, std::string group, const char* file) {
   std::uint64_t least = limit_in(root + "/" + file);
   for (; group.size() > 1; group.erase(group.rfind('/'))) least = std::min(least, limit_in(root + group + "/" + file));

@@ -5,15 +5,15 @@
 
 namespace pando {
 
-// Bytes: the least of the machine's memory, the limits of the control groups of this process (also of a container) and
-// its own limit of address space (ulimit -v). Read once.
+// In bytes: the least of the machine's memory, the limits of the control groups of this process (also in a container)
+// and its limit of address space (ulimit -v). Read once.
 std::uint64_t usable_memory();
 
-// What one file of somebody else may take when it is read: a quarter of it.
+// The memory that reading one file from outside may take: a quarter of that.
 std::uint64_t memory_for_a_file();
 
-// The least limit of the control groups that are named in the text of /proc/self/cgroup, the file systems of which lie
-// under `root`; the largest number if there is none. Version 2 and version 1 are understood.
+// The lowest limit of the control groups that the text of /proc/self/cgroup names, with their file systems under
+// `root`; the largest number if there is no limit. Understands versions 1 and 2.
 std::uint64_t control_group_limit(const std::string& groups, const std::string& root);
 
 }  // namespace pando

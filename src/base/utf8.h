@@ -1,4 +1,4 @@
-// The characters of texts in UTF-8 that anybody may have written: names of files, classes and layers.
+// The characters of UTF-8 texts from outside: names of files, classes and layers.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -15,8 +15,8 @@ struct Character {
 // The character that begins the text, which is not empty.
 Character first_character(std::string_view text);
 
-// Whether it does something to a terminal instead of showing there: control characters, line separators, and marks that
-// turn the direction of the text around them.
+// Whether the character acts on a terminal instead of being shown: control characters, line separators, and marks that
+// change the direction of the text around them.
 bool is_control(char32_t code);
 
 // The text, with U+FFFD for each byte that is not UTF-8.

@@ -1,6 +1,6 @@
-// How threads wait for each other: awake for some microseconds, in which a partner on another core has
-// all but arrived, then asleep. A thread that waits for one whose core was given to another process must not keep a
-// core itself: its partner may need that one.
+// How threads wait for each other: awake for some microseconds, in which a partner on another core has usually arrived,
+// then asleep. If another process took the partner's core, the waiting thread must not keep a core itself: the partner
+// may need it.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -37,8 +37,9 @@ bool wait_awake(std::chrono::nanoseconds time, const Ready& ready) {
   }
 }
 
-// Returns when `value` is not `old` any more; whether it slept meanwhile. What changes it notifies after a store or an
-// addition in the default order: a weaker one could pass the look at who is asleep.
+// Returns when `value` is no longer `old`, and says whether it slept meanwhile. The code that changes the value must
+// store or add in the default memory order and then notify: with a weaker order the change could be delayed past the
+// check for sleepers.
 template <class T>
 bool wait_while(const std::atomic<T>& value, T old, std::chrono::nanoseconds awake = awake_time) {
   const auto changed = [&] { return value.load(std::memory_order_acquire) != old; };

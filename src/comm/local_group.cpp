@@ -29,12 +29,12 @@ void LocalGroup::barrier() {
     generation_.notify_all();
     return;
   }
-  // By difference: the count begins again after 2^32 barriers.
+  // Compares by difference, because the count wraps around after 2^32 barriers.
   wait_while(generation_, generation);
   if (stopped_.load()) throw Stopped();
 }
 
-// A member that has read the generation before it changes here looks at stopped_ after that, or wakes up.
+// A member that read the generation before this change either checks stopped_ afterwards or wakes up.
 void LocalGroup::stop() {
   stopped_.store(true);
   generation_.fetch_add(1);

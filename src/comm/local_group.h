@@ -1,4 +1,4 @@
-// LocalGroup: replicas that are threads of one process reduce what each has, in memory that all can see.
+// LocalGroup: a reduction over replicas that are threads of one process, in memory that all can see.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -8,22 +8,22 @@
 
 namespace pando {
 
-// What ends a member that waits when the group is stopped.
+// Thrown in a waiting member when the group is stopped.
 struct Stopped {};
 
 class LocalGroup {
  public:
-  // `first_barrier`: what the count of barriers begins with.
+  // `first_barrier` is the initial count of barriers.
   explicit LocalGroup(int members, std::uint32_t first_barrier = 0)
       : members_(members), parts_(static_cast<std::size_t>(members)), generation_(first_barrier) {}
 
   // Returns when all members have arrived. Throws Stopped if the group is stopped.
   void barrier();
-  // Members that wait, or come later, throw Stopped, until restart(), which is for a time when no member is in a call.
+  // Members that wait, or come later, throw Stopped until restart(). Call restart() only while no member is in a call.
   void stop();
   void restart();
-  // Every member gives as many numbers; afterwards each has their sum, or mean, over all members: the same bits,
-  // whoever comes first. Each member computes its share of the numbers.
+  // Every member gives the same number of values; afterwards each has their sum, or mean, over all members. The bits do
+  // not depend on the order of arrival. Each member computes its share of the values.
   void all_reduce(int member, std::span<const std::span<float>> numbers, bool mean);
   // The same for parts[member], done by the calling thread while no member is in a call.
   static void reduce_all(std::span<const std::span<const std::span<float>>> parts, bool mean);

@@ -36,7 +36,7 @@ void BackgroundWriter::serve() {
     working_ = true;
     lock.unlock();
     work();
-    // Frees what it holds before anybody is told.
+    // Frees what it holds before waiting threads are notified.
     work = nullptr;
     lock.lock();
     working_ = false;

@@ -1,4 +1,4 @@
-// BackgroundWriter: work for the disk that nobody waits for.
+// BackgroundWriter: work for the disk that runs in the background.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -8,22 +8,21 @@
 
 namespace pando {
 
-// One thread does what it is given. Who gives it more than it can do is not held up: what has not begun yet is replaced
-// by what is given after it.
+// One thread does the work that it is given. A caller never waits: new work replaces work that has not begun yet.
 class BackgroundWriter {
  public:
   // Must not throw.
   using Work = std::function<void()>;
 
-  // Throws Error if the system does not give a thread.
+  // Throws Error if the system cannot start a thread.
   BackgroundWriter();
-  // Does the last work before it goes.
+  // Finishes the last work first.
   ~BackgroundWriter();
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
   void submit(Work work);
-  // Until everything is done.
+  // Waits until everything is done.
   void wait();
 
  private:

@@ -39,7 +39,7 @@ class ByteFile::Reader {
     return got;
   }
   bool is_inflated() const { return inflater_ != nullptr; }
-  // How many bytes are there for sure: those that need not be inflated.
+  // How many bytes are certainly there: those that need not be inflated.
   std::uint64_t certain_bytes() const { return inflater_ ? 0 : bytes_left(); }
   // How many bytes can be there at most, if nothing was inflated yet but a header.
   std::uint64_t possible_bytes() const { return inflater_ ? most_inflated_bytes(compressed_bytes()) : bytes_left(); }
@@ -137,7 +137,7 @@ Array ByteFile::read_array(DType dtype, const Shape& shape) {
     fail(fmt::format("{} would take {} when it is decompressed, but a compressed file may take {} here", what,
                      bytes_text(bytes), bytes_text(most_inflated_)),
          "decompress the file and read that, or read it where there is more memory");
-  // A header costs no memory that its file cannot fill.
+  // A header cannot claim more memory than its file can fill.
   if (!reader_->is_inflated() && bytes > reader_->certain_bytes()) fail_short(reader_->certain_bytes(), bytes, what);
   if (bytes > reader_->possible_bytes())
     fail(fmt::format("{} takes {}, more than {} compressed bytes can hold", what, bytes_text(bytes),
@@ -150,7 +150,7 @@ Array ByteFile::read_array(DType dtype, const Shape& shape) {
 }
 
 std::uint64_t ByteFile::announced_bytes(DType dtype, const Shape& shape) const {
-  // Sizes behind a 0 count too: strides are made of them.
+  // Sizes after a 0 count too, because strides are computed from them.
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   for (std::int64_t size : shape)
     if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes))

@@ -21,7 +21,7 @@ struct ArchivePart {
   std::uint32_t checksum = 0;
 };
 
-// Compressed files may hold a thousand times their own size: what they announce is refused if it takes more memory than
+// Compressed files may hold a thousand times their own size: an announced size is refused if it takes more memory than
 // `most_inflated`. All errors are Error, and name the file and the remedy.
 class ByteFile {
  public:
@@ -38,13 +38,13 @@ class ByteFile {
   ByteFile& operator=(const ByteFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // The next `count` bytes, or fewer at the end of the file. Memory grows with what is really there, so that a `count`
-  // taken from a malformed header costs nothing.
+  // The next `count` bytes, or fewer at the end of the file. Memory grows with the bytes that are really there, so a
+  // `count` from a malformed header costs nothing.
   std::vector<std::byte> read(std::uint64_t count);
   // As read(), but throws if the file ends before; `what` names the bytes: "the header".
   std::vector<std::byte> read_exactly(std::uint64_t count, const std::string& what);
   // The array that a header announces, with its bytes as they are in the file, read straight into it. Throws if they
-  // are not there, if no 64 bits can count them, and if they are compressed and more than `most_inflated`.
+  // are missing, if their number does not fit in 64 bits, and if they are compressed and more than `most_inflated`.
   Array read_array(DType dtype, const Shape& shape);
   // Throws if there are bytes left, or if those of an archive's entry do not have its checksum.
   void expect_end();

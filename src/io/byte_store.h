@@ -1,4 +1,4 @@
-// The bytes of a file or of memory, at any place, just as they are.
+// The bytes of a file or of memory, read at any place, as they are.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ class ByteStore {
  public:
   // Opens a file; throws if it cannot be read or is not a regular file.
   explicit ByteStore(const std::string& path);
-  // The file of this name in a folder, wherever the folder is moved; messages name `path`.
+  // The file of this name in a folder, even if the folder is moved; messages name `path`.
   ByteStore(const Folder& folder, const std::string& name, const std::string& path);
   // `bytes` in memory, which must outlive the store; `name` takes the place of the path in messages.
   ByteStore(const std::string& name, std::span<const std::byte> bytes);

@@ -51,7 +51,7 @@ struct Inflater::Stream {
     z.avail_in = zlib_size(refill(input));
     return z.avail_in > 0;
   }
-  // A .gz file may hold several members, one behind the other; a ZIP entry or a PNG file ends with its one.
+  // A .gz file may hold several members, one after the other; a ZIP entry or a PNG file holds only one.
   State end_member() {
     ended = !fill_input();
     if (ended) return State::good;

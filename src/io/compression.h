@@ -1,4 +1,4 @@
-// zlib, behind one file: bytes are inflated and gzipped as they pass through.
+// The only file that uses zlib: it inflates and gzips bytes as they pass through.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ bool can_compress();
 // checksum, as in PNG files.
 enum class Wrapping { none, gzip, zlib };
 
-// Deflate writes at most 258 bytes for 2 bits, so that a short file can announce much but never hold it.
+// Deflate writes at most 258 bytes for 2 bits, so a short file can announce much but not hold it.
 constexpr std::uint64_t most_inflated_bytes(std::uint64_t compressed_bytes) {
   constexpr std::uint64_t ratio = 258 * 8 / 2;
   return compressed_bytes < UINT64_MAX / ratio ? compressed_bytes * ratio : UINT64_MAX;
@@ -32,7 +32,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Fills `out`, and returns how many bytes there were: fewer only at the end, or where the state is no longer good.
+  // Fills `out`, and returns how many bytes there were: fewer only at the end, or if the state is no longer good.
   std::size_t read(std::span<std::byte> out);
   State state() const { return state_; }
 

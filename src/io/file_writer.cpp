@@ -80,8 +80,8 @@ void FileWriter::commit() {
   if (gzipper_) gzipper_->finish();
   while (fsync(descriptor_) != 0)
     if (errno != EINTR) throw_unwritable(path_, errno);
-  // While it is locked, so that no other process takes it for a leftover. It is synced, so closing it cannot lose
-  // anything.
+  // Renamed while it is locked, so that no other process takes it for a leftover. It is synced, so closing it cannot
+  // lose anything.
   if (renameat(folder_.descriptor(), temporary_.c_str(), folder_.descriptor(), name_.c_str()) != 0)
     throw_unwritable(path_, errno);
   temporary_.clear();

@@ -1,4 +1,4 @@
-// Files that are there whole or not at all. Everything that Pando writes goes through FileWriter, but for logs, which
+// Files that are there whole or not at all. Everything that Pando writes goes through FileWriter, except logs, which
 // grow line by line.
 #pragma once
 #include <cstddef>
@@ -13,16 +13,16 @@
 
 namespace pando {
 
-// Writes beside the file, under another name, and takes its place only when everything is on the disk: whatever goes
-// wrong before, the file is what it was. When commit() returns, the file is there even after a power cut. What a killed
-// process left of the same file is removed. All errors are Error, and name the file and the remedy; a limit on the size
-// of files is one of them, not a signal.
+// Writes next to the file, under another name, and replaces the file only when everything is on the disk: if anything
+// goes wrong before, the file is unchanged. Once commit() has returned, the file survives a power cut. Leftovers of
+// killed processes for the same file are removed. All errors are Error, and name the file and the remedy; exceeding a
+// limit on the size of files is an Error too, not a signal.
 class FileWriter {
  public:
   enum class Packing { none, gzip };
 
   explicit FileWriter(const std::string& path, Packing packing = Packing::none);
-  // The file of this name in a folder, which outlives it, wherever the folder is moved; messages name `path`.
+  // The file of this name in a folder, even if the folder is moved. The folder must outlive this; messages name `path`.
   FileWriter(const Folder& folder, const std::string& name, const std::string& path);
   // Removes what was written if commit() was not reached.
   ~FileWriter();

@@ -37,7 +37,7 @@ Lock lock_descriptor(int descriptor) {
 
 Folder::Folder(int parent, const std::string& name)
     : descriptor_(open_descriptor(parent, name, O_RDONLY | O_DIRECTORY | (parent == AT_FDCWD ? 0 : O_NOFOLLOW))) {
-  // One that may be written but not read.
+  // A folder that may be written but not read.
   if (descriptor_ < 0 && errno == EACCES) descriptor_ = open_descriptor(parent, name, O_PATH | O_DIRECTORY);
 }
 
@@ -58,7 +58,7 @@ Folder& Folder::operator=(Folder&& other) noexcept {
 
 std::vector<std::string> Folder::names() const {
   std::vector<std::string> names;
-  // Each reading has its own place in the list.
+  // Each reader has its own position in the list.
   const int reading = open_descriptor(descriptor_, ".", O_RDONLY | O_DIRECTORY);
   if (reading < 0) return names;
   const std::unique_ptr<DIR, int (*)(DIR*)> list(fdopendir(reading), closedir);

@@ -1,21 +1,21 @@
-// Folder: a folder that is open. Its files are named within it, so they stay its files wherever it is moved, and
-// whatever takes its old name, another folder or a link.
+// Folder: an open folder. Its files are opened relative to it, so they stay the same files even if it is moved and
+// another folder or a link takes its old name.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace pando {
 
-// open() and openat() with O_CLOEXEC; the descriptor is never one of 0 to 2, so that no message goes into the file
-// where a program runs without standard streams. -1 and errno if it cannot be opened.
+// open() and openat() with O_CLOEXEC; the descriptor is never one of 0 to 2, so that no message goes into the file if a
+// program runs without standard streams. -1 and errno if it cannot be opened.
 int open_descriptor(int folder, const std::string& name, int flags, int mode = 0);
 
 // Tries to lock the file or folder for this process until it is closed, without waiting.
 enum class Lock {
   ours,
-  // Another process has it.
+  // Another process has the lock.
   taken,
-  // The file system has no locks: there is no protection.
+  // The file system has no locks, so there is no protection.
   impossible
 };
 Lock lock_descriptor(int descriptor);
@@ -34,13 +34,13 @@ class Folder {
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
   Lock lock() const { return lock_descriptor(descriptor_); }
-  // What is in it, in any order; nothing if it may not be read.
+  // The names in the folder, in any order; empty if it may not be read.
   std::vector<std::string> names() const;
-  // Puts on the disk what it lists. Returns 0 or the error; a folder that cannot be synced at all is not one.
+  // Puts its list of files on the disk. Returns 0 or the error; that a folder cannot be synced at all is not an error.
   int sync() const;
-  // Whether this path leads to it.
+  // Whether this path leads to the folder.
   bool is_at(const std::string& path) const;
-  // The path that leads to it now, as far as the system tells; empty if there is none.
+  // The path that leads to the folder now, as far as the system knows; empty if there is none.
   std::string current_path() const;
 
  private:

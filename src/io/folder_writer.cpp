@@ -76,8 +76,8 @@ void FolderWriter::exchange() {
   const int parent = parent_.descriptor();
   if (renameat2(parent, temporary_.c_str(), parent, name_.c_str(), RENAME_EXCHANGE) == 0) return;
   if (errno != EINVAL && errno != ENOSYS) throw_unwritable(path_, errno);
-  // Some file systems cannot do it at once. What is left if the process is killed in between is not a temporary name,
-  // so that it is not swept.
+  // Some file systems cannot swap folders in one action. If the process is killed in between, the old folder does not
+  // have a temporary name, so it is not removed as a leftover.
   const std::string old = temporary_ + ".old";
   if (renameat(parent, name_.c_str(), parent, old.c_str()) != 0) throw_unwritable(path_, errno);
   if (renameat(parent, temporary_.c_str(), parent, name_.c_str()) != 0) {

@@ -7,13 +7,13 @@
 
 namespace pando {
 
-// The files are written into a folder beside it, which takes its place only when everything is on the disk: whatever
-// goes wrong before, the folder is what it was. What a killed process left of the same folder is removed. All errors
-// are Error, and name the folder and the remedy.
+// The files are written into another folder next to it, which replaces it only when everything is on the disk: if
+// anything goes wrong before, the folder is unchanged. Leftovers of killed processes for the same folder are removed.
+// All errors are Error, and name the folder and the remedy.
 class FolderWriter {
  public:
-  // These are the files that will be written. A folder that is there may hold only them, so that nothing else is lost
-  // with it.
+  // These are the files that will be written. An existing folder may hold only these, so that nothing else is lost with
+  // it.
   FolderWriter(const std::string& path, const std::vector<std::string>& files);
   // Removes what was written if commit() was not reached.
   ~FolderWriter();

@@ -22,7 +22,7 @@ constexpr std::size_t digits = 8;
 std::uint32_t random_number() {
   std::uint32_t number = 0;
   if (getrandom(&number, sizeof number, 0) == sizeof number) return number;
-  // Where the system gives none: O_EXCL finds another name if it is taken.
+  // If the system gives no random number, O_EXCL finds another name if this one is taken.
   static std::atomic<std::uint32_t> calls = 0;
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   return static_cast<std::uint32_t>(now) ^ (static_cast<std::uint32_t>(getpid()) << 16) ^ calls++;
@@ -50,10 +50,10 @@ std::string_view name_of_temporary(std::string_view temporary) {
 int create_temporary_file(const Folder& folder, const std::string& name, std::string& temporary) {
   for (;;) {
     temporary = temporary_name(name);
-    // O_EXCL follows no link that somebody has put there.
+    // O_EXCL does not follow a link that another user may have put there.
     const int descriptor = open_descriptor(folder.descriptor(), temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (descriptor < 0 && errno == EEXIST) continue;
-    // Another process may have swept it before it was locked.
+    // Another process may have removed it before it was locked.
     if (descriptor < 0 || (lock_descriptor(descriptor) != Lock::taken && !is_removed(descriptor))) return descriptor;
     close(descriptor);
   }
@@ -67,7 +67,7 @@ Folder create_temporary_folder(const Folder& parent, const std::string& name, st
       return Folder();
     }
     Folder folder(parent, temporary);
-    // Another process may have swept it before it was locked.
+    // Another process may have removed it before it was locked.
     if (folder.is_open() ? folder.lock() == Lock::taken || is_removed(folder.descriptor()) : errno == ENOENT) continue;
     const int error = errno;
     if (!folder.is_open()) unlinkat(parent.descriptor(), temporary.c_str(), AT_REMOVEDIR);
@@ -99,7 +99,7 @@ void sweep_folders(const Folder& parent, std::string_view name, const std::vecto
 
 void remove_folder(const Folder& parent, const std::string& name, const std::vector<std::string>& files) {
   {
-    // Where no descriptor is left it cannot be opened; it goes all the same if it is empty.
+    // If no descriptor is left, the folder cannot be opened; it is removed anyway if it is empty.
     const Folder folder(parent, name);
     for (const std::string& found : folder.names())
       if (std::any_of(files.begin(), files.end(),

@@ -1,8 +1,8 @@
-// Temporary names, and what killed processes left under them.
+// Temporary names, and what killed processes leave under them.
 //
 // What is written under a temporary name is locked until it is finished. The system drops the lock with the process
-// that holds it, however the process ends, so what can be locked was left by one that is gone. Process numbers would
-// say less: they are used again, and mean something else in another container that shares the disk.
+// that holds it, however the process ends, so a file that can be locked was left by a process that is gone. Process
+// numbers would say less: they are reused, and mean something else in another container that shares the disk.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,12 +14,12 @@ namespace pando {
 
 // "NAME.1f2e3d4c.part", never the same twice.
 std::string temporary_name(std::string_view name);
-// The name that temporary_name() made it of; empty if it is not a temporary name.
+// The name from which temporary_name() made it; empty if it is not a temporary name.
 std::string_view name_of_temporary(std::string_view temporary);
 
-// Makes an empty file under a temporary name, locked; the descriptor, or -1 and errno.
+// Makes an empty file under a temporary name and locks it. Returns the descriptor, or -1 and errno.
 int create_temporary_file(const Folder& folder, const std::string& name, std::string& temporary);
-// The same for a folder; one that is not open, and errno, if it cannot be made.
+// The same for a folder. If it cannot be made, returns a Folder that is not open, and errno.
 Folder create_temporary_folder(const Folder& parent, const std::string& name, std::string& temporary);
 
 // Removes the temporary files of the names that are `wanted`, unless a process is writing them.

@@ -31,7 +31,7 @@ int error_of_making_a_file_in(const std::string& folder) {
     close(descriptor);
     return 0;
   }
-  // Some file systems have no such files; there the permissions must do.
+  // Some file systems have no such files; there, only the permissions are checked.
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
   return faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
@@ -54,7 +54,7 @@ void probe_log(const std::string& path) {
 void probe_folder(const std::string& path) {
   std::string folder = path.empty() ? "." : path;
   struct stat found = {};
-  // Missing folders are made in the nearest that is there.
+  // Missing folders would be made in the nearest one that exists.
   while (stat(folder.c_str(), &found) != 0) {
     if (errno != ENOENT) fail(path, errno);
     // A link to nothing: no folder can be made in its place.
@@ -67,7 +67,7 @@ void probe_folder(const std::string& path) {
 
 void probe_folder(const std::string& path, const std::vector<std::string>& files) {
   probe_folder(folder_of(path));
-  // Where the folder would have to be made first, it holds nothing.
+  // A folder that would have to be made first holds nothing.
   if (is_folder(folder_of(path))) const FolderWriter unfinished(path, files);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* save_again = "save it again with numpy.savez";
 constexpr std::uint64_t end_size = 22, locator_size = 20, end64_size = 56, entry_size = 46, local_size = 30;
-// A field that says: look among the extra fields, there are 64 bits.
+// A value that means: the 64-bit number is among the extra fields.
 constexpr std::uint64_t in_extra_fields = 0xffffffff;
 
 using Bytes = std::vector<std::byte>;
@@ -41,7 +41,7 @@ Bytes read(const ByteStore& store, std::uint64_t offset, std::uint64_t count) {
   store.fail(fmt::format("has a damaged ZIP directory ({})", what), save_again);
 }
 
-// The archive's last record is followed by a comment of a length that it names.
+// A comment follows the archive's last record, which gives the length of the comment.
 std::uint64_t find_end(const ByteStore& store) {
   constexpr std::uint64_t longest_comment = 0xffff;
   const std::uint64_t from = store.size() - std::min(store.size(), end_size + longest_comment);
@@ -86,7 +86,7 @@ bool read_extra_fields(std::span<const std::byte> extra, std::initializer_list<s
   return true;
 }
 
-// Where the bytes of an entry begin: behind its local header, whose length only itself knows.
+// The bytes of an entry begin after its local header, and only the header gives its own length.
 std::uint64_t find_content(const ByteStore& store, const std::string& name, std::uint64_t offset) {
   const Bytes local = read(store, offset, local_size);
   if (local.size() < local_size || !has_signature(local, 0x04034b50))

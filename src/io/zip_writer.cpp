@@ -10,7 +10,7 @@ constexpr std::uint64_t version = 45, in_extra_fields = 0xffffffff, zip64 = 1;
 // 1 January 1980: the same arrays make the same file.
 constexpr std::uint64_t date = 1 << 5 | 1;
 
-// What the local header and the directory say alike: from the version to the length of the extra fields.
+// The fields that the local header and the directory share: from the version to the length of the extra fields.
 void append_description(std::vector<std::byte>& bytes, std::string_view name, std::uint32_t checksum,
                         std::uint64_t extra_size) {
   constexpr std::uint64_t names_are_utf8 = 1 << 11, stored = 0, midnight = 0;
@@ -69,7 +69,7 @@ void ZipWriter::add(std::string_view name, std::span<const std::byte> head, std:
 // The records at the end that point to the directory: with 64 bits, then the one that every archive has.
 std::vector<std::byte> ZipWriter::end_records(std::uint64_t directory_offset) const {
   std::vector<std::byte> end;
-  // NumPy knows an empty archive by the last record alone.
+  // NumPy recognises an empty archive by the last record alone.
   const bool empty = entries_ == 0;
   if (!empty) {
     append_little_endian(end, 0x06064b50, 4);

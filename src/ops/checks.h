@@ -1,5 +1,5 @@
-// Checks of inputs and attributes that several families share. Attributes may come from a text that nobody checked
-// before. All throw through OpCall::fail.
+// Checks of inputs and attributes that several families share. Attributes may come from an unchecked text. All throw
+// through OpCall::fail.
 #pragma once
 #include "ops/infer.h"
 
@@ -24,7 +24,7 @@ void require_equal_dtypes(const OpCall& call, std::size_t first, std::size_t sec
 void require_shape(const OpCall& call, std::size_t input, const Shape& wanted, std::string_view meaning);
 void require_rank_at_least(const OpCall& call, std::size_t input, int rank, std::string_view meaning);
 
-// `shape` with `size` behind it, if that is not one axis too many.
+// `shape` with `size` appended, if that is not one axis too many.
 Shape extended(const OpCall& call, Shape shape, std::int64_t size);
 
 // Gradients are built before the compiler fuses: throws InternalError if the node has an epilogue.

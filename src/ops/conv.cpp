@@ -29,7 +29,7 @@ std::int64_t grouped_channels(const OpCall& call, std::int64_t per_group) {
   return channels;
 }
 
-// What conv2d makes of x and the filter: the one rule that the op and both its gradients keep.
+// The shape that conv2d makes from x and the filter: one rule for the op and both its gradients.
 Shape conv_shape(const OpCall& call, const Shape& x, const Shape& filter) {
   const Window window = checked_conv_window(call, filter);
   const std::int64_t channels = grouped_channels(call, filter[2]), groups = call.attributes.integer("groups");

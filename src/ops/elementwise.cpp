@@ -108,12 +108,12 @@ using ops::select;
 
 Value where(Value condition, Value chosen) { return select(condition, chosen, scalar(chosen, 0)); }
 
-// a^0 is 1 everywhere, also at 0, where the formula is 0 times infinity.
+// a^0 is 1 everywhere, even at 0, where the formula is 0 times infinity.
 Value power_gradient_of_base(Value a, Value b, Value g) {
   return where(ops::not_equal(b, scalar(b, 0)), g * b * ops::power(a, b - 1.0));
 }
 
-// 0^b is 0 for every b above 0; PyTorch counts b = 0 to them.
+// 0^b is 0 for every b above 0; PyTorch counts b = 0 among these.
 Value power_gradient_of_exponent(Value a, Value b, Value y, Value g) {
   const Value has_slope = ops::logical_or(ops::not_equal(a, scalar(a, 0)), ops::less(b, scalar(b, 0)));
   return where(has_slope, g * y * ops::log(a));

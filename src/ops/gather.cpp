@@ -47,7 +47,7 @@ std::vector<Value> gather_gradients(const GradientCall& call) {
       Value()};
 }
 
-// Whether each index names one of `rows` rows, with axes of 1 behind it up to `rank`.
+// Whether each index names one of `rows` rows, with axes of size 1 appended up to `rank`.
 Value is_in_range(Value indices, std::int64_t rows, int rank) {
   const double last = static_cast<double>(std::min<std::int64_t>(rows - 1, std::numeric_limits<std::int32_t>::max()));
   Shape shape = indices.shape();
@@ -57,7 +57,7 @@ Value is_in_range(Value indices, std::int64_t rows, int rank) {
                       shape);
 }
 
-// What was left out has no influence: 0 there, not the NaN that gather gives.
+// Indices that were left out have no influence: the result is 0 there, not the NaN that gather gives.
 std::vector<Value> gather_gradient_gradients(const GradientCall& call) {
   const Value indices = call.inputs[1], rows = ops::gather(call.gradients[0], indices);
   const Value in_range = is_in_range(indices, call.outputs[0].shape()[0], rows.shape().rank());

@@ -121,7 +121,8 @@ namespace ops {
 
 namespace {
 
-// Errors broadcast, but a loss of predictions [64, 1] and targets [64] would silently pair every one with every other.
+// Errors broadcast, but a loss of predictions [64, 1] and targets [64] would silently pair every prediction with every
+// target.
 void check_pair(std::string_view loss, Value prediction, Value target) {
   if (prediction.shape() != target.shape() || prediction.shape().rank() == 0)
     throw Error(

@@ -61,7 +61,7 @@ Value gradient_of_a(Value g, Value a, Value b, bool transpose_a, bool transpose_
 }
 
 Value gradient_of_b(Value g, Value a, Value b, bool transpose_a, bool transpose_b) {
-  // One product over all rows of the batch, rather than a product a batch and their sum.
+  // One product over all rows of the batch, instead of a sum of one product per batch.
   const bool one_matrix = b.shape().rank() == 2 && a.shape().rank() > 2 && !transpose_a;
   const Value rows_a = one_matrix ? stacked(a) : a, rows_g = one_matrix ? stacked(g) : g;
   const Value product = transpose_b ? ops::matmul(rows_g, rows_a, {.transpose_a = true, .transpose_b = transpose_a})

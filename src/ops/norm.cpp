@@ -72,7 +72,7 @@ void require_gradient_of_y_only(const GradientCall& call) {
                               call.node.op->name));
 }
 
-// The gradients of x, scale and offset from one node; of them those that are needed.
+// The needed gradients among those of x, scale and offset, from one node.
 std::vector<Value> norm_gradients(const GradientCall& call, const OpDefinition& op, const std::vector<Value>& inputs) {
   std::vector<Value> results = call.graph.add(op, inputs);
   for (std::size_t i = 0; i < results.size(); ++i)

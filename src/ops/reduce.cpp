@@ -92,7 +92,7 @@ std::vector<Value> mean_gradient(const GradientCall& call) {
 std::vector<Value> max_gradient(const GradientCall& call) {
   const Value x = call.inputs[0];
   const Value is_largest = ops::cast(ops::equal(x, kept(call, call.outputs[0])), x.dtype());
-  // Not with the builder, which takes no axes for all of them.
+  // Does not use the builder, which takes an empty list of axes to mean all axes.
   const Value count = build(definitions::reduce_sum, {is_largest},
                             {{"axes", call.node.attributes.integers("axes")}, {"keep_dims", true}});
   return {is_largest * (kept(call, call.gradients[0]) / count)};

@@ -26,7 +26,7 @@ std::vector<Type> infer_reshape(const OpCall& call) {
   try {
     equal = shape.elements() == call.shape(0).elements();
   } catch (const Error&) {
-    // More elements than fit 64 bits: not as many as the input has.
+    // More elements than fit in 64 bits, so not as many as the input has.
   }
   if (!equal)
     call.fail(fmt::format("{} cannot take the shape {}; give one of as many elements", to_string(call.shape(0)),
@@ -194,7 +194,7 @@ namespace ops {
 
 namespace {
 
-// What one more size would have to be beside the known ones, or -1 if there is no such size or no single one.
+// The size that completes the known ones, or -1 if there is no such size or more than one.
 std::int64_t missing_size(const Shape& from, const Shape& known) {
   std::int64_t product = 1;
   for (std::int64_t size : known)

@@ -1,4 +1,4 @@
-// What spans an update: a step that is traced once says by these what happens once for all its micro-batches.
+// Ops that span an update: a step is traced once, and these mark what happens once for all its micro-batches.
 #include <pando/ops/ops.h>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What optimisers make of parameters and their state, many parameters a node.
+// How optimizers change parameters and their state; one node updates many parameters.
 #include "ops/update.h"
 
 #include <pando/ops/ops.h>

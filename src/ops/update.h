@@ -17,7 +17,7 @@ struct UpdateLayout {
   int output(int group, int place) const { return group * outputs_per_group + place; }
 };
 
-// Throws InternalError if the op is no update.
+// Throws InternalError if the op is not an update.
 UpdateLayout update_layout(const OpDefinition& op, const Attributes& attributes);
 inline UpdateLayout update_layout(const Node& node) { return update_layout(*node.op, node.attributes); }
 

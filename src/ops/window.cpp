@@ -68,7 +68,7 @@ Window checked_pool_window(const OpCall& call, const std::string& prefix) {
   list_attribute(call, prefix + "strides", 2, 1, largest_extent);
   list_attribute(call, prefix + "padding", 4, 0, largest_extent);
   const Window window = pool_window(call.attributes, prefix);
-  // Otherwise a window could lie in the padding and have no element at all.
+  // Otherwise a window could lie entirely in the padding and have no elements.
   for (std::size_t axis : {0, 1})
     if (std::max(window.before(axis), window.after(axis)) >= window.kernel[axis])
       call.fail(fmt::format("the padding [{}] must be smaller than the window {}; use less padding or a larger window",

@@ -29,14 +29,14 @@ struct Window {
 
 // No height, width, stride, dilation or padding is larger, so that the arithmetic above cannot overflow.
 inline constexpr std::int64_t largest_extent = 0x7fffffff;
-// Whether the sizes of a window made of a user's options keep to that.
+// Whether the sizes of a window made from a user's options stay within that limit.
 bool within_extents(const Window& window);
 
 // The window of a convolution's attributes and of its filter [height, width, ...].
 Window conv_window(const Attributes& attributes, const Shape& filter);
 // The window of a pooling's attributes; `prefix` is "pool_" for conv2d_max_pool.
 Window pool_window(const Attributes& attributes, const std::string& prefix = "");
-// What the places of a window's largest elements are stored as.
+// The type in which the places of a window's largest elements are stored.
 DType positions_dtype(const Window& window);
 
 // The same windows while types are inferred: they throw through OpCall::fail if an attribute is out of range.
