@@ -43,13 +43,14 @@ void accumulate(PerValue& gradients, ValueId id, Value gradient) {
 }
 
 // A gradient has the stage of the node that it belongs to. A node that every stage computes for itself has none: its
-// gradient is computed where the gradients of its outputs are.
+// gradient is computed in the first of the stages that the gradients of its outputs come from.
 std::int32_t stage_of_gradient(const GradientCall& call) {
   if (call.node.stage != any_stage) return call.node.stage;
-  std::int32_t stage = any_stage;
+  std::int32_t first = any_stage;
   for (const Value& gradient : call.gradients)
-    if (gradient) stage = std::max(stage, stage_of(gradient));
-  return stage;
+    if (gradient && (first == any_stage || (stage_of(gradient) != any_stage && stage_of(gradient) < first)))
+      first = stage_of(gradient);
+  return first;
 }
 
 void propagate(Graph& graph, std::size_t index, const std::vector<bool>& depends, PerValue& gradients) {

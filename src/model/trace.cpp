@@ -88,13 +88,21 @@ void Trace::assign_statistic(const Parameter& parameter, Value value) {
 // When the first stage ends an update, the other stages have finished using the parameter in it, and in the next update
 // they wait for the first stage. So the first stage may change it.
 std::int32_t Trace::stage_of(const Parameter& parameter) {
+  const Graph& graph = state_->graph;
+  if (graph.stages() == 1) return any_stage;
+  // The variable, and what every stage computes of it for itself.
+  std::vector<bool> is_made_of_it(graph.nodes().size(), false);
+  is_made_of_it[static_cast<std::size_t>(value_of(parameter).id().node)] = true;
   std::int32_t first = any_stage;
-  if (state_->graph.stages() == 1) return first;
-  const ValueId variable = value_of(parameter).id();
-  for (const Node& node : state_->graph.nodes())
-    if (node.stage != any_stage && (first == any_stage || node.stage < first) &&
-        std::find(node.inputs.begin(), node.inputs.end(), variable) != node.inputs.end())
-      first = node.stage;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const bool uses_it = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return is_made_of_it[static_cast<std::size_t>(input.node)];
+    });
+    if (!uses_it) continue;
+    if (node.stage == any_stage) is_made_of_it[i] = true;
+    else if (first == any_stage || node.stage < first) first = node.stage;
+  }
   return first;
 }
 

@@ -1,5 +1,6 @@
 // The stages of gradients: what a stage needs of the gradients is computed there, and crosses as few borders as it can.
 #include <pando/autodiff/gradients.h>
+#include <pando/model/trace.h>
 #include <pando/ops/ops.h>
 
 #include <gtest/gtest.h>
@@ -110,6 +111,23 @@ TEST(StagesOfGradients, WithoutStagesThereAreNone) {
   gradients(ops::reduce_sum(ops::tanh(x * a)), {a});
   for (std::int32_t stage : stages_from(graph, 0)) EXPECT_EQ(stage, any_stage);
   EXPECT_EQ(graph.stages(), 1);
+}
+
+// Every stage computes 2 a for itself, and the first of them changes a.
+TEST(StagesOfParameters, TheFirstStageThatUsesOneUpdatesIt) {
+  Graph graph;
+  Trace trace(graph, true);
+  const Parameter a("a", Array(DType::float32, {2})), b("b", Array(DType::float32, {2}));
+  const Value doubled = trace.value_of(a) + trace.value_of(a);
+  EXPECT_EQ(trace.stage_of(a), any_stage);
+  graph.begin_stage(2);
+  const Value last = ops::tanh(doubled * trace.value_of(b));
+  graph.begin_stage(1);
+  const Value middle = ops::tanh(doubled);
+  EXPECT_EQ(trace.stage_of(a), 1);
+  EXPECT_EQ(trace.stage_of(b), 2);
+  graph.begin_stage(2);
+  EXPECT_EQ(stage_of(gradients(ops::reduce_sum(last * middle), {trace.value_of(a)})[0]), 1);
 }
 
 }  // namespace
