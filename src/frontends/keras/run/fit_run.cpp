@@ -84,7 +84,7 @@ void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
   if (options_.verbose == 0) return;
   if (over_) tell(options_.output, fmt::format("{} is the end of the run; nothing is left to do.\n", resumed.path));
   else
-    tell(options_.output, fmt::format("Going on from {}: epoch {}, batch {}, update {}.\n", resumed.path,
+    tell(options_.output, fmt::format("Resuming from {}: epoch {}, batch {}, update {}.\n", resumed.path,
                                       position_.epoch + 1, position_.batches, state.updates));
   if (!over_ && !kept.empty()) tell(options_.output, fmt::format("It keeps {}.\n", fmt::join(kept, " and ")));
 }

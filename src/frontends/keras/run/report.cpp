@@ -50,7 +50,7 @@ void add_speed(report::Run& run, const History& history, const ReportOptions& op
   run.headlines.push_back({"training time", seconds_text(history.training_seconds())});
   if (options.samples == 0) return;
   const double rate = epochs * static_cast<double>(options.samples) / history.training_seconds();
-  run.headlines.push_back({"samples a second", grouped_by_thousands(std::llround(rate))});
+  run.headlines.push_back({"samples per second", grouped_by_thousands(std::llround(rate))});
 }
 
 void add_layers(report::Run& run, const Model& model) {
