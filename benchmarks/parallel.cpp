@@ -78,7 +78,7 @@ double measure(const Setup& setup, std::int64_t micro_batch, std::int64_t batche
 }  // namespace
 
 int main() {
-  std::printf("keras_cnn, batches of %lld, one tile an IPU; samples a second and the ratio to one IPU\n",
+  std::printf("keras_cnn, batches of %lld, one tile an IPU; samples per second and the ratio to one IPU\n",
               static_cast<long long>(batch_size));
   const double one = measure({.name = "1 IPU"}, batch_size, 64);
   std::printf("%-44s %8.0f\n", "1 IPU", one);

@@ -210,7 +210,7 @@ class Interrupts(ProgramTest):
         resumed = subprocess.run(["sh", "-c", line], cwd=self.folder, text=True,
                                  env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        self.assertIn("Going on from a run/checkpoint-", resumed.stderr)
+        self.assertIn("Resuming from a run/checkpoint-", resumed.stderr)
         self.assertEqual(resumed.stdout, undisturbed)
         self.assertIn("Try next: pando evaluate --model 'a run'", resumed.stderr)
 

@@ -404,7 +404,7 @@ TEST(Checkpoints, SayWhatIsKeptOfThem) {
     return all.substr(0, all.find("Epoch"));
   };
   const auto going_on = [&](const std::string& number, int epoch) {
-    return "Going on from " + run.directory + "/checkpoint-0000000" + number + ".safetensors: epoch " +
+    return "Resuming from " + run.directory + "/checkpoint-0000000" + number + ".safetensors: epoch " +
            std::to_string(epoch) + ", batch 0, update " + std::to_string(8 * (epoch - 1)) + ".\n";
   };
   EXPECT_EQ(text_of(0.25, 3, 1), "");

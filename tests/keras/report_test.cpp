@@ -43,7 +43,7 @@ TEST(KerasReport, HoldsWhatTheModelSaysAboutTheTestSamples) {
   const report::Run run = make_report(trained.model, trained.history, trained.x, trained.y,
                                       {.class_names = {"dark", "bright"}, .samples = 64});
   EXPECT_EQ(run.title, "brightness");
-  EXPECT_EQ(headline_names(run), (Names{"test accuracy", "test loss", "training time", "samples a second"}));
+  EXPECT_EQ(headline_names(run), (Names{"test accuracy", "test loss", "training time", "samples per second"}));
   const Logs logs = trained.model.evaluate(trained.x, trained.y, {.verbose = 0});
   char accuracy[16];
   std::snprintf(accuracy, sizeof accuracy, "%.2f %%", 100 * logs["accuracy"]);

@@ -37,7 +37,7 @@ std::string contents(const std::string& path) {
 TEST(PopTorchExplains, WhatACallDoesOnWhichIpus) {
   Trained trained;
   EXPECT_EQ(message([&] { trained.training.explain(); }),
-            "trainingModel: explain needs a compiled model; compile it, or call it, before");
+            "trainingModel: explain needs a compiled model; first compile it or call it");
   trained.call();
   const std::string text = trained.training.explain();
   for (const char* part : {"2 replicas", "24 samples = 4 x 3 accumulated x 2 replicas", "network.conv .. ",

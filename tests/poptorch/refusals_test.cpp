@@ -52,9 +52,9 @@ TEST_F(Refusals, DevicesThatAreNotAttached) {
   auto inference = poptorch::inferenceModel(network);
   EXPECT_FALSE(inference.isCompiled());
   EXPECT_EQ(message([&] { inference.detachFromDevice(); }),
-            "inferenceModel: no device is attached; compile the model, or call it, before");
+            "inferenceModel: no device is attached; first compile the model or call it");
   EXPECT_EQ(message([&] { inference.attachToDevice(); }),
-            "inferenceModel: compile the model, or call it, before attachToDevice()");
+            "inferenceModel: compile the model or call it before attachToDevice()");
   inference.compile(x);
   EXPECT_TRUE(inference.isCompiled());
   EXPECT_TRUE(inference.isAttachedToDevice());

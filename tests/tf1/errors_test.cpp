@@ -41,7 +41,7 @@ TEST_F(Tf1, uninitialised_variables_are_named) {
 TEST_F(Tf1, iterators_say_what_is_wrong) {
   const auto iterator = tf::make_initializable_iterator(counting(2));
   const Tensor x = iterator.get_next<1>()[0];
-  EXPECT_EQ(run_message(x), "run: the iterator is not initialised; run its initializer() before");
+  EXPECT_EQ(run_message(x), "run: the iterator is not initialised; run its initializer() first");
   EXPECT_EQ(message([&] { iterator.get_next<2>(); }),
             "get_next: 2 columns are wanted but the elements of the data set have 1");
   EXPECT_EQ(message([] { tf::make_one_shot_iterator(counting(0)); }), "Iterator: the data set is empty");
@@ -149,9 +149,9 @@ TEST_F(Tf1, bodies_return_what_they_were_given) {
   EXPECT_EQ(compile_message([&] { return repeat(3, [](Tensor) -> tf::Outputs { return {}; }, {one}); }),
             "repeat: the body returns 0 tensors but was given 1; return a new value for each");
   EXPECT_EQ(compile_message([&] { return repeat(3, [](Tensor a) { return tf::cast(a, DType::int32); }, {one}); }),
-            "repeat: tensor 0 of the body's is int32[] but was given as float32[]; they must be alike");
+            "repeat: tensor 0 of the body's is int32[] but was given as float32[]; they must be the same");
   EXPECT_EQ(compile_message([&] { return repeat(3, [](Tensor a) { return a.view({1}); }, {one}); }),
-            "repeat: tensor 0 of the body's is float32[1] but was given as float32[]; they must be alike");
+            "repeat: tensor 0 of the body's is float32[1] but was given as float32[]; they must be the same");
   EXPECT_EQ(compile_message([&] {
               return while_loop([](Tensor a) -> tf::Outputs { return {a, a}; }, [](Tensor a) { return a; }, {one});
             }),
@@ -276,7 +276,7 @@ TEST_F(Tf1, queues_say_what_is_wrong) {
   const auto pipelined = compiled([&] { return pipeline({same}, {.infeed_queue = infeed}); });
   tf::Session session;
   session.run(tf::global_variables_initializer());
-  const char* unready = "run: the infeed queue is not initialised; run its initializer() before";
+  const char* unready = "run: the infeed queue is not initialised; run its initializer() first";
   EXPECT_EQ(message([&] { session.run(loop); }), unready);
   EXPECT_EQ(message([&] { session.run(pipelined); }), unready);
   session.run(infeed.initializer());
@@ -287,7 +287,7 @@ TEST_F(Tf1, queues_say_what_is_wrong) {
   EXPECT_EQ(message([&] { session.run(pipelined); }), uneven);
   EXPECT_EQ(message([] { ipu::IPUInfeedQueue(counting(0)); }), "IPUInfeedQueue: the data set is empty");
   EXPECT_EQ(run_message(ipu::IPUOutfeedQueue().dequeue()),
-            "dequeue: the outfeed queue is empty; run a loop that puts something into it before");
+            "dequeue: the outfeed queue is empty; first run a loop that puts something into it");
 }
 
 TEST_F(Tf1, one_outfeed_queue_takes_one_kind_of_tensors) {

@@ -166,7 +166,7 @@ TEST_F(Tf1, a_loop_without_steps_returns_its_inputs) {
   EXPECT_EQ(session.run(none)[0].item<float>(), 5);
   EXPECT_EQ(session.run(v)[0].item<float>(), 1);
   EXPECT_EQ(message([&] { session.run(outfeed.dequeue()); }),
-            "dequeue: the outfeed queue is empty; run a loop that puts something into it before");
+            "dequeue: the outfeed queue is empty; first run a loop that puts something into it");
 }
 
 TEST_F(Tf1, a_while_loop_goes_on_as_long_as_its_condition_holds) {

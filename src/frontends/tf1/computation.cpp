@@ -176,7 +176,7 @@ Value Tracer::import_recorded(TracedGraph& into, const Tensor& tensor) {
   if (source != nullptr && source->kind == Source::Kind::constant) return ops::constant(into.graph, source->constant);
   if (source != nullptr && source->kind == Source::Kind::variable) return into.trace.value_of(*source->variable);
   if (source != nullptr || std::find(inputs.begin(), inputs.end(), tensor) != inputs.end()) return fed(into, tensor);
-  // The device computes it, of variables as they are at each step, and so that gradients reach them.
+  // The device computes it from the variables as they are at each step, so that gradients reach them.
   const std::shared_ptr<const Recording>& call = tensor.state().recording;
   if (!call->function)
     throw Error(fmt::format("compile: '{}' is the input of a Keras model and has no value here", call->name));
@@ -189,7 +189,7 @@ Value Tracer::import_recorded(TracedGraph& into, const Tensor& tensor) {
   return outputs[static_cast<std::size_t>(tensor.state().output)];
 }
 
-// The host has its value before each run; straight code takes it, and hands it on.
+// The host computes its value before each run; straight code takes it and passes it on.
 Value Tracer::fed(TracedGraph& into, const Tensor& tensor) {
   for (std::int64_t size : tensor.shape())
     if (size < 0)

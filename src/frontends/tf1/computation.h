@@ -1,4 +1,4 @@
-// Computation: what ipu_compiler::compile makes of a function, a list of segments that run one after the other.
+// Computation: what ipu_compiler::compile makes from a function: a list of segments that run one after the other.
 #pragma once
 #include <pando/program/program.h>
 #include <pando/frontends/tf1/compile.h>
@@ -20,7 +20,7 @@ struct TracedGraph {
   TracedGraph& operator=(const TracedGraph&) = delete;
   Graph graph;
   Trace trace{graph, false};
-  // No other graph of the process has it, whereas a new one may be where one was that an error destroyed.
+  // Unique in the process. An address is not: a new graph may have that of one that an error destroyed.
   const std::int64_t number = next_number++;
 
  private:
@@ -31,21 +31,21 @@ struct TracedGraph {
 class Segment {
  public:
   virtual ~Segment() = default;
-  // When everything is traced: compiles.
+  // Compiles; called when everything is traced.
   virtual void finish(Computation& computation) = 0;
-  // `inputs`: the values of those of the computation.
+  // `inputs` has the values of the computation's inputs.
   virtual void run(const Arrays& inputs) = 0;
-  // Of what was traced.
+  // The variables that were traced.
   virtual std::vector<Parameter> parameters() const = 0;
   // What was compiled; null if there is nothing to do.
   virtual Program* program() = 0;
-  // But for the stages, which follow from the program.
+  // Everything but the stages, which follow from the program.
   virtual Explanation explain(const Target& target) const = 0;
-  // The variables are initialised.
+  // The variables must be initialised.
   void begin_anew() { updates_ = 0; }
 
  protected:
-  // The number of the next update: what optimizers and random numbers depend on.
+  // The number of the next update, on which optimizers and random numbers depend.
   std::int64_t updates_ = 0;
 };
 
@@ -59,11 +59,11 @@ class StepSegment final : public Segment {
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
   Program* program() override { return program_ ? &*program_ : nullptr; }
   Explanation explain(const Target& target) const override;
-  // Of the last run, in the order of add_output.
+  // The outputs of the last run, in the order of add_output.
   Arrays take_outputs() { return std::move(outputs_); }
 
  private:
-  // None if there is nothing to do.
+  // Empty if there is nothing to do.
   std::optional<Program> program_;
   // For each feed: the number of the input.
   std::vector<std::size_t> input_of_feed_;
@@ -80,10 +80,10 @@ class Computation : public std::enable_shared_from_this<Computation> {
   std::vector<std::unique_ptr<Segment>>& segments() { return segments_; }
   // "KIND/0", "KIND/1", ...
   std::string new_variable(const std::string& kind);
-  // A value that goes from segment to segment, or from step to step; each run makes it before it uses it.
+  // A value that passes from segment to segment, or from step to step; each run computes it before using it.
   std::string new_carried_variable() { return new_variable("carried"); }
 
-  // When everything is traced: compiles, and enters the variables into the default graph.
+  // Compiles, and enters the variables into the default graph; called when everything is traced.
   void finish();
   Arrays run(Evaluation& evaluation);
   std::string explain();
@@ -107,7 +107,7 @@ class Tracer {
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
-  // Throws Error, beginning with `who`, where no computation is being traced.
+  // Throws Error, beginning with `who`, if no computation is being traced.
   static Tracer& current(const std::string& who);
 
   Computation& computation() { return computation_; }
@@ -116,10 +116,10 @@ class Tracer {
   void begin_step();
   // Throws Error, beginning with `who`, within a loop or a pipeline.
   void check_straight(const std::string& who) const;
-  // An input of the computation: of what the host computes, it is given the value.
+  // An input of the computation, whose value the host computes.
   Value argument(const Tensor& tensor);
-  // Calls the function within the graph, to which it may bring values of the straight code before it.
-  // `loop`: whose body it is, or null.
+  // Calls the function within the graph; it may import values of the straight code before it. `loop` is the loop whose
+  // body it is, or null.
   void trace(TracedGraph& graph, LoopSegment* loop, const std::function<void()>& function);
   // The loop whose body is being traced, or null.
   LoopSegment* loop() const { return loop_; }

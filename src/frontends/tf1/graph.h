@@ -1,4 +1,4 @@
-// The default graph: every variable and its first value; and what tensors outside of computations stand for.
+// The default graph: every variable and its initial value, and what tensors outside computations stand for.
 #pragma once
 #include <pando/frontends/tf1/graph.h>
 #include <pando/frontends/tf1/session.h>
@@ -23,12 +23,12 @@ std::vector<Tensor> make_source(const std::string& name, Source source, std::vec
 const Source* source_of(const Tensor& tensor);
 
 struct OperationState {
-  // What a session does; none: it is part of a computation.
+  // What a session does; empty if the operation is part of a computation.
   std::function<void(Session::State& session)> run;
 };
 
 // Variables, and states of optimizers, that must be initialised before they are used; in the order in which they came.
-// Their numbers go on after clear(), so that those of one graph mean nothing in the next.
+// Numbering continues after clear(), so that the numbers of one graph mean nothing in the next.
 class DefaultGraph {
  public:
   static DefaultGraph& current();
@@ -41,7 +41,7 @@ class DefaultGraph {
 
   // The number of the next entry.
   std::size_t end() const { return cleared_ + entries_.size(); }
-  // Whether it was not cleared.
+  // Whether the entry still exists.
   bool has(std::size_t entry) const { return entry >= cleared_; }
   const std::string& name(std::size_t entry) const { return entries_[entry - cleared_].name; }
   // Gives the entries before `end` their first values.

@@ -46,7 +46,7 @@ void LoopSegment::run_steps(std::int64_t count) {
   if (!infeed_) done = program_->run(launch);
   else {
     infeed_->check_initialised("run");
-    // Another loop may have taken elements in between, or everything begins anew.
+    // Another loop may have taken elements in between, or the queue was initialised again.
     if (!feed_ || next_element_ != infeed_->consumed() || generation_ != infeed_->generation()) begin_feed();
     done = program_->run(launch, *feed_);
     infeed_->consume(done);
@@ -115,7 +115,7 @@ class CarriedValues {
     return list;
   }
 
-  // What the body returned becomes what it is given next.
+  // The body is next given what it returned.
   void assign(TracedGraph& traced, const std::string& who, const std::vector<Tensor>& returned) const {
     if (returned.size() != names_.size())
       throw Error(fmt::format("{}: the body returns {} tensors but was given {}; return a new value for each", who,
@@ -123,7 +123,7 @@ class CarriedValues {
     const std::vector<Value> values = returned.empty() ? std::vector<Value>() : values_in(traced.trace, who, returned);
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i].type() != types_[i])
-        throw Error(fmt::format("{}: tensor {} of the body's is {} but was given as {}; they must be alike", who, i,
+        throw Error(fmt::format("{}: tensor {} of the body's is {} but was given as {}; they must be the same", who, i,
                                 to_string(values[i].type()), to_string(types_[i])));
       traced.graph.assign(variable(traced.graph, i), values[i]);
     }

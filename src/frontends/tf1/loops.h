@@ -11,7 +11,7 @@ class LoopSegment : public Segment {
       : count_(count), infeed_(std::move(infeed)) {}
 
   TracedGraph traced;
-  // While it is traced: the body puts tensors into the queue at every step.
+  // For tracing: the body puts tensors into the queue at every step.
   void add_outfeed(const std::shared_ptr<ipu::OutfeedState>& queue, const std::vector<Value>& values);
 
   void finish(Computation& computation) override;
@@ -21,7 +21,7 @@ class LoopSegment : public Segment {
   Explanation explain(const Target& target) const override;
 
  protected:
-  // Throws Error if the queue has not as many elements.
+  // Throws Error if the queue does not have that many elements.
   void run_steps(std::int64_t count);
 
  private:
@@ -36,7 +36,7 @@ class LoopSegment : public Segment {
   std::vector<Outfeed> outfeeds_;
   std::optional<Program> program_;
   std::optional<Feed> feed_;
-  // Where the feed is, to know whether it still fits.
+  // The position of the feed, to know whether it is still right.
   std::int64_t next_element_ = 0, generation_ = 0;
 };
 
@@ -51,7 +51,7 @@ class WhileSegment final : public LoopSegment {
   std::vector<Parameter> parameters() const override;
 
  private:
-  // A program of its own: a step of the body sees the variables as they were before it.
+  // A separate program: a step of the body sees the variables as they were before it.
   std::optional<Program> condition_program_;
 };
 

@@ -39,7 +39,7 @@ class PipelineSegment final : public Segment {
   TracedGraph traced_;
   int stages_ = 0;
   std::vector<std::pair<std::string, Value>> results_;
-  // Training has them.
+  // Only training has these.
   std::optional<OptimizerFunctionOutput> loss_;
   Value objective_;
   int replicas_ = 1;

@@ -23,8 +23,7 @@ void InfeedState::initialise() {
 
 void InfeedState::check_initialised(const std::string& who) const {
   const std::lock_guard lock(mutex_);
-  if (!iterator_)
-    throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() before", who));
+  if (!iterator_) throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() first", who));
 }
 
 std::optional<data::Element> InfeedState::element(std::int64_t generation, std::int64_t index) {
@@ -108,7 +107,7 @@ tf1::Operation IPUOutfeedQueue::enqueue(const std::vector<Tensor>& tensors) cons
 tf1::Fetch IPUOutfeedQueue::dequeue() const {
   return tf1::Fetch([state = state_](tf1::Evaluation&) {
     if (state->runs.empty())
-      throw Error("dequeue: the outfeed queue is empty; run a loop that puts something into it before");
+      throw Error("dequeue: the outfeed queue is empty; first run a loop that puts something into it");
     const std::vector<Arrays> runs = std::exchange(state->runs, {});
     Arrays result;
     for (std::size_t column = 0; column < runs[0].size(); ++column) {

@@ -21,13 +21,13 @@ struct InfeedState {
   void initialise();
   // Throws Error before initialise().
   void check_initialised(const std::string& who) const;
-  // Element number `index` since it was initialised for the generation'th time; nothing behind the end, where the data
-  // set failed, and for a feed that is behind the times. For a thread that feeds.
+  // Element number `index` of generation `generation` (every initialise() begins a new one). Returns nothing after the
+  // end, if the data set failed, and for an outdated generation. The thread of a feed calls it.
   std::optional<data::Element> element(std::int64_t generation, std::int64_t index);
   std::int64_t consumed() const { return consumed_; }
   void consume(std::int64_t count);
   std::int64_t generation() const { return generation_; }
-  // Throws Error where there should have been more elements: the data set's own, or that it ended.
+  // Throws the Error of the data set, or one that says that it ended too early.
   void check_complete(const std::string& what, std::int64_t done, std::int64_t count) const;
 
  private:
@@ -36,16 +36,16 @@ struct InfeedState {
   mutable std::mutex mutex_;
   std::optional<data::Dataset::Iterator> iterator_;
   std::deque<data::Element> ahead_;
-  // Of the data set; the elements before it are good.
+  // The error of the data set; the elements before it are good.
   std::exception_ptr failure_;
   std::int64_t consumed_ = 0, generation_ = 0;
 };
 
 struct OutfeedState {
   IPUOutfeedMode mode;
-  // Of each run, the values of each tensor, [steps, ...].
+  // For each run, the values of each tensor, [steps, ...].
   std::vector<Arrays> runs = {};
-  // Throws Error if they are of other types than those that wait in it.
+  // Throws Error if their types differ from those already in the queue.
   void add(const Arrays& values);
 };
 

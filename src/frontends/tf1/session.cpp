@@ -141,7 +141,7 @@ Array Evaluation::next_of(const Tensor& tensor, IteratorState& iterator) {
   const Recording* recording = tensor.state().recording.get();
   auto found = elements_.find(recording);
   if (found == elements_.end()) {
-    if (!iterator.iterator) throw Error("run: the iterator is not initialised; run its initializer() before");
+    if (!iterator.iterator) throw Error("run: the iterator is not initialised; run its initializer() first");
     std::optional<data::Element> element = iterator.iterator->next();
     if (!element) throw OutOfRange("run: the iterator has ended; run its initializer() to begin again");
     for (std::size_t i = 0; i < element->size(); ++i)

@@ -14,7 +14,7 @@ namespace pando::tf1 {
 struct IteratorState {
   data::Dataset dataset;
   std::vector<Type> types = {};
-  // None until it is initialised.
+  // Empty until it is initialised.
   std::optional<data::Dataset::Iterator> iterator = {};
 };
 
@@ -24,13 +24,13 @@ std::vector<Type> element_types(const std::string& who, const data::Dataset& dat
 struct Session::State {
   // Entries of the default graph before this number are initialised.
   void set_initialised(std::size_t end);
-  // Throws Error naming the variable unless it is, and if the graph was reset since.
+  // Throws Error naming the variable if it is not initialised, and if the graph was reset since.
   void check_initialised(std::size_t entry) const;
 
   // Programs on the host for tensors that are fetched, or are inputs of computations.
   struct HostProgram {
     Tensor tensor;
-    // What it is computed from, and of which types, since batches differ.
+    // The inputs and their types, because batch sizes differ.
     std::vector<Tensor> inputs;
     std::vector<Type> types;
     Program program;
@@ -42,7 +42,7 @@ struct Session::State {
   std::size_t initialised_ = 0;
 };
 
-// One run: each iterator gives one element to all that ask for the same get_next().
+// One run: each iterator gives the same element to all uses of one get_next().
 class Evaluation {
  public:
   Evaluation(Session::State& session, const Feeds& feeds) : session_(session), feeds_(feeds) {}
@@ -52,7 +52,7 @@ class Evaluation {
 
  private:
   const Array* fed_value(const Tensor& tensor) const;
-  // What the tensor is computed from and that needs a value, each once; calls that were `seen` are left out.
+  // The inputs of the tensor that need a value, each once; calls that were `seen` are left out.
   void collect_inputs(const Tensor& tensor, std::set<const Recording*>& seen, std::vector<Tensor>& inputs) const;
   Array next_of(const Tensor& tensor, IteratorState& iterator);
   Array computed(const Tensor& tensor);

@@ -32,7 +32,7 @@ UpdateRule rmsprop(const RMSPropOptions& options) {
   return named(std::move(rule), "RMSProp");
 }
 
-// Throws Error, beginning with `who`, where no update can be.
+// Throws Error, beginning with `who`, where an update is not possible.
 Trace& trace_to_train(const std::string& who) {
   Tracer& tracer = Tracer::current(who);
   Trace& trace = *current_trace();

@@ -1,4 +1,4 @@
-// What is behind an optimizer.
+// The state of an optimizer.
 #pragma once
 #include <pando/frontends/tf1/train.h>
 

@@ -34,7 +34,7 @@ struct Fans {
   double in = 1, out = 1;
 };
 
-// Of a kernel [window..., in, out], as Keras counts them.
+// The fans of a kernel [window..., in, out], as Keras counts them.
 Fans fans(const Shape& shape) {
   const int rank = shape.rank();
   if (rank == 0) return {};
@@ -43,7 +43,7 @@ Fans fans(const Shape& shape) {
   return {window * static_cast<double>(shape[rank - 2]), window * static_cast<double>(shape[rank - 1])};
 }
 
-// The settings of each class. Seeds are other programs': here the layer chooses the random numbers.
+// The settings of each class. Files of other programs may have seeds; here the layer chooses the random numbers.
 struct NoSettings {
   void describe(ConfigFields& fields) { fields.ignored("seed"); }
 };
@@ -81,7 +81,7 @@ struct ScalingSettings {
     fields("mode", options.mode);
     fields("distribution", options.distribution);
     fields.ignored("seed");
-    // The older name of it.
+    // The older name of this distribution.
     if (options.distribution == "normal") options.distribution = "truncated_normal";
   }
 };
@@ -141,7 +141,7 @@ Array orthogonal(const Shape& shape, std::uint64_t key, double gain) {
   });
 }
 
-// With the settings of a file, or with the defaults where there is none.
+// Uses the settings of a file, or the defaults without one.
 using Make = std::function<Initializer(ConfigFields* fields)>;
 
 template <class Settings, class Function>

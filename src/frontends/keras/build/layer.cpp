@@ -53,7 +53,7 @@ void for_each_layer(const Layer& layer, const std::function<void(const Layer&)>&
 
 void LayerBuild::add_weight(const std::string& name, const Shape& shape, const WeightOptions& options) {
   Layer::State& state = *layer_.state_;
-  // Each weight has numbers of its own.
+  // Each weight has its own random numbers.
   const std::uint64_t key = state.key + state.weights.size();
   charge_memory(shape);
   state.weights.push_back(
@@ -105,7 +105,7 @@ void Layer::check_inputs(const std::vector<Shape>& inputs) const {
                       "insert a Reshape",
                       name(), kind(), rank, keras_shape(inputs[i])));
     if (built() && !state_->weights.empty() && i < state_->input_shapes.size()) {
-      // Only what the weights were made for must stay: the last axis.
+      // Only the last axis, for which the weights were made, must stay the same.
       const Shape &now = inputs[i], &then = state_->input_shapes[i];
       if (now.rank() > 0 && then.rank() > 0 && now[now.rank() - 1] != then[then.rank() - 1])
         throw Error(
@@ -132,7 +132,7 @@ void Layer::build(const std::vector<Shape>& inputs) const {
 }
 
 std::vector<Value> Layer::trace(Trace& trace, const std::vector<Value>& inputs, const CallOptions& options) const {
-  // About what the nodes of a call take.
+  // About the memory that the nodes of a call take.
   charge_memory(1024);
   std::vector<Value> cast;
   for (const Value& input : inputs) cast.push_back(ops::cast(input, body().input_dtype().value_or(input.dtype())));
@@ -172,7 +172,7 @@ std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOpt
     for (const Value& value : function(*trace, values_in(*trace, what, inputs))) outputs.emplace_back(*trace, value);
     return outputs;
   } catch (const Error& error) {
-    // Inner layers have named themselves.
+    // Errors of inner layers name those layers already.
     if (!body().layers().empty()) throw;
     std::vector<std::string> texts;
     for (const Shape& shape : shapes) texts.push_back(keras_shape(shape));

@@ -1,4 +1,4 @@
-// What front-end code behind the public headers may know of a layer.
+// The internals of a layer, for front-end code that is not in the public headers.
 #pragma once
 #include <pando/frontends/keras/layer.h>
 
@@ -12,7 +12,7 @@ struct LayerWeight {
 struct Layer::State {
   std::shared_ptr<LayerBody> body;
   std::string name;
-  // Everything random in the layer is drawn from it, so that when it is built does not matter.
+  // Everything random in the layer is drawn from this seed, so the time of building does not matter.
   std::uint64_t key;
   std::vector<LayerWeight> weights = {};
   bool built = false;

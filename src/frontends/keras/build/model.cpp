@@ -170,7 +170,7 @@ void Model::compile(const CompileOptions& options) {
   precision_named(options.precision);
   std::vector<OutputGoals> goals;
   if (built()) goals = make_goals(*body_of(*this).network(), options);
-  // Its count of updates goes on, and so must what it keeps for each weight.
+  // The optimizer's count of updates continues, so the state that it keeps for each weight must too.
   const bool same_optimizer =
       training_->options && &training_->options->optimizer.state() == &options.optimizer.state();
   if (!same_optimizer) training_->variables = Variables();

@@ -43,7 +43,8 @@ GivenNames& given_names() {
   return names;
 }
 
-// Whether unique_name() is past the name: it need not be remembered. A program may load models without end.
+// Whether unique_name() has already passed the name, which then need not be remembered: a program may load models
+// endlessly.
 bool was_given(const GivenNames& given, const std::string& name) {
   const std::size_t line = name.rfind('_');
   int number = 0;

@@ -19,7 +19,7 @@ std::string pascal_case(const std::string& name);
 
 // A name that was not given before: "dense", "dense_1", ...
 std::string unique_name(const std::string& base);
-// unique_name() will not give it: a layer of a file has it.
+// Reserves the name of a layer from a file, so that unique_name() does not return it.
 void reserve_name(const std::string& name);
 
 // The entry under the name as it is, or as snake_case makes it ("HeNormal"). Throws Error naming `kind` otherwise.
@@ -33,7 +33,7 @@ const Entry& find_by_name(const std::string& kind, const std::map<std::string, E
   throw Error(unknown_name(kind, name, known));
 }
 
-// Throws Error unless the value is one of those: "Conv2D: unknown padding 'smae'; did you mean 'same'?".
+// Throws Error unless the value is one of the known ones: "Conv2D: unknown padding 'smae'; did you mean 'same'?".
 void check_choice(const std::string& who, const std::string& option, const std::string& value,
                   const std::vector<std::string>& known);
 

@@ -60,7 +60,7 @@ class Walk {
 void add_layers(Network& network) {
   std::set<std::string> names;
   for (const Call& call : network.calls) {
-    // Whatever made the model's inputs is not part of it.
+    // The calls that made the model's inputs are not part of the model.
     const bool is_input = std::any_of(network.inputs.begin(), network.inputs.end(),
                                       [&](const Tensor& input) { return call_of(input) == call; });
     if (call->layer == nullptr || is_input) continue;
@@ -130,7 +130,7 @@ std::vector<std::string> connections(const Recording& call, const std::vector<Ca
   return texts;
 }
 
-// One after the other, each used once: then nobody needs to be told what is connected to what.
+// If calls follow one another and each is used once, the summary need not show what is connected to what.
 bool is_chain(const Network& network) {
   for (std::size_t i = 1; i < network.calls.size(); ++i) {
     const Recording& call = *network.calls[i];

@@ -16,7 +16,7 @@ struct Network {
   std::vector<Layer> layers;
 };
 
-// Throws Error if an output depends on an input that is not given, or two layers have one name.
+// Throws Error if an output depends on an input that is not given, or two layers have the same name.
 Network make_network(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
 
 // The values of a network's tensors under a trace, call by call.
@@ -25,7 +25,7 @@ class NetworkValues {
   explicit NetworkValues(Trace& trace) : trace_(trace) {}
   void set(const Tensor& tensor, Value value);
   Value operator[](const Tensor& tensor) const;
-  // Computes its outputs; its inputs must be there.
+  // Computes the outputs of a call; its inputs must have been computed.
   void run(const Recording& call);
 
  private:

@@ -1,4 +1,4 @@
-// What is behind a Keras optimizer.
+// The state of a Keras optimizer.
 #pragma once
 #include <pando/frontends/keras/optimizers.h>
 

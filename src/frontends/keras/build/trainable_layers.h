@@ -13,14 +13,14 @@ class TrainableLayers {
  public:
   // Notes how the layer and those inside it are now.
   void note(const Layer& layer);
-  // As it was noted; a layer that was not is as it is now.
+  // What was noted for the layer, or its current state if nothing was.
   bool contains(const Layer& layer) const;
   // The weights of the layer, and of those inside it, that are trained; each once.
   std::vector<Parameter> weights_of(const Layer& layer) const;
   // Whether the layer, and those inside it, are still as they were noted.
   bool are_those_of(const Layer& layer) const;
 
-  // While it lives, layers that this thread traces take themselves for trainable if these contain them.
+  // While it lives, layers that this thread traces are trainable if this set contains them.
   class Scope {
    public:
     explicit Scope(const TrainableLayers& layers);
@@ -31,7 +31,7 @@ class TrainableLayers {
    private:
     const TrainableLayers* outer_;
   };
-  // Of the innermost scope; outside of all, every layer is as it is now.
+  // Asks the innermost scope; outside all scopes, the layer's current state counts.
   static bool current_contain(const Layer& layer);
 
  private:

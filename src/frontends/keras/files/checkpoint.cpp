@@ -68,13 +68,13 @@ void RunCheckpoints::write_now(const RunState& state) noexcept {
     else warn_once(failure);
     if (failure.empty()) warn_if_moved();
   } catch (...) {
-    // No memory is left to say what it was; this text is short enough to need none.
+    // There is no memory left to say what it was; this text is short enough to need none.
     const std::lock_guard lock(mutex_);
     outcome_.failure = "out of memory";
   }
 }
 
-// The same cause has another file name the next time.
+// The next time, the same cause has another file name.
 void RunCheckpoints::warn_once(const std::string& problem) {
   const std::size_t name_end = problem.find(".safetensors");
   const std::string cause = name_end == std::string::npos ? problem : problem.substr(name_end);
@@ -82,7 +82,7 @@ void RunCheckpoints::warn_once(const std::string& problem) {
   tell(fmt::format("\nWarning: {}. Training goes on; the next checkpoint is tried when it is due.\n", problem));
 }
 
-// Who looks for the run under the old name would find another one, or begin anew.
+// A user who looks for the run under the old name would find another run, or start a new one.
 void RunCheckpoints::warn_if_moved() {
   if (!folder_.is_moved() || !told_.insert("moved").second) return;
   tell(fmt::format("\nWarning: {} was moved or replaced. The run goes on writing its checkpoints into {}.\n",

@@ -1,4 +1,4 @@
-// RunCheckpoints: the checkpoints of one run of fit, written beside the training.
+// RunCheckpoints: the checkpoints of one run of fit, written while training goes on.
 #pragma once
 #include <pando/frontends/keras/checkpoint.h>
 
@@ -22,20 +22,20 @@ class RunCheckpoints {
     std::string path;
     RunState state;
   };
-  // What to go on from, if anything; damaged checkpoints are named on standard error.
+  // What to resume from, if anything. Damaged checkpoints are named on standard error.
   std::optional<Resumed> resumed();
 
-  // Counts an execution; whether a checkpoint is to follow it.
+  // Counts an execution; returns whether a checkpoint should follow it.
   bool is_due();
-  // Returns at once; what waits to be written is replaced. What cannot be written is told on standard error, each cause
-  // once, and does not end the run.
+  // Returns at once and replaces a checkpoint that still waits to be written. Failures are reported on standard error,
+  // each cause once, and do not end the run.
   void write(RunState state);
 
   // Waits for the last write.
   struct Outcome {
-    // Of the last that was written; empty if there is none.
+    // The path of the last checkpoint that was written; empty if there is none.
     std::string path;
-    // Why the last could not be; empty if it was.
+    // Why the last one could not be written; empty if it was.
     std::string failure;
   };
   Outcome wait();

@@ -11,7 +11,7 @@ namespace pando::keras {
 
 namespace {
 
-// Sizes and steps beyond it are no model; below it their products fit 64 bits.
+// No real model has sizes and steps beyond this; below it their products fit in 64 bits.
 constexpr std::int64_t largest_number = 1'000'000'000;
 
 // {"class_name": ..., "config": {...}}
@@ -21,7 +21,7 @@ Json named_config(const std::string& class_name, Json config) {
 
 struct NamedConfig {
   std::string class_name;
-  // An object, empty where there was only a name.
+  // An object; empty if there was only a name.
   Json config = Json::Object();
 };
 
@@ -133,7 +133,7 @@ void read_config_value(const Json& json, const std::string& what, Regularizer& r
   const NamedConfig named = read_named_config(json, what);
   regularizer = Regularizer(named.class_name);
   if (!json.is_object()) return;
-  // The class of both takes nothing for what is not given; its short name, 0.01.
+  // For the class L1L2 a missing number is 0; for its short name it is 0.01.
   const bool both = regularizer.l1() != 0 && regularizer.l2() != 0;
   double l1 = both ? 0.0 : regularizer.l1(), l2 = both ? 0.0 : regularizer.l2();
   ConfigFields fields = ConfigFields::reading(named.config, fmt::format("{}: {}", what, named.class_name));

@@ -44,7 +44,7 @@ void read_config_value(const Json& json, const std::string& what, std::optional<
   value = given;
 }
 
-// A layer or an initializer names its members to it; whether they are written or read is not its concern.
+// A layer or an initializer lists its members here, and need not know whether they are written or read.
 class ConfigFields {
  public:
   // Adds the members to `config`, which must outlive this.
@@ -52,7 +52,7 @@ class ConfigFields {
   // Takes them from `config`, which must outlive this. Messages begin with `who`: "Dense".
   static ConfigFields reading(const Json& config, const std::string& who) { return {nullptr, &config, who}; }
 
-  // A member that keeps its value where the config has none, or null.
+  // A member that keeps its value if the config has none, or null.
   template <class Value>
   void operator()(const char* key, Value& value) {
     if (out_ != nullptr) out_->set(key, config_value(value));
@@ -67,21 +67,21 @@ class ConfigFields {
   // One number, which other programs also write as a list of one, or with its negative: [-0.1, 0.1].
   void axis(const char* key, std::int64_t& value);
   void symmetric(const char* key, double& value);
-  // Of which only this value is supported: throws Error for another.
+  // A member of which only this value is supported; throws Error for another.
   void fixed(const char* key, const Json& value);
   // The same for a key that Keras 2 does not know, and that is not written.
   void accepted(const char* key, const Json& value) {
     if (out_ == nullptr) fixed(key, value);
   }
-  // Nothing depends on it.
+  // A member on which nothing depends.
   void ignored(const char* key) { known_.emplace_back(key); }
 
-  // Throws Error if the config has a member that was not described, unless it is null or false: those ask for nothing.
+  // Throws Error if the config has a member that was not described, unless it is null or false, which ask for nothing.
   void finish() const;
 
  private:
   ConfigFields(Json* out, const Json* in, const std::string& who) : out_(out), in_(in), who_(who) {}
-  // Null where there is none, or null.
+  // Null if the member is missing or null.
   const Json* take(const char* key);
   void check_there(const char* key) const;
   std::string what(const char* key) const { return who_ + ": " + key; }
@@ -92,7 +92,7 @@ class ConfigFields {
   std::vector<std::string> known_ = {};
 };
 
-// What a body or an initializer holds on to: its config, to be written when asked.
+// What a body or an initializer keeps: its config, to be written when asked.
 template <class Config>
 std::function<void(ConfigFields&)> description_of(const Config& config) {
   return [config](ConfigFields& fields) {

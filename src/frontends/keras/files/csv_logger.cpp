@@ -1,5 +1,5 @@
-// CSVLogger: a line for each epoch, written as soon as it is known. A log must not cost the training: lines that cannot
-// be written are kept, and tried again with the next.
+// CSVLogger: a line for each epoch, written as soon as it is known. A log must not end the training: lines that cannot
+// be written are kept and tried again with the next line.
 #include <pando/frontends/keras/callbacks.h>
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ class LineFile {
     return cut_off();
   }
 
-  // All of it, or nothing where the file can be cut off again. Returns the error.
+  // Writes all of the text; on failure, none of it if the file can be cut off again. Returns the error.
   int write(std::string_view lines) {
     const QuietWrites quiet;
     const std::uintmax_t before = size_;
@@ -82,7 +82,7 @@ class CsvFile : public Callback {
   std::optional<std::vector<std::string>> added_logs() const override { return std::vector<std::string>(); }
 
   void on_train_begin(Model&) override {
-    // A line of names is there already if there is anything to append to.
+    // If there is anything to append to, the file already has a line of names.
     bytes_before_ = options_.append ? size_of_file().value_or(0) : 0;
     begin();
   }
@@ -100,7 +100,7 @@ class CsvFile : public Callback {
     if (options_.on_failure && error_ != 0) options_.on_failure(problem());
   }
   CallbackState save_state() const override { return {fmt::format("{}\n{}", bytes_before_, lines_)}; }
-  // The file may have lines from after the checkpoint, or lack some: it becomes what it was.
+  // The file may have lines from after the checkpoint, or lack some: it is restored to what it was.
   void restore_state(const CallbackState& state) override {
     const std::size_t end = std::min(state.text.find('\n'), state.text.size());
     const auto [last, error] = std::from_chars(state.text.data(), state.text.data() + end, bytes_before_);
@@ -142,12 +142,12 @@ class CsvFile : public Callback {
   std::string path_;
   CSVLoggerOptions options_;
   LineFile file_;
-  // What other runs left in the file.
+  // The bytes that other runs left in the file.
   std::uintmax_t bytes_before_ = 0;
   // All lines of this run, and how many of their bytes are in the file.
   std::string lines_;
   std::size_t written_ = 0;
-  // Of the last attempt; 0: it succeeded.
+  // The error of the last attempt; 0 if it succeeded.
   int error_ = 0;
 };
 

@@ -13,7 +13,7 @@
 
 namespace pando::keras {
 
-// What is missing, of another type or out of its range is an Error that names the member: "batches is -1 but must be at
+// A member that is missing, of another type or out of range is an Error that names it: "batches is -1 but must be at
 // least 0".
 class JsonFields {
  public:
@@ -50,7 +50,7 @@ class JsonFields {
     for (const Json& value : list(name)) values.push_back(value.number(what(name)));
     return values;
   }
-  // Different from each other.
+  // The strings must differ from each other.
   std::vector<std::string> names(const char* name) const {
     std::vector<std::string> names;
     for (const Json& value : list(name)) {

@@ -26,7 +26,7 @@ struct InputSettings {
 };
 InputSettings read_input(const LayerEntry& entry);
 
-// For a layer that is no input and no model. Throws Error for a class or a setting that is not supported.
+// For a layer that is neither an input nor a model. Throws Error for a class or a setting that is not supported.
 Layer read_plain_layer(const LayerEntry& entry);
 
 }  // namespace pando::keras

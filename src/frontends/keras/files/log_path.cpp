@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* epoch_name = "epoch";
 
-// "08.3f" as its parts, the type 0 where there is none.
+// The parts of "08.3f"; the type is 0 if there is none.
 struct NumberFormat {
   std::string sign, width, precision;
   char type = 0;
@@ -47,7 +47,7 @@ bool parse(std::string_view rest, NumberFormat& format) {
 
 bool is_for_fractions(char type) { return std::string_view("eEfFgG%").find(type) != std::string_view::npos; }
 
-// Whether the epoch, a whole number, or a log has it.
+// Whether the epoch, a whole number, or a log can have this format.
 bool fits(const NumberFormat& format, bool is_epoch) {
   if (format.type != 0 && is_for_fractions(format.type)) return true;
   if (is_epoch) return (format.type == 0 || format.type == 'd') && format.precision.empty();

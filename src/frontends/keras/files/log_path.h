@@ -9,16 +9,16 @@ namespace pando::keras {
 
 class LogPath {
  public:
-  // `who` begins messages. Throws Error for a brace without its other, and for a format that numbers do not have.
+  // `who` begins messages. Throws Error for an unmatched brace, and for a format that is not for numbers.
   LogPath(const std::string& who, const std::string& text);
 
   // The logs that it names.
   std::vector<std::string> logs() const;
-  // `epoch` is counted from 1. Throws Error for a log that is not there.
+  // `epoch` is counted from 1. Throws Error for a missing log.
   std::string filled(std::int64_t epoch, const Logs& logs) const;
 
  private:
-  // Text as it is, then a field; the last has none.
+  // Literal text, then a field; the last part has no field.
   struct Part {
     std::string text, name, format;
   };

@@ -27,7 +27,7 @@ void charge_memory(std::uint64_t bytes) {
 
 void charge_memory(const Shape& shape) {
   if (innermost == nullptr) return;
-  // So that the sizes of a layer after it can be computed in 64 bits.
+  // This keeps the sizes of later layers within 64 bits.
   constexpr std::int64_t most_elements = std::int64_t{1} << 32;
   if (shape.elements() > most_elements)
     throw Error(fmt::format("a tensor of shape {} has more than 2^32 elements; make it smaller", to_string(shape)));

@@ -1,4 +1,4 @@
-// MemoryLimit: a bound on what a model may need that is made of somebody's file.
+// MemoryLimit: a bound on the memory of a model that is made from a file from outside.
 #pragma once
 #include <pando/base/shape.h>
 
@@ -6,7 +6,8 @@
 
 namespace pando::keras {
 
-// While it lives, the weights, constants, calls and outputs of layers on this thread may not need more bytes in all.
+// While it lives, the weights, constants, calls and outputs of layers on this thread may not need more than this many
+// bytes in all.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::uint64_t bytes);
@@ -20,7 +21,7 @@ class MemoryLimit {
   MemoryLimit* outer_;
 };
 
-// To be called before the memory is taken; throws Error if there is a limit, and less of it is left.
+// Call it before taking memory; throws Error if there is a limit and less than that is left.
 void charge_memory(std::uint64_t bytes);
 // For float32 of this shape; where there is a limit, no tensor may have more than 2^32 elements.
 void charge_memory(const Shape& shape);

@@ -6,14 +6,14 @@
 
 namespace pando::keras {
 
-// {"class_name", "config", "keras_version", "backend"}. Throws Error naming the layer that no file can hold.
+// {"class_name", "config", "keras_version", "backend"}. Throws Error naming the layer that a file cannot hold.
 Json model_json(const Model& model);
 
 // What Keras and TensorFlow.js write, also inside the model.json of TensorFlow.js. Throws Error that begins with
 // `what`.
 Model read_model(const Json& json, const std::string& what);
 
-// Keeps the names of the model's layers from layers that are given none.
+// Reserves the names of the model's layers, so that layers without a given name do not get them.
 void reserve_layer_names(const Model& model);
 
 }  // namespace pando::keras

@@ -17,7 +17,7 @@ bool is_model(const std::string& kind) { return kind == "Sequential" || kind == 
 
 Model read_model_entry(const LayerEntry& entry);
 
-// Whatever it throws names the layer.
+// Adds the name of the layer to every Error.
 template <class Read>
 auto reading_layer(const std::string& name, Read read) {
   try {
@@ -56,7 +56,7 @@ Place read_place(const Json& json) {
           parts[2].integer("the number of an output")};
 }
 
-// What a call was given besides tensors.
+// The arguments of a call that are not tensors.
 void read_call_options(const Json& json, CallOptions& options) {
   ConfigFields fields = ConfigFields::reading(json, "a call");
   fields("training", options.training);
@@ -123,7 +123,7 @@ class NetworkReader {
     std::string name;
     std::optional<Layer> layer;
     std::vector<InboundNode> nodes = {};
-    // Of each call that was made.
+    // The outputs of each call that was made.
     std::vector<std::vector<Tensor>> outputs = {};
     // The number of the first call.
     std::int64_t first = 0;
@@ -147,8 +147,8 @@ class NetworkReader {
     });
   }
 
-  // In Keras a model has been called once, on its own inputs, before anybody else calls it: its calls begin at 1. Where
-  // somebody uses its call 0, they begin there.
+  // In Keras a model has been called once, on its own inputs, before any other call: the numbers of its calls begin at
+  // 1. If the file uses its call 0, they begin at 0.
   void number_first_calls() {
     std::set<std::string> begin_at_zero;
     const auto note = [&](const Place& place) {
@@ -161,7 +161,7 @@ class NetworkReader {
       if (called.layer && is_model(called.layer->kind()) && !begin_at_zero.contains(called.name)) called.first = 1;
   }
 
-  // A layer may stand before those that it uses.
+  // A layer may come before those that it uses.
   void call_all() {
     for (bool any = true; any;) {
       any = false;
@@ -170,7 +170,7 @@ class NetworkReader {
     }
   }
 
-  // False if an input is not there yet.
+  // False if an input does not exist yet.
   bool call_next(Called& called) {
     const InboundNode& node = called.nodes[called.outputs.size()];
     std::vector<Tensor> tensors;

@@ -34,7 +34,7 @@ Json input_entry(const std::string& name, const Shape& sample, DType dtype) {
                                               {"name", name}}}};
 }
 
-// In Keras a frozen model freezes what is inside; here a layer inside may have been set free again.
+// In Keras a frozen model freezes what is inside; here a layer inside may have been made trainable again.
 bool is_trainable(const Layer& layer) {
   const std::vector<Layer> inner = layer.body().layers();
   return layer.trainable() || std::any_of(inner.begin(), inner.end(), is_trainable);
@@ -91,7 +91,7 @@ class ModelWriter {
     for (const Layer& layer : model.layers())
       entries.push_back(entry(layer, entries.empty() ? built_for : std::nullopt));
     config.set("layers", entries);
-    // A model in front says nothing of its input.
+    // A model as the first layer says nothing about its input.
     if (built_for && model_body(model.layers().front()) != nullptr)
       config.set("build_input_shape", batch_shape(*built_for));
   }
@@ -151,7 +151,7 @@ class ModelWriter {
     }
     for (auto& [layer, list] : calls) {
       std::sort(list.begin(), list.end(), [](const Call& a, const Call& b) { return a->call < b->call; });
-      // In Keras a model has been called once, on its own inputs, before anybody else calls it.
+      // In Keras a model has been called once, on its own inputs, before any other call.
       const Layer called = LayerAccess::layer_of(list.front()->layer);
       std::int64_t node = model_body(called) != nullptr ? 1 : 0;
       for (const Call& call : list) {

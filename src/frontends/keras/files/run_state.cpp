@@ -104,7 +104,7 @@ History history_of(const JsonFields& fields) {
     for (const Json& curve : curves) {
       const JsonFields of_curve(curve, fields.what("curves."));
       const Json::List& values = of_curve.list("values");
-      // One that was not logged in the last epochs is shorter.
+      // A curve that was not logged in the last epochs is shorter.
       if (i < values.size()) logs.set(of_curve.string("name"), values[i].number(of_curve.what("values")));
     }
     history.add(epoch, logs);
@@ -124,7 +124,7 @@ RunPosition position_of(const JsonFields& fields) {
   return position;
 }
 
-// What no member shows alone.
+// Checks that involve several members.
 void check_position(const RunPosition& position, const RunState& state) {
   const auto check = [](bool holds, const char* member, const auto& value, const std::string& rule) {
     if (!holds) throw Error(fmt::format("position.{} is {} but {}", member, value, rule));
@@ -141,7 +141,7 @@ void check_position(const RunPosition& position, const RunState& state) {
         fmt::format("history has the epoch {}", epochs.empty() ? 0 : epochs.back()));
   check(position.epochs_begun >= static_cast<std::int64_t>(epochs.size()), "epochs_begun", position.epochs_begun,
         fmt::format("history has {} epochs", epochs.size()));
-  // A Dataset may go on from epoch to epoch.
+  // A Dataset may continue from epoch to epoch.
   const bool arrays = state.subject.samples >= 0;
   check(arrays ? position.data.batches == position.batches : position.data.batches >= position.batches, "data.batches",
         position.data.batches, fmt::format("batches is {}", position.batches));
@@ -182,7 +182,7 @@ std::string array_name(std::size_t callback, std::size_t index) {
 }
 
 void add_callback(std::vector<data::NamedArray>& tensors, std::size_t number, const CallbackState& state) {
-  // Any bytes, which the text of the header could not hold.
+  // The state may be any bytes, which the text of the header could not hold.
   Array text(DType::uint8, {static_cast<std::int64_t>(state.text.size())});
   std::copy_n(state.text.data(), state.text.size(), reinterpret_cast<char*>(text.mutable_raw()));
   tensors.push_back({text_name(number), text});

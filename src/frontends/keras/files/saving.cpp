@@ -50,7 +50,7 @@ std::string read_text(const std::string& path) {
 }
 
 Model model_of(const Json& json, const std::string& what) {
-  // Training needs gradients and the optimizer's states besides.
+  // Training also needs gradients and the optimizer's states.
   const MemoryLimit limit(memory_for_a_file());
   const Model model = read_model(json, what);
   reserve_layer_names(model);
@@ -92,7 +92,7 @@ void Model::load_weights(const std::string& path) {
 
 void Model::save(const std::string& directory) const {
   check_built("save", *this);
-  // What cannot be saved is refused before anything is written.
+  // A model that cannot be saved is refused before anything is written.
   const std::string text = model_json(*this).text(2) + "\n";
   FolderWriter folder(directory, {model_file, weights_file});
   save_weights(folder.file(weights_file));

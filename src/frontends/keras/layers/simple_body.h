@@ -10,7 +10,7 @@ struct SimpleBody : LayerBody {
   using Function = std::function<Value(LayerCall&, const std::vector<Value>&)>;
   struct Description {
     std::string kind;
-    // Names the layer's settings: description_of(config).
+    // Describes the layer's settings: description_of(config).
     std::function<void(ConfigFields&)> describe;
     // Integers stay integers.
     bool keeps_dtype = false;

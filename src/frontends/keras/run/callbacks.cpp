@@ -32,7 +32,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Its logs are known.
+// Its logs are known in advance.
 class KnownCallback : public Callback {
  public:
   std::optional<Names> added_logs() const override { return Names(); }
@@ -53,7 +53,7 @@ void check_log(const std::string& who, const std::string& name, const Names& kno
                   name.starts_with("val_") && !is_validated ? "; give fit() validation_data or validation_split" : ""));
 }
 
-// Follows a log and knows what better means.
+// Follows a log and knows which values are better.
 class Monitor {
  public:
   Monitor(const std::string& who, const std::string& name, const std::string& mode, double min_delta)
@@ -80,7 +80,7 @@ class Monitor {
   bool grows_ = false;
 };
 
-// A number of a callback's state. Throws Error if it is not there.
+// A number of a callback's state. Throws Error if it is missing.
 double number_in(const Json& state, const char* name) {
   const Json* value = state.find(name);
   if (value == nullptr) throw Error(fmt::format("the state of a callback has no '{}'; give the same callbacks", name));
@@ -120,7 +120,7 @@ class Checkpoint : public KnownCallback {
     try {
       model.save_weights(path);
     } catch (const Error& error) {
-      // A disk that is full for a while does not cost the training.
+      // A disk that is full for a while does not end the training.
       tell(fmt::format("Warning: {}: epoch {} is not saved: {}. Training goes on.\n", who, epoch + 1, error.what()));
       return;
     }

@@ -34,7 +34,7 @@ void check_accumulation(const std::string& who, const Parallelism& parallelism, 
 
 std::vector<Device> devices_of(const ModelDivision& division, const Parallelism& parallelism, const Target& target) {
   std::vector<Device> devices = ipu::place_stages(target, division.stages.stages, parallelism.device_mapping());
-  // A step that is not divided takes the first.
+  // A step that is not divided takes the first device.
   devices.erase(devices.begin() + division.stages.stages * division.replicas, devices.end());
   return devices;
 }

@@ -7,7 +7,7 @@ namespace pando::keras {
 
 // What users said about it.
 struct Parallelism {
-  // The stage of each call, in the order of a model's stage assignment; empty: the scopes tell.
+  // The stage of each call, in the order of a model's stage assignment; if empty, the scopes decide.
   std::vector<int> stages = {};
   std::optional<ipu::keras::PipeliningOptions> pipelining = {};
   std::optional<ipu::keras::GradientAccumulationOptions> accumulation = {};
@@ -16,12 +16,12 @@ struct Parallelism {
   std::vector<int> device_mapping() const { return pipelining ? pipelining->device_mapping : std::vector<int>(); }
 };
 
-// Replicas = IPUs / those of a replica. `who` begins messages. Throws Error if there are more stages than IPUs or the
-// device mapping does not fit.
+// The number of replicas is that of all IPUs divided by the IPUs of a replica. `who` begins messages. Throws Error if
+// there are more stages than IPUs or the device mapping does not fit.
 ModelDivision make_division(const std::string& who, const Parallelism& parallelism, const Target& target,
                             const Network& network);
 
-// Throws Error if a pipeline is to be trained and nobody said how many micro-batches make an update.
+// Throws Error if a pipeline is to be trained and the number of micro-batches of an update is not set.
 void check_accumulation(const std::string& who, const Parallelism& parallelism, const ModelDivision& division);
 
 // The IPUs of all replicas: the stages of the first, then those of the next.

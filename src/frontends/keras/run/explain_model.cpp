@@ -20,7 +20,7 @@ std::string layers_of_stage(const Network& network, const ModelDivision& divisio
   return layers_text(names);
 }
 
-// The layer whose name a kernel's begins with: "conv" for "conv/gradient". A layer's own name may have a '/', too.
+// The layer whose name a kernel's begins with: "conv" for "conv/gradient". A layer's own name may also contain a '/'.
 std::map<std::string, double>::iterator find_layer(std::map<std::string, double>& layers, std::string name) {
   while (true) {
     const auto found = layers.find(name);
@@ -78,8 +78,8 @@ std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_si
   const int count = static_cast<int>(until.size()) - 1;
   if (stages < 1 || stages > count)
     throw Error(fmt::format("split_into_stages: {} stages for {} layers; every stage needs a layer", stages, count));
-  // best[s][i]: the smallest possible largest stage when the first i layers make s stages; from[s][i] where the last
-  // begins.
+  // best[s][i]: the smallest possible size of the largest stage if the first i layers make s stages; from[s][i] is
+  // where the last stage begins.
   const auto table = static_cast<std::size_t>(count + 1);
   std::vector<std::vector<double>> best(static_cast<std::size_t>(stages) + 1, std::vector<double>(table, 1e300));
   std::vector<std::vector<int>> from(static_cast<std::size_t>(stages) + 1, std::vector<int>(table, 0));

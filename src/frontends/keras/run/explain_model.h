@@ -8,7 +8,7 @@ namespace pando::keras {
 // Compiles the training step for such batches to know what it needs. Throws Error as fit() would.
 Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch_size);
 
-// A stage for each call of the network that is no input, so that the largest stage is as small as possible.
+// A stage for each call of the network that is not an input, so that the largest stage is as small as possible.
 std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_size);
 
 }  // namespace pando::keras

@@ -68,14 +68,14 @@ void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
   training.key = state.model_key;
   training.epochs_begun = state.position.epochs_begun;
   if (state.layer_keys != layer_keys(model_)) {
-    // Programs have them in their random ops.
+    // Programs contain the seeds in their random ops.
     set_layer_keys(model_, state.layer_keys);
     training.steps.clear();
     find_step();
   }
   position_ = state.position;
   batches_before_ = position_.batches;
-  // More epochs than before are a reason to go on.
+  // If more epochs are asked for than before, the run goes on.
   over_ = position_.finished_of && options_.epochs <= *position_.finished_of;
   position_.finished_of.reset();
   resumed_ = state;
@@ -84,7 +84,7 @@ void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
   if (options_.verbose == 0) return;
   if (over_) tell(options_.output, fmt::format("{} is the end of the run; nothing is left to do.\n", resumed.path));
   else
-    tell(options_.output, fmt::format("Going on from {}: epoch {}, batch {}, update {}.\n", resumed.path,
+    tell(options_.output, fmt::format("Resuming from {}: epoch {}, batch {}, update {}.\n", resumed.path,
                                       position_.epoch + 1, position_.batches, state.updates));
   if (!over_ && !kept.empty()) tell(options_.output, fmt::format("It keeps {}.\n", fmt::join(kept, " and ")));
 }
@@ -195,7 +195,7 @@ bool FitRun::train(ProgressBar& bar) {
                                              bar.update(position_.batches, means.logs().entries());
                                              return !stopped_inside_;
                                            });
-  // For an interrupt of the validation.
+  // For an interrupt during validation.
   if (checkpoints_) locate(done);
   const bool ran_out = !stopped_inside_ && done < left;
   if (ran_out)
@@ -250,7 +250,7 @@ void FitRun::end_epoch(Logs& logs, double seconds) {
                .epochs_begun = training.epochs_begun,
                .finished_of = position_.finished_of,
                .history = std::move(position_.history)};
-  // A run that was stopped within the epoch goes on there.
+  // A run that was stopped within the epoch resumes there.
   if (!checkpoints_ || stopped_inside_) return;
   locate(0);
   checkpoint();

@@ -8,22 +8,23 @@ namespace pando::keras {
 
 class FitRun {
  public:
-  // All outlive it; `validation` may be null. Throws Error if there is a checkpoint to go on from and it does not fit.
+  // All arguments must outlive it; `validation` may be null. Throws Error if there is a checkpoint to resume from and
+  // it does not match.
   FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options);
   History run();
 
  private:
   void find_step();
-  // Checks what the run goes on from, and takes up its position.
+  // Checks the checkpoint that the run resumes from, and takes its position.
   void resume(const RunCheckpoints::Resumed& resumed);
   RunSettings settings_here() const;
   void restore_data(const RunPosition& position);
-  // What callbacks might have changed at the beginning is as it was, and so are they.
+  // Restores the callbacks, and what they might have changed at the beginning.
   void restore_state();
   bool is_over();
 
   void run_epoch();
-  // Returns whether the data ended before its time.
+  // Returns whether the data ended too early.
   bool train(ProgressBar& bar);
   // `batches` were run since train() began.
   void after_execution(const StepRun& run, RunningMeans& means, std::int64_t batches);
@@ -32,14 +33,14 @@ class FitRun {
   // `seconds`: how long its training took.
   void end_epoch(Logs& logs, double seconds);
 
-  // Where the data stand, `batches` after train() began.
+  // The position in the data, `batches` after train() began.
   void locate(std::int64_t batches);
   // All but the states of the callbacks, which may not have begun yet.
   RunState describe() const;
   RunState capture() const;
-  // Unless there is one of this position.
+  // Writes a checkpoint, unless there is one of this position.
   void checkpoint();
-  // What cannot be written is told, and does not end the run.
+  // Failures to write are reported and do not end the run.
   void save_profile(const report::Timeline& timeline) const;
   void tell_of_the_end();
   void for_callbacks(const std::function<void(Callback&)>& tell) const;
@@ -53,15 +54,15 @@ class FitRun {
   StepLease step_;
   std::optional<InterruptDelay> interrupt_;
   RunPosition position_;
-  // Of runs with checkpoints.
+  // For runs with checkpoints.
   RunSubject subject_;
   RunSettings settings_;
-  // What it goes on from, until it is restored.
+  // What the run resumes from, until that is restored.
   std::optional<RunState> resumed_;
-  // Of the epoch, done by an earlier run.
+  // The batches of the epoch that an earlier run did.
   std::int64_t batches_before_ = 0;
   bool over_ = false;
-  // By an interrupt or stop_training(), within an epoch: a later run can go on from there.
+  // Whether an interrupt or stop_training() ended the run within an epoch: a later run can resume from there.
   bool stopped_inside_ = false;
   // Epoch and batches of the last checkpoint, or of the beginning.
   std::pair<std::int64_t, std::int64_t> checkpoint_at_;

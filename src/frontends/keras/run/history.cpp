@@ -55,7 +55,7 @@ void History::add(std::int64_t epoch, const Logs& logs, double seconds) {
     const auto found = find_entry(curves_, name);
     std::vector<double>& curve =
         found == curves_.end() ? curves_.emplace_back(plot::Curve{.name = name}).values : found->values;
-    // What was not logged in an earlier epoch is not a number there.
+    // A value that was not logged in an earlier epoch is NaN there.
     curve.resize(epochs_.size() - 1, std::numeric_limits<double>::quiet_NaN());
     curve.push_back(value);
   }

@@ -27,14 +27,14 @@ std::string seconds_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-// Accuracies first: they are what people ask for.
+// Accuracies come first, because readers look for them.
 void add_headlines(report::Run& run, const std::string& prefix, const Logs& logs) {
   for (const bool accuracies : {true, false})
     for (const auto& [name, value] : logs)
       if (is_accuracy(name) == accuracies) run.headlines.push_back({prefix + name, value_text(name, value)});
 }
 
-// What the last epoch ended with, by the names of the metrics: of the validation if there was one.
+// The final values of the metrics in the last epoch: those of the validation if there was one.
 Logs last_logs(const History& history, bool validation) {
   Logs logs;
   for (const plot::Curve& curve : history) {
@@ -50,7 +50,7 @@ void add_speed(report::Run& run, const History& history, const ReportOptions& op
   run.headlines.push_back({"training time", seconds_text(history.training_seconds())});
   if (options.samples == 0) return;
   const double rate = epochs * static_cast<double>(options.samples) / history.training_seconds();
-  run.headlines.push_back({"samples a second", grouped_by_thousands(std::llround(rate))});
+  run.headlines.push_back({"samples per second", grouped_by_thousands(std::llround(rate))});
 }
 
 void add_layers(report::Run& run, const Model& model) {
@@ -76,7 +76,7 @@ void add_devices(report::Run& run, const Explanation& explanation) {
                            {"stash", memory.stash},
                            {"feeds", memory.feeds}}});
   }
-  // What no device has is not worth a column.
+  // A column that is empty for all devices is left out.
   const auto has = [&](const std::string& name) {
     for (const report::DeviceMemory& device : run.memory)
       for (const report::MemoryPart& part : device.parts)
@@ -118,7 +118,7 @@ void add_predictions(report::Run& run, Model& model, const Arrays& x, const Arra
 }
 
 report::Run begin_report(Model& model, const History& history, const ReportOptions& options) {
-  // Before anything else: it refuses models that are not built and compiled.
+  // This comes first, because it refuses models that are not built and compiled.
   const Explanation explanation = explain_model(model, options.samples, options.batch_size);
   report::Run run{.title = options.title.empty() ? model.name() : options.title,
                   .description = options.description,

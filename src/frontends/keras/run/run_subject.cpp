@@ -25,7 +25,7 @@ std::string columns_text(const Samples& samples) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// Also those of models inside.
+// Includes the layers of inner models.
 void add_layers(std::vector<RunLayer>& layers, const Json& entry) {
   const Json& config = *entry.find("config");
   if (const Json* inner = config.find("layers")) {
@@ -52,7 +52,7 @@ void compare_layers(std::vector<std::string>& found, const std::vector<RunLayer>
                     const std::vector<RunLayer>& here) {
   if (there.empty() || here.empty()) return;
   if (there.size() != here.size()) {
-    // What was found before is why.
+    // The differences found so far explain it.
     if (found.empty())
       found.push_back(fmt::format("the model has {} layers there but {} here", there.size(), here.size()));
     return;
@@ -139,7 +139,7 @@ void compare(std::vector<std::string>& found, const RunSubject& there, const Run
   check("the number of batches of an epoch", there.steps, here.steps);
   check("the number of samples", there.samples, here.samples);
   check("a sample", there.columns, here.columns);
-  // Data of other sizes have other values: that says nothing new.
+  // Data of other sizes have other values anyway.
   if (found.size() == sizes && there.values != here.values)
     found.push_back(fmt::format("the data have other values (their fingerprints are '{}' there and '{}' here)",
                                 there.values, here.values));

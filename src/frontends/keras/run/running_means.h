@@ -1,4 +1,4 @@
-// RunningMeans: the means of an epoch up to now.
+// RunningMeans: the means of an epoch so far.
 #pragma once
 #include <pando/frontends/keras/history.h>
 
@@ -8,9 +8,9 @@ namespace pando::keras {
 
 class StepRun;
 
-// Over the samples of an epoch, in double: exact counts, and means that do not drift.
+// Sums over the samples of an epoch, in double: exact counts, and means that do not drift.
 struct RunningSums {
-  // One for each name; empty: all 0.
+  // One sum for each name; if empty, all are 0.
   std::vector<double> values = {};
   double count = 0;
 };

@@ -76,10 +76,10 @@ class DatasetPasses : public SamplePasses {
   std::string who_;
   data::Dataset dataset_;
   bool goes_on_;
-  // The one that goes on or that the next epoch begins with; null: the next epoch opens one.
+  // The pass that is open or that the next epoch begins with; if null, the next epoch opens one.
   std::shared_ptr<DatasetBatches> pass_;
   Json before_;
-  // Batches of it that were used before begin().
+  // Batches of the pass that were used before begin().
   std::int64_t used_before_ = 0;
 };
 

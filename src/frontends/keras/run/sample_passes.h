@@ -1,14 +1,14 @@
-// SamplePasses: one pass over samples after the other, and where they stand.
+// SamplePasses: successive passes over samples, and the position in them.
 #pragma once
 #include "base/json.h"
 #include "model/batches.h"
 
 namespace pando::keras {
 
-// What it takes to come to the same batches again.
+// What is needed to reach the same batches again.
 struct DataPosition {
-  // What the order of the open pass depends on besides the key: the state of the Dataset before it. Nothing if the next
-  // epoch opens one.
+  // What the order of the open pass depends on in addition to the key: the state of the Dataset before it. Nothing if
+  // the next epoch opens a pass.
   std::optional<Json> pass = {};
   // Batches of the pass that were used.
   std::int64_t batches = 0;
@@ -21,23 +21,23 @@ class SamplePasses {
   virtual ~SamplePasses() = default;
   // The batches of the next epoch; the key decides their order.
   virtual std::shared_ptr<BatchSource> begin(std::uint64_t key) = 0;
-  // The epoch is over; so many batches were used since begin().
+  // Ends the epoch; that many batches were used since begin().
   virtual void end(std::int64_t batches) = 0;
 
   // The arrays that the samples are made of; nothing if a program makes them.
   virtual Arrays sources() const = 0;
 
-  // After so many batches since begin(), or between epochs.
+  // The position after that many batches since begin(), or between epochs.
   virtual DataPosition position(std::int64_t batches = 0) const = 0;
-  // The next begin() hands out the batches from there on. Throws Error if the position is one in other samples.
+  // The next begin() starts with the batches from there. Throws Error if the position belongs to other samples.
   virtual void restore(const DataPosition& position) = 0;
-  // The second half of it, for when all samples that may be made of the same Dataset have been through the first.
+  // The second half of this. Call it after all samples that may use the same Dataset have done the first half.
   virtual void restore_now(const DataPosition& position) = 0;
 };
 
 // Rows of arrays of equal first size, in another order for each key if `shuffle`.
 std::shared_ptr<SamplePasses> array_passes(const Arrays& columns, std::int64_t batch_size, bool shuffle);
-// Each epoch is a pass of its own, or with `goes_on` a part of one pass over the data set. `first` is its first pass,
+// Each epoch is a separate pass or, with `goes_on`, a part of one pass over the data set. `first` is its first pass,
 // begun when the data set's state was `before`.
 std::shared_ptr<SamplePasses> dataset_passes(const std::string& who, const data::Dataset& dataset, bool goes_on,
                                              std::shared_ptr<DatasetBatches> first, const Json& before);

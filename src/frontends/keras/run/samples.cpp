@@ -73,7 +73,7 @@ Samples samples_of(const SampleUse& use, const Arrays& x, const Arrays& y, const
 
 Samples samples_of(const SampleUse& use, const data::Dataset& dataset, std::int64_t steps) {
   const std::size_t weight = use.inputs + use.targets;
-  // Weights may come in any type; what follows them is nobody's.
+  // Weights may come in any type; columns after them are ignored.
   const data::Dataset columns = dataset.map([weight, targets = use.targets](const data::Element& element) {
     if (element.size() <= weight || targets == 0)
       return data::Element(element.begin(),
@@ -197,7 +197,7 @@ void check_class_weight(const SampleUse& use, const std::map<std::int64_t, doubl
     throw Error(fmt::format(
         "{}: class_weight is for models of one output but this one has {}; use sample_weight for its samples", use.who,
         goals.size()));
-  // Targets of one number are classes 0 and 1, unless they are no classes at all.
+  // Targets of one number are classes 0 and 1, unless they are not classes at all.
   const Shape& shape = network.outputs[0].shape();
   const std::int64_t width = shape[shape.rank() - 1];
   const bool is_binary = width == 1 && goals[0].loss && goals[0].loss->name() == "binary_crossentropy";
@@ -269,7 +269,8 @@ std::int64_t StepFeeder::take_batch(std::int64_t number, std::span<std::byte* co
   return count;
 }
 
-// What fills a batch up is a real sample, the first of `example`, so that nothing unusual is computed; its weight is 0.
+// A batch is filled up with a real sample, the first of `example`, so that nothing unusual is computed; its weight is
+// 0.
 void StepFeeder::fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) {
   for (Column& column : columns_) {
     const auto bytes = static_cast<std::size_t>(column.type.shape.elements()) * size_of(column.type.dtype);

@@ -1,4 +1,4 @@
-// The samples that fit, evaluate and predict are given: checked against the model, then handed out batch by batch.
+// The samples that fit, evaluate and predict are given: checked against the model, then given out batch by batch.
 #pragma once
 #include <mutex>
 
@@ -10,26 +10,26 @@ namespace pando::keras {
 
 // Where batches come from, whether arrays or a Dataset.
 struct Samples {
-  // Of one sample: inputs, targets, and float32 weights if there are any.
+  // The types of one sample: inputs, targets, and float32 weights if there are any.
   std::vector<Type> columns;
   std::int64_t batch_size = 0;
-  // Of one pass; negative: not known.
+  // The number of batches of one pass; negative if it is not known.
   std::int64_t steps = -1;
-  // In all; negative: not known.
+  // The number of samples in all; negative if it is not known.
   std::int64_t count = -1;
   std::shared_ptr<SamplePasses> passes;
 };
 
-// What the samples are for: it begins messages ("fit"), and says what columns there must be.
+// What the samples are for: `who` begins messages ("fit"), and the rest says what columns there must be.
 struct SampleUse {
   std::string who;
   std::size_t inputs = 1, targets = 1;
 };
 
-// Throws Error if sizes differ, nothing is given, or the weights are not one number a sample.
+// Throws Error if sizes differ, nothing is given, or the weights are not one number per sample.
 Samples samples_of(const SampleUse& use, const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight,
                    std::int64_t batch_size, bool shuffle);
-// With `steps` the data set goes on in the next epoch where it was.
+// With `steps`, the next epoch continues the data set where the last one stopped.
 Samples samples_of(const SampleUse& use, const data::Dataset& dataset, std::int64_t steps);
 
 // Whether there is a column of weights.
@@ -45,7 +45,7 @@ void check_labels(const SampleUse& use, const Arrays& y, const Network& network,
 void check_class_weight(const SampleUse& use, const std::map<std::int64_t, double>& class_weight,
                         const Network& network, const std::vector<OutputGoals>& goals);
 
-// How many samples each batch was given, those of spare replicas 0; written by the thread of the feed.
+// How many samples each batch was given, 0 for those of spare replicas. The thread of the feed writes it.
 class SampleCounts {
  public:
   void add(std::int64_t count) {
@@ -68,11 +68,11 @@ class StepFeeder {
   struct Options {
     SampleUse use;
     std::shared_ptr<BatchSource> source;
-    // At most this many batches are taken; negative: all.
+    // At most this many batches are taken; all if negative.
     std::int64_t steps = -1;
     // A row has a batch for each replica.
     std::int64_t replicas = 1;
-    // What each batch is scaled by: 1 over its samples, or 1 where the program divides by the samples of the update.
+    // The scale of each batch: 1 over its samples, or 1 if the program divides by the samples of the update.
     bool scale_by_samples = true;
     bool weighted = false;
     std::map<std::int64_t, double> class_weight = {};
@@ -87,10 +87,10 @@ class StepFeeder {
  private:
   struct Column {
     Type type;
-    // Among the program's feeds; negative if the program does not need it.
+    // The index among the program's feeds; negative if the program does not need it.
     int feed = -1;
     std::vector<std::byte> scratch = {};
-    // The labels that the loss takes are below it; 0: any.
+    // The labels that the loss takes are below this; 0 if any are allowed.
     std::int64_t classes = 0;
   };
   std::byte* memory(Column& column, std::span<std::byte* const> feeds) const;

@@ -21,8 +21,8 @@ Shape with_batch(std::int64_t batch, const Shape& shape, int first_axis) {
 
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-// Traces a step. What a pipeline stage computes is traced within its scope, so that nodes know their stage; what is
-// made of the fed samples alone belongs to no stage.
+// Traces a step. The work of a pipeline stage is traced within its scope, so that nodes know their stage; values made
+// from the fed samples alone belong to no stage.
 class StepTracer {
  public:
   StepTracer(const StepRequest& request, StepContext& context)
@@ -44,7 +44,7 @@ class StepTracer {
 
  private:
   int stages() const { return context_.division.stages.stages; }
-  // One stage is no pipeline.
+  // One stage is not a pipeline.
   std::int32_t stage(int number) const { return stages() > 1 ? number : any_stage; }
   std::int32_t last_stage() const { return stage(stages() - 1); }
 
@@ -116,14 +116,14 @@ class StepTracer {
       for (const Metric& metric : goals.metrics)
         metrics.emplace_back(prefix + metric.name(), ops::reduce_sum(metric(output, target) * mask_));
     }
-    // Counted once a sample, so that the mean over all samples has the penalties once.
+    // Counted once per sample, so that the mean over all samples has the penalties once.
     results_.emplace_back("loss", penalty_ ? total_ + penalty_ * count_ : total_);
     if (outputs.size() > 1) results_.insert(results_.end(), losses.begin(), losses.end());
     results_.insert(results_.end(), metrics.begin(), metrics.end());
     results_.emplace_back(count_output, count_);
   }
 
-  // Each in the stage of its weight; they are added up in the last.
+  // Each penalty is computed in the stage of its weight; the last stage adds them up.
   void add_penalties() {
     for_each_layer(context_.model, [&](const Layer& layer) {
       for (const LayerWeight& weight : LayerAccess::own_weights(layer)) {

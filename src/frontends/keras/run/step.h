@@ -1,4 +1,4 @@
-// From a compiled model to the program of one step: of training, of testing or of prediction.
+// From a compiled model to the program of one step of training, testing or prediction.
 #pragma once
 #include <pando/frontends/ipu/pipelining.h>
 #include <pando/frontends/keras/model.h>
@@ -15,7 +15,7 @@ enum class Mode { train, test, predict };
 struct StepRequest {
   Mode mode = Mode::predict;
   std::int64_t batch_size = 0;
-  // Of one sample, as they are fed.
+  // The types of one sample, as they are fed.
   std::vector<Type> inputs = {}, targets = {};
   // Whether samples have weights other than 0 and 1.
   bool weighted = false;
@@ -28,7 +28,7 @@ struct ModelDivision : Division {
   ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
 
   bool is_whole() const { return replicas == 1 && stages.stages == 1 && accumulation == 1; }
-  // Whether the program divides by the samples of an update, rather than each micro-batch by its own.
+  // Whether the program divides by the samples of an update, instead of dividing each micro-batch by its own.
   bool divides_updates() const { return !is_whole() && reduction == ipu::GradientReduction::Mean; }
 };
 
@@ -39,21 +39,21 @@ struct OutputGoals {
   double loss_weight = 1.0;
   std::vector<Metric> metrics;
 };
-// Throws Error unless losses, weights and metrics fit the outputs.
+// Throws Error unless losses, weights and metrics match the outputs.
 std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions& options);
 
-// The names under which a step feeds what it is given.
+// The names of a step's feeds.
 std::string input_feed(std::size_t index);
 std::string target_feed(std::size_t index);
 inline constexpr const char* weight_feed = "sample_weight";
 inline constexpr const char* scale_feed = "update_scale";
 inline constexpr const char* rate_variable = "learning_rate";
-// The number of samples that count, an output beside those of Step::names.
+// The number of samples that count: an output in addition to those of Step::names.
 inline constexpr const char* count_output = "sample_count";
 
 struct Step {
   StepRequest request;
-  // Outputs of every step that are sums over its samples; the first is the loss. Of a prediction: the model's outputs.
+  // Outputs of every step that are sums over its samples; the first is the loss. For a prediction, the model's outputs.
   std::vector<std::string> names;
   Program program;
 };

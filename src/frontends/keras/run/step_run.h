@@ -8,13 +8,13 @@ class StepRun {
  public:
   StepRun(Step& step, const ModelDivision& division, StepFeeder feeder, std::int64_t first_update);
 
-  // Runs about as many batches, at least an update; returns how many there were, 0 at the end.
+  // Runs about that many batches, at least one update; returns how many it ran, 0 at the end.
   std::int64_t run(std::int64_t batches);
-  // Weight updates of the last run.
+  // The number of weight updates of the last run.
   std::int64_t updates() const { return updates_; }
-  // Of each batch of the last run, in order.
+  // The values of each batch of the last run, in order.
   Array output(const std::string& name) const;
-  // How many samples batch number `batch`, from the beginning of the pass, had.
+  // How many samples batch number `batch`, counted from the beginning of the pass, had.
   std::int64_t samples_of(std::int64_t batch) const { return counts_->of_batch(batch); }
 
  private:

@@ -8,10 +8,10 @@
 
 namespace pando::keras {
 
-// `verbose` as in FitOptions; negative steps: not known.
+// `verbose` is as in FitOptions; negative steps are not known.
 ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output);
 
-// A step that a call uses, and no other call until all copies of this are gone.
+// A step that one call uses; no other call uses it until all copies of this are gone.
 using StepLease = std::shared_ptr<Step>;
 
 class Trainer {
@@ -25,7 +25,7 @@ class Trainer {
   void check(const Samples& samples, bool with_targets);
   void check_labels_of(const Arrays& y);
 
-  // The training step for samples that nobody has; and what its kernels cost if it were not divided.
+  // The training step for hypothetical samples, for explain(), and what its kernels would cost if it were not divided.
   StepLease imagined_step(std::int64_t batch_size);
   std::vector<KernelInfo> imagined_whole_step_kernels(std::int64_t batch_size);
   const Network& network() const;
@@ -51,14 +51,14 @@ class Trainer {
   StepLease lease(const std::shared_ptr<Model::Training::KeptStep>& kept) const;
   // Builds the model for samples of this type if it is not built.
   void build_for(const Samples& samples);
-  // `done` batches of the epoch are behind it.
+  // `done` batches of the epoch are done already.
   StepRun begin(Step& step, const Samples& samples, const std::map<std::int64_t, double>& class_weight = {},
                 std::int64_t done = 0);
   void apply_learning_rate();
-  // Nothing if it was stopped before its end.
+  // Returns nothing if it was stopped before its end.
   std::optional<Logs> test(const Samples& samples, const std::string& prefix, ProgressBar* bar,
                            const std::function<bool()>& stopping = {});
-  // Once a process.
+  // Shown once per process.
   void tell_about_steps_per_execution(std::int64_t steps) const;
   void tell_about_trainable();
   // Throws Error if a callback needs a log that no epoch will have.

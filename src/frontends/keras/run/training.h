@@ -25,9 +25,9 @@ class ModelBody : public LayerBody {
   std::vector<Layer> layers() const override;
 
   bool is_sequential() const { return is_sequential_; }
-  // To the end of the stack.
+  // Adds a layer at the end of the stack.
   void add(const Layer& layer);
-  // Null until it is built.
+  // Null until the model is built.
   const Network* network() const { return network_ ? &*network_ : nullptr; }
 
  private:
@@ -36,7 +36,7 @@ class ModelBody : public LayerBody {
   std::vector<Layer> stack_;
 };
 
-// Throws Error, beginning with `who`, if it is not.
+// Throws Error, beginning with `who`, if the model is not built.
 void check_built(const std::string& who, const Model& model);
 
 struct Model::Training {
@@ -52,7 +52,7 @@ struct Model::Training {
   ModelDivision division = {};
   // The states of the optimizer; the weights are shared into it.
   Variables variables = {};
-  // A step is used by one call at a time; where all that fit are in use, another one is made.
+  // One call at a time uses a step; if all suitable steps are in use, another one is made.
   struct KeptStep {
     Step step;
     bool in_use = false;
@@ -61,7 +61,7 @@ struct Model::Training {
   std::atomic<bool> stop = false;
   // Calls that train the model, or change how it is trained, take turns.
   CallLock calls = {};
-  // Held while a call looks at what is here or changes it: never while a program runs.
+  // Held while a call reads or changes this state, but never while a program runs.
   std::recursive_mutex mutex = {};
   bool told_about_trainable = false;
 

@@ -25,7 +25,7 @@ void check_channels_of(Value x, std::int64_t in) {
   if (x.shape()[1] != in) throw Error(fmt::format("the input has {} channels but in_channels is {}", x.shape()[1], in));
 }
 
-// What a window has before and behind it for an output of the input's size.
+// The padding before and after, for an output of the input's size.
 std::array<std::int64_t, 4> same_padding(const Size2& kernel, const Size2& dilation) {
   const std::int64_t rows = dilation.height * (kernel.height - 1), columns = dilation.width * (kernel.width - 1);
   return {rows / 2, rows - rows / 2, columns / 2, columns - columns / 2};
@@ -87,14 +87,14 @@ std::string transpose_text(std::int64_t in, std::int64_t out, const ConvTranspos
   return text;
 }
 
-// An axis of the output: its size, the padding behind it, and the zeros that follow.
+// An axis of the output: its size, the padding after it, and the zeros that follow.
 struct TransposedAxis {
   std::int64_t size, behind, zeros;
 };
 
 TransposedAxis transposed_axis(std::int64_t in, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
                                std::int64_t kernel, std::int64_t output_padding) {
-  // What is more than the rest of a stride shows what the padding behind cuts off, and then nothing.
+  // Output padding beyond the rest of a stride first uncovers what the padding at the end cut off, and then adds zeros.
   const std::int64_t more = std::max<std::int64_t>(0, output_padding - (stride - 1)), shown = std::min(more, padding);
   const std::int64_t size = (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1;
   return {size - (more - shown), padding - shown, more - shown};

@@ -35,12 +35,12 @@ void check_labels(Value input, Value target) {
     throw Error(fmt::format("the target must have a class for each sample: {}", to_string(wanted)));
 }
 
-// Labels that can be looked up, which of them count (no value: all), and how much each does (no value: all the same).
+// Labels that can be looked up, which of them count (no value means all), and their weights (no value means equal).
 struct Labels {
   Value classes, counts = {}, weights = {};
 };
 
-// No value: there are none.
+// No value if there are none.
 Value class_weights(const LayerCall& call, Value logits) {
   if (!call.has_buffer(0)) return {};
   const Value weight = call.buffer(0);
@@ -50,7 +50,7 @@ Value class_weights(const LayerCall& call, Value logits) {
   return ops::cast(weight, logits.dtype());
 }
 
-// What no label, an int32, can be is not looked for.
+// A number that an int32 label cannot have need not be looked for.
 std::optional<std::int64_t> label_in_range(std::int64_t ignore_index) {
   using Limits = std::numeric_limits<std::int32_t>;
   return ignore_index >= Limits::min() && ignore_index <= Limits::max() ? std::optional(ignore_index) : std::nullopt;
@@ -72,7 +72,7 @@ Labels labels_of(Value input, Value target, Value weight, std::int64_t ignore_in
   return labels;
 }
 
-// The sum of the terms, or it over that of their weights.
+// The sum of the terms, or that sum divided by the sum of their weights.
 Value mean_or_sum(const Trace& trace, Value terms, Value weights, const std::string& reduction) {
   if (reduction != "mean") return reduced(trace, terms, reduction);
   const Value mask = mask_for(trace, terms);
@@ -80,17 +80,17 @@ Value mean_or_sum(const Trace& trace, Value terms, Value weights, const std::str
   return divided_by_weights(trace, sum, ops::reduce_sum(mask ? weights * mask : weights));
 }
 
-// A mean is over the weights.
+// A mean divides by the weights.
 Value weighted(const Trace& trace, Value losses, Value weights, const std::string& reduction) {
   if (!weights) return reduced(trace, losses, reduction);
   return mean_or_sum(trace, losses * weights, weights, reduction);
 }
 
-// Of log-probabilities, the classes last.
+// Takes log-probabilities, with the classes last.
 Value picked(Value log_probabilities, Value labels) {
   const Value chosen = ops::one_hot(labels, classes_of(log_probabilities), log_probabilities.dtype());
   const Value zero = ops::scalar(chosen, 0.0);
-  // Those of other classes may be -inf. A label that is no class chooses nothing, and 0 / 0 is NaN.
+  // The log-probabilities of other classes may be -inf. A label that is not a class chooses nothing, and 0 / 0 is NaN.
   const Value own = ops::select(ops::not_equal(chosen, zero), log_probabilities, zero);
   return -ops::reduce_sum(own, {.axes = {-1}}) / ops::reduce_sum(chosen, {.axes = {-1}});
 }
@@ -109,7 +109,7 @@ Value smoothed(const Trace& trace, Value logits, const Labels& labels, Value wei
   return mean_or_sum(trace, own * labels.weights + spread, labels.weights, options.reduction);
 }
 
-// Of probabilities as targets; the mean is over the samples.
+// For probabilities as targets; the mean is over the samples.
 Value dense_cross_entropy(const Trace& trace, Value logits, Value target, Value weight,
                           const CrossEntropyLossOptions& options) {
   if (options.label_smoothing != 0)
@@ -119,7 +119,7 @@ Value dense_cross_entropy(const Trace& trace, Value logits, Value target, Value 
   return reduced(trace, -ops::reduce_sum(terms, {.axes = {-1}}), options.reduction);
 }
 
-// The op itself leaves out what is ignored: only a mean needs to know how many are left.
+// The op itself leaves out ignored labels; only a mean needs to know how many are left.
 Value sparse_cross_entropy(const Trace& trace, Value logits, Value target, const CrossEntropyLossOptions& options) {
   const Value classes = ops::cast(target, DType::int32);
   const std::optional<std::int64_t> ignored = label_in_range(options.ignore_index);
@@ -156,7 +156,7 @@ Value binary_cross_entropy(const LayerCall& call, Value input, Value target, con
   const Value wanted = ops::cast(target, input.dtype());
   Value losses = ops::sigmoid_cross_entropy(input, wanted);
   if (options.pos_weight) {
-    // What the loss has of a positive target, log(1 + exp(-x)) t, counts more.
+    // The part of the loss from a positive target, log(1 + exp(-x)) t, counts more.
     const Value positive = ops::softplus(-input) * wanted;
     losses = losses + positive * (buffer(options.weight ? 1 : 0) - 1.0);
   }
@@ -166,7 +166,7 @@ Value binary_cross_entropy(const LayerCall& call, Value input, Value target, con
 
 using Function = std::function<Value(const LayerCall& call, Value input, Value target)>;
 
-// As PyTorch has them: what is not given is not there.
+// As in PyTorch: buffers that are not given do not exist.
 std::vector<Layer::Body::Weight> buffers(const std::optional<Array>& weight,
                                          const std::optional<Array>& pos_weight = {}) {
   std::vector<Layer::Body::Weight> list;
@@ -181,7 +181,7 @@ std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::strin
   return std::make_shared<const Loss::Body>(Loss::Body{kind, function, buffers});
 }
 
-// A loss of each element.
+// One loss for each element.
 std::shared_ptr<const Loss::Body> elementwise(const std::string& kind, const std::string& reduction,
                                               const std::function<Value(Value input, Value target)>& error) {
   return body(kind, reduction, [=](const LayerCall& call, Value input, Value target) {

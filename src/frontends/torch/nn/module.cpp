@@ -98,7 +98,7 @@ std::string indented(const std::string& text) {
 
 }  // namespace
 
-// A class that derives from one of ours has its own name; a copy that is a Module only has lost it.
+// A class that derives from one of ours has its own name; a copy that is only a Module has lost it.
 std::string kind_of(const Module& module) {
   const std::type_info& type = typeid(module);
   const bool is_part = type == typeid(Module) || type == typeid(Layer) || type == typeid(Loss);
@@ -216,7 +216,7 @@ void Module::register_module(const std::string& name, const Module& module) {
     if (child == module)
       throw Error(fmt::format("{}: the module '{}' is registered already, as '{}'; register it once and call it twice",
                               kind_of(*this), name, known));
-  // Only now, when it is complete, a module shows what class it has.
+  // Only now that it is complete does a module show its class.
   module.state().kind = kind_of(module);
   state_->children.emplace_back(name, module);
 }

@@ -10,21 +10,21 @@ namespace pando::torch::nn {
 
 struct Parameter::State {
   pando::Parameter stored;
-  // From PyTorch's axes to those that are stored; empty: the same.
+  // Maps PyTorch's axes to those that are stored; if empty, they are the same.
   std::vector<std::int64_t> permutation = {};
   bool requires_grad = true;
 };
 
 struct Module::State {
-  // Empty: a class of the user's, named when it is seen as what it is.
+  // Empty for a class of the user's, whose name is set once its class is known.
   std::string kind = {};
   std::string extra = {};
   NamedParameters parameters = {}, buffers = {};
   std::vector<std::pair<std::string, Module>> children = {};
   bool training = true;
-  // What its random numbers are drawn with.
+  // The seed of its random numbers.
   std::uint64_t key = 0;
-  // The IPU of the block that begins with it, and a number that tells blocks apart.
+  // The IPU of the block that begins with it, and a number that distinguishes blocks.
   struct Block {
     int ipu = 0;
     std::int64_t number = 0;
@@ -56,12 +56,12 @@ class LayerCall {
   Trace& trace_;
 };
 
-// A class of layers: what PyTorch prints of it, and what it does.
+// A class of layers: what PyTorch prints for it, and what it does.
 struct Layer::Body {
   std::string kind;
   std::string extra = {};
   std::function<Value(const LayerCall& call, Value x)> forward;
-  // What is trained, as PyTorch lays it out, and the axes in the order in which it is stored.
+  // The trained values, as PyTorch lays them out, and the axes in the order in which they are stored.
   struct Weight {
     std::string name;
     Array value;
@@ -85,31 +85,31 @@ class ModuleAccess {
 // What a model's forward() says while it is traced.
 class Tracing {
  public:
-  // `random_seed` is drawn with instead of every module's own, so that equal models draw the same.
+  // `random_seed` replaces every module's own seed, so that equal models draw the same numbers.
   Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed);
   ~Tracing();
   Tracing(const Tracing&) = delete;
   Tracing& operator=(const Tracing&) = delete;
-  // Null where no forward() is being traced.
+  // Null if no forward() is being traced.
   static Tracing* current();
 
   Trace& trace() const { return trace_; }
   const std::optional<std::uint64_t>& random_seed() const { return random_seed_; }
-  // Counts what draws random numbers in this forward(), however many nodes the calls make.
+  // Counts the calls that draw random numbers in this forward(), however many nodes they make.
   std::int64_t next_stream() { return streams_++; }
   // "layer1.conv", as seen from the root; empty for a module that is not registered.
   std::string path_of(const Module& module) const;
-  // Throws Error for a module whose parameters nobody would train, save or find, since it is not registered.
+  // Throws Error for a module with parameters that is not registered: they would not be trained, saved or found.
   void check_registered(const Module& module) const;
 
   void add_loss(const Tensor& loss) { losses_.push_back(loss); }
   void set_identity_loss(const Tensor& loss);
-  // What is to become small. Throws Error if it is not clear.
+  // The loss to minimise. Throws Error if it is not clear which it is.
   Tensor loss() const;
 
-  // Nodes from here on belong to the IPU, as a stage of the graph.
+  // New nodes belong to the IPU, as a stage of the graph.
   void begin_block(int ipu);
-  // Only at the first call after which the block was not begun.
+  // Begins the block at the first call only.
   void begin_block_once(const Module::State::Block& block);
   int current_block() const { return trace_.graph().stage(); }
 
@@ -126,10 +126,10 @@ class Tracing {
 
 // Throws Error unless it is "mean", "sum" or "none".
 void check_reduction(const std::string& who, const std::string& reduction);
-// Of real samples only, where some fill the batch up.
+// Counts real samples only, if some samples only fill up the batch.
 Value reduced(const Trace& trace, Value x, const std::string& reduction);
-// The mask of the samples for x, to be multiplied with it; no value where all samples are real, or x has no rows of
-// them.
+// The mask of the samples for x, to be multiplied with it; no value if all samples are real, or x has no rows of
+// samples.
 Value mask_for(const Trace& trace, Value x);
 // The sum over the weights; 0 for a batch without real samples.
 Value divided_by_weights(const Trace& trace, Value sum, Value weights);

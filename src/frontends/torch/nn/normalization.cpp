@@ -9,7 +9,8 @@ namespace pando::torch::nn {
 
 namespace {
 
-// Towards those of a batch of `values` values of each channel; weights: see ops::batch_norm.
+// Moves the running statistics towards those of a batch with `values` values of each channel. For the weights, see
+// ops::batch_norm.
 void move_statistics(const LayerCall& call, const ops::BatchNorm& norm, Value weights, std::int64_t values,
                      double momentum) {
   const auto moved = [&](Value old, Value seen) { return old * (1 - momentum) + seen * momentum; };
@@ -22,7 +23,7 @@ void move_statistics(const LayerCall& call, const ops::BatchNorm& norm, Value we
   }
   const auto values_of_row = static_cast<double>(values / weights.shape()[0]);
   const Value count = ops::reduce_sum(weights) * values_of_row, others = count - 1.0;
-  // One value has no variance, and says nothing.
+  // One value has no variance, so it changes nothing.
   const Value one = ops::scalar(count, 1.0), enough = ops::greater(count, one);
   const Value variance = norm.variance * (count / ops::maximum(others, one));
   call.assign_buffer(0, ops::select(enough, moved(call.buffer(0), norm.mean), call.buffer(0)));

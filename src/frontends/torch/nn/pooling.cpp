@@ -14,7 +14,8 @@ void check_windows(const char* who, const Options& options) {
   check_positive(who, "stride", options.stride.value_or(options.kernel_size));
 }
 
-// The padding behind: with ceil_mode a last window may reach beyond, but must begin within the input or its padding.
+// The padding at the end: with ceil_mode the last window may reach beyond it, but must begin within the input or its
+// padding.
 std::int64_t padding_behind(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                             bool ceil_mode) {
   if (!ceil_mode) return padding;
@@ -43,7 +44,7 @@ Value average_pool(Value x, const AvgPool2dOptions& options) {
   ops::PoolOptions pool = pool_options(options, x.shape());
   Value image = channels_last(as_float(x));
   if (options.count_include_pad) {
-    // Padding counts, but not what a last window reaches beyond it.
+    // Padding counts, but not the part of the last window beyond it.
     const Size2& padding = options.padding;
     image = ops::pad(image, {0, padding.height, padding.width, 0}, {0, padding.height, padding.width, 0});
     pool.padding_sizes = {0, pool.padding_sizes[1] - padding.height, 0, pool.padding_sizes[3] - padding.width};

@@ -70,7 +70,7 @@ void LayerCall::assign_buffer(std::size_t index, Value value) const {
 ops::RandomOptions LayerCall::random() const {
   Tracing* tracing = Tracing::current();
   const std::optional<std::uint64_t> seed = tracing != nullptr ? tracing->random_seed() : std::nullopt;
-  // A module that is called twice draws twice: the number of the call in forward() tells calls, and modules, apart.
+  // A module that is called twice draws twice: the number of the call in forward() distinguishes calls, and modules.
   return {.seed = static_cast<std::int64_t>(seed.value_or(state_.key)),
           .stream = tracing != nullptr ? tracing->next_stream() : 0};
 }

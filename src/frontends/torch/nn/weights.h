@@ -25,7 +25,7 @@ std::string to_text(const Size2& size, bool brief = false);
 // As Python prints it.
 inline const char* python_flag(bool flag) { return flag ? "True" : "False"; }
 
-// Weights are floating: integers that are fed are cast.
+// Weights are floating-point, so fed integers are cast.
 inline Value as_float(Value x) { return is_floating(x.dtype()) ? x : ops::cast(x, DType::float32); }
 
 }  // namespace pando::torch::nn

@@ -118,7 +118,7 @@ void check_steps(const char* who, const char* what, std::int64_t steps) {
   if (steps < 1) throw Error(fmt::format("{}: {} is {} but must be positive", who, what, steps));
 }
 
-// The rate moves as the factor of the epochs does; from 0 it can only start again.
+// The rate changes in proportion to the factor of the epochs; from a rate of 0 it can only start again.
 double moved(const std::function<double(std::int64_t epoch)>& factor, std::int64_t epoch, double base, double current) {
   const double before = epoch == 0 ? 1.0 : factor(epoch - 1);
   return before == 0 ? base * factor(epoch) : current * (factor(epoch) / before);

@@ -1,4 +1,4 @@
-// What is behind an optimizer.
+// The state of an optimizer.
 #pragma once
 #include <pando/frontends/torch/optim.h>
 
@@ -12,7 +12,7 @@ struct ParameterGroup {
   Parameters parameters;
   double lr = 0.0;
   UpdateRule rule;
-  // Before the first scheduler set it.
+  // The rate before the first scheduler set it.
   std::optional<double> initial_lr = {};
 };
 

@@ -9,7 +9,7 @@ namespace pando::poptorch {
 
 namespace {
 
-// With the first sample again and again after the others.
+// Repeats the first sample after the others.
 Array filled_up(const Array& samples, std::int64_t count) {
   const std::int64_t missing = count - samples.shape()[0];
   if (missing == 0) return samples;

@@ -9,7 +9,7 @@ namespace pando::poptorch {
 
 namespace {
 
-// [batches, ...] as a call returns it: samples of all batches along axis 0, or a number for each batch.
+// Turns [batches, ...] into what a call returns: samples of all batches along axis 0, or a number for each batch.
 Array flattened(const Array& batches, const Type& of_batch) {
   if (of_batch.shape.rank() == 0) return batches;
   return batches.reshape(joined({batches.shape()[0] * of_batch.shape[0]}, of_batch.shape, 1));
@@ -20,7 +20,7 @@ Array flattened(const Array& batches, const Type& of_batch) {
 PoplarExecutor::State::Parts PoplarExecutor::State::real_parts(const Call& call, std::size_t output,
                                                                std::int64_t batches, std::int64_t samples) const {
   const std::int64_t size = micro_batch();
-  // All of them: whether there are parts for samples does not matter.
+  // Takes all of them: whether there are parts for samples does not matter.
   if (samples == batches * size) return {1, 1};
   if (call.step.has_rows[output]) return {samples, batches * size};
   return {(samples + size - 1) / size, batches};
@@ -38,7 +38,7 @@ Array PoplarExecutor::State::returned(const Call& call, std::size_t output, cons
 Array PoplarExecutor::State::summed(const Call& call, std::size_t output, const Array& rows_of) const {
   const std::int64_t replicas = options.state().replicas, row = micro_batch() * replicas;
   Array counted = rows_of.clone();
-  // What copies of samples gave is at the end.
+  // The outputs of copied samples are at the end.
   const auto [real, parts] =
       real_parts(call, output, replicas, std::min(row, call.samples - (rows_of.shape()[0] - 1) * row));
   const std::size_t last = counted.bytes() / static_cast<std::size_t>(rows_of.shape()[0]);

@@ -46,7 +46,7 @@ void PoplarExecutor::State::check_attached() const {
   check_usable();
   if (!attached)
     throw Error(fmt::format("{}: no device is attached; {}", who(),
-                            step ? "call attachToDevice()" : "compile the model, or call it, before"));
+                            step ? "call attachToDevice()" : "first compile the model or call it"));
 }
 
 void PoplarExecutor::State::check_arguments(std::size_t count) const {
@@ -76,7 +76,7 @@ std::vector<Type> PoplarExecutor::State::micro_batch_types(const std::vector<Typ
 std::int64_t PoplarExecutor::State::samples_of(const std::vector<Type>& inputs) const {
   check_arguments(inputs.size());
   if (inputs == compiled_for) return micro_batch() * micro_batches();
-  // Fewer samples are what differs; they lie along the first axis of all tensors.
+  // Only the number of samples may differ, along the first axis of all tensors, and only to fewer.
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Type whole = inputs[i];
     const bool has_samples = whole.shape.rank() > 0 && whole.shape[0] > 0 && whole.shape[0] == inputs[0].shape[0] &&
@@ -142,7 +142,7 @@ void PoplarExecutor::attachToDevice() {
   const CallLock::Call turn = state_->take_turn();
   state_->check_usable();
   if (!state_->step)
-    throw Error(fmt::format("{}: compile the model, or call it, before attachToDevice()", state_->who()));
+    throw Error(fmt::format("{}: compile the model or call it before attachToDevice()", state_->who()));
   if (state_->attached) throw Error(fmt::format("{}: a device is attached already", state_->who()));
   state_->attached = true;
 }
@@ -197,7 +197,7 @@ std::int64_t PoplarExecutor::cycleCount() const {
 
 namespace {
 
-// Whether what the first keeps for each parameter, such as moments, is what the second would go on with.
+// Whether the second optimizer can continue with what the first keeps for each parameter, such as moments.
 bool keeps_states(const torch::optim::Optimizer& first, const torch::optim::Optimizer& second) {
   const auto &a = first.state().groups, &b = second.state().groups;
   const auto state_names = [](const torch::optim::ParameterGroup& group) {
@@ -296,7 +296,7 @@ void PoplarExecutor::State::load(const std::string& path, BatchLoader* loader) {
   if (!state.optimizer) return;
   for (const auto& [name, array] : states) state.variables.set(name, array);
   state.updates = updates;
-  // It is part of the program.
+  // This number is part of the program.
   if (std::exchange(state.optimizer_begin, optimizer_begin) == optimizer_begin || !state.step) return;
   const bool was_attached = state.attached;
   state.build(std::vector(state.compiled_for));

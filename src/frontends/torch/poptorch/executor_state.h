@@ -1,8 +1,8 @@
 // What a PoplarExecutor keeps, and how it runs a call.
 //
 // A call has the samples of rows: a micro-batch for each replica, in turn. A whole call has rows for all its device
-// iterations and accumulated gradients. One of fewer samples has as many rows as they need; where they do not fill the
-// last, it is filled up with copies of a sample, a step with a mask is run, and what the copies gave is cut off.
+// iterations and accumulated gradients. A call with fewer samples has as many rows as they need. If they do not fill
+// the last row, copies of a sample fill it up, a step with a mask runs, and the outputs of the copies are cut off.
 #pragma once
 #include <map>
 
@@ -23,20 +23,20 @@ struct PoplarExecutor::State {
   std::vector<Device> devices = {};
   // The second, made when it is first needed, is for calls whose samples do not fill the last micro-batches.
   std::optional<Step> step = {}, masked_step = {};
-  // Of a whole call, as it was compiled for.
+  // The types of a whole call, for which the model was compiled.
   std::vector<Type> compiled_for = {};
   bool attached = false, destroyed = false;
-  // Of the model, and how many there were when its optimizer began.
+  // The updates of the model, and how many there were when its optimizer began.
   std::int64_t updates = 0, optimizer_begin = 0;
   PerfCounters counters = {};
   double device_seconds = 0.0;
 
   const char* who() const { return optimizer ? "trainingModel" : "inferenceModel"; }
   std::int64_t accumulation() const { return optimizer ? options.state().accumulation : 1; }
-  // Rows of a micro-batch for each replica.
+  // The number of rows; a row has a micro-batch for each replica.
   std::int64_t rows() const { return options.state().device_iterations * accumulation(); }
   std::int64_t micro_batches() const { return rows() * options.state().replicas; }
-  // Its samples; without tensors a micro-batch is one.
+  // The samples of a micro-batch; without tensors, a micro-batch counts as one.
   std::int64_t micro_batch() const { return compiled_for.empty() ? 1 : compiled_for[0].shape[0] / micro_batches(); }
   OutputMode output_mode() const {
     const OutputMode mode = options.state().output_mode;
@@ -58,9 +58,9 @@ struct PoplarExecutor::State {
   Explanation explanation(const char* what) const;
   void check_attached() const;
   void check_arguments(std::size_t count) const;
-  // `inputs`: those of a whole call.
+  // `inputs` are those of a whole call.
   std::vector<Type> micro_batch_types(const std::vector<Type>& inputs) const;
-  // The number of samples of a call, at most that of a whole one.
+  // The number of samples of a call, at most that of a whole call.
   std::int64_t samples_of(const std::vector<Type>& inputs) const;
   Step make_step(const std::vector<Type>& inputs, bool masked);
   void build(const std::vector<Type>& inputs);
@@ -69,12 +69,12 @@ struct PoplarExecutor::State {
   void run_step(const Call& call);
   void run_once(const Call& call);
   FillFeeds filler(const Call& call) const;
-  // How many parts of these micro-batches of an output real samples made, and of how many parts.
+  // How many parts of these micro-batches of an output come from real samples, and of how many parts in all.
   struct Parts {
     std::int64_t real, all;
   };
   Parts real_parts(const Call& call, std::size_t output, std::int64_t batches, std::int64_t samples) const;
-  // Of rows of outputs, [rows, replicas, ...], as a call returns them: those of real samples, and their sum.
+  // Turns rows of outputs, [rows, replicas, ...], into what a call returns: those of real samples, and their sum.
   Array returned(const Call& call, std::size_t output, const Array& rows_of, std::int64_t samples) const;
   Array summed(const Call& call, std::size_t output, const Array& rows_of) const;
   Array collected(const Call& call, std::size_t output) const;

@@ -1,4 +1,4 @@
-// What a PoplarExecutor tells of its calls, before and after they run.
+// What a PoplarExecutor says about its calls, before and after they run.
 #include <pando/program/profile.h>
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Explanation PoplarExecutor::State::explanation(const char* what) const {
 
 void PoplarExecutor::State::check_compiled(const char* what) const {
   check_usable();
-  if (!step) throw Error(fmt::format("{}: {} needs a compiled model; compile it, or call it, before", who(), what));
+  if (!step) throw Error(fmt::format("{}: {} needs a compiled model; first compile it or call it", who(), what));
 }
 
 std::string PoplarExecutor::explain() const {

@@ -24,13 +24,13 @@ struct Traced {
   Graph graph;
   std::unique_ptr<Trace> trace;
   std::vector<Value> outputs;
-  // None for inference.
+  // Empty for inference.
   Value loss;
-  // None where all samples are real.
+  // Empty if all samples are real.
   Value mask;
 };
 
-// What data sets have and ops do not take is cast once.
+// Types that data sets have and ops do not take are cast once.
 Value as_taken(Value fed) {
   if (fed.dtype() == DType::int64) return ops::cast(fed, DType::int32);
   return fed.dtype() == DType::float64 ? ops::cast(fed, DType::float32) : fed;
@@ -49,7 +49,7 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
   for (std::size_t i = 0; i < inputs.size(); ++i)
     tensors.emplace_back(*traced->trace,
                          as_taken(ops::input(traced->graph, input_feed(i), inputs[i].dtype, inputs[i].shape)));
-  // What comes before the first block is on IPU 0.
+  // Nodes before the first block are on IPU 0.
   const Graph::StageScope stage(traced->graph, 0);
   for (const Tensor& output : context.forward(tensors)) traced->outputs.push_back(output.state().value);
   if (context.optimizer != nullptr) traced->loss = tracing.loss().state().value;
@@ -170,7 +170,7 @@ Objective objective_of(const Traced& traced, const StepContext& context, bool is
     objective.count = ops::constant(graph, Array::scalar(1.0F));
     return objective;
   }
-  // A micro-batch counts as much as it has samples.
+  // A micro-batch is weighted by its number of samples.
   objective.count = ops::reduce_sum(traced.mask);
   if (objective.reduction == Reduction::mean) {
     const Graph::StageScope stage(graph, graph.node(traced.loss.id()).stage);

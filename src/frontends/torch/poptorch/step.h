@@ -14,21 +14,21 @@ struct StepContext {
   const torch::nn::Module& module;
   const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& forward;
   const OptionsState& options;
-  // Null: inference.
+  // Null for inference.
   const torch::optim::Optimizer* optimizer = nullptr;
   Variables& variables;
   // Made by the first step if there are none.
   std::vector<Device>& devices;
-  // Whether the outputs of all micro-batches are wanted, or those of the last only.
+  // Whether the outputs of all micro-batches are wanted, or only those of the last.
   bool keeps_all = false;
-  // Whether the mask is fed, and samples that only fill a micro-batch up count for nothing.
+  // Whether the mask is fed, so that samples that only fill up a micro-batch do not count.
   bool masked = false;
-  // The update that the optimizer began with: what it keeps was new then.
+  // The update at which the optimizer began with new states.
   std::int64_t optimizer_begin = 0;
 };
 
 struct Step {
-  // Of each output of forward(), for one micro-batch.
+  // The type of each output of forward(), for one micro-batch.
   std::vector<Type> outputs;
   // With a mask, which of them have rows for each sample; the others are one for the micro-batch.
   std::vector<bool> has_rows;
@@ -39,8 +39,8 @@ struct Step {
   Program program;
 };
 
-// The types are those of one micro-batch, as they are fed. Throws Error, naming the node, if samples that only fill a
-// micro-batch up would count all the same.
+// The types are those of one micro-batch, as they are fed. Throws Error, naming the node, if samples that only fill up
+// a micro-batch would count.
 Step build_step(const std::vector<Type>& inputs, const StepContext& context);
 
 std::string input_feed(std::size_t index);

@@ -11,7 +11,7 @@ namespace pando::keras {
 
 namespace {
 
-// One number in [-limit, limit) a sample, as [batch, 1, 1].
+// One number in [-limit, limit) per sample, as [batch, 1, 1].
 Value draw(LayerCall& call, std::int64_t batch, double limit) {
   return ops::reshape(ops::random_uniform(call.counter(), {batch}, -limit, limit, call.random()), {batch, 1, 1});
 }
@@ -75,7 +75,7 @@ Value reversed(Value x, int axis) {
   Array order(DType::int32, {size});
   for (std::int64_t i = 0; i < size; ++i)
     order.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(size - 1 - i);
-  // gather takes rows: the axis goes to the front and back.
+  // gather takes rows, so the axis is moved to the front and afterwards back.
   Integers permutation = {0, 1, 2, 3};
   std::swap(permutation[0], permutation[static_cast<std::size_t>(axis)]);
   const Value rows = ops::gather(ops::transpose(x, permutation), ops::constant(x.graph(), order));

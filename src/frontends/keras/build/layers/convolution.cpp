@@ -38,7 +38,7 @@ ops::ConvOptions conv_options(const Options& options) {
           .padding = padding_of(options.padding)};
 }
 
-// Keras keeps what a step that is wider than the kernel leaves empty behind the last row and column.
+// If the stride is wider than the kernel, Keras keeps the empty places after the last row and column.
 Value with_gaps(Value y, const Pair& kernel, const layers::Conv2DOptions& options) {
   const auto gap = [](std::int64_t stride, std::int64_t size, std::int64_t dilation) {
     return std::max<std::int64_t>(stride - (size - 1) * dilation - 1, 0);
@@ -100,7 +100,7 @@ struct DepthwiseConfig {
     fields.fixed("activity_regularizer", {});
     fields.fixed("depthwise_constraint", {});
     fields.fixed("bias_constraint", {});
-    // Keras writes what its base class has, too.
+    // Keras also writes the settings of its base class.
     fields.ignored("kernel_initializer");
     fields.ignored("kernel_regularizer");
     fields.ignored("kernel_constraint");
@@ -162,7 +162,7 @@ struct ConvolutionBody : LayerBody {
   bool transposed_;
 };
 
-// Depthwise, and with filters a pointwise convolution after it: separable.
+// A depthwise convolution. With filters, a pointwise convolution follows: a separable convolution.
 struct DepthwiseBody : LayerBody {
   DepthwiseBody(std::int64_t filters, Pair kernel, const layers::DepthwiseConv2DOptions& options)
       : filters_(filters), kernel_(kernel), options_(options) {

@@ -54,7 +54,7 @@ struct EmbeddingConfig {
     fields.fixed("activity_regularizer", {});
     fields.fixed("embeddings_constraint", {});
     fields.fixed("mask_zero", false);
-    // The shape of the input says it, too.
+    // The shape of the input says the same.
     fields.ignored("input_length");
   }
 };

@@ -98,14 +98,14 @@ struct BatchNormalizationBody : LayerBody {
     const Value mean = call.weight(mean_index), variance = call.weight(mean_index + 1);
     const Shape& shape = inputs[0].shape();
     const auto [scale, offset] = scale_offset(call, shape[shape.rank() - 1], options_.scale, options_.center);
-    // A frozen one keeps its statistics, as in Keras.
+    // A frozen layer keeps its statistics, as in Keras.
     if (!call.training() || !call.trainable())
       return {ops::batch_norm_inference(inputs[0], scale, offset, mean, variance, options_.epsilon)};
     const ops::BatchNorm norm = ops::batch_norm(inputs[0], scale, offset, options_.epsilon, call.trace().sample_mask());
     const Value mask = call.trace().sample_mask();
     const auto moved = [&](Value old, Value seen) {
       const Value average = old * options_.momentum + seen * (1 - options_.momentum);
-      // A spare replica has a batch without samples, which says nothing.
+      // A spare replica has a batch without samples, whose statistics mean nothing.
       if (!mask) return average;
       const Value count = ops::reduce_sum(mask);
       return ops::select(ops::greater(count, ops::scalar(count, 0.0)), average, old);

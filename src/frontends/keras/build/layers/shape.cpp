@@ -44,7 +44,7 @@ Flatten::Flatten(const ShapeLayerOptions& options)
                                           .keeps_dtype = true,
                                           .function =
                                               [](LayerCall&, const std::vector<Value>& inputs) {
-                                                // Not -1: an empty batch leaves it open.
+                                                // This must not be -1, which is ambiguous for an empty batch.
                                                 const Shape& shape = inputs[0].shape();
                                                 return keep_batch(inputs[0], {shape.part(1, shape.rank()).elements()});
                                               }}),
