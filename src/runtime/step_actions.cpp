@@ -14,6 +14,13 @@ void StepExecutor::wait_for_room(std::int64_t row) const {
     if (is_last_user(*other)) wait_for(rows_done(*other), wanted);
 }
 
+// Whether that wait would end at once.
+bool StepExecutor::has_room(std::int64_t row) const {
+  const std::int64_t wanted = row + 1 - rows_in_flight();
+  return std::all_of(stages_.begin(), stages_.end(),
+                     [&](const auto& other) { return !is_last_user(*other) || rows_done(*other) >= wanted; });
+}
+
 bool StepExecutor::run_forward(Stage& stage, std::int64_t row) {
   wait_for_room(row);
   const std::byte* host = fed(row);

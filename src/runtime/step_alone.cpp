@@ -44,7 +44,7 @@ bool StepExecutor::run_possible_actions(Stage& stage) {
 
 bool StepExecutor::can_run(const Stage& stage, const PipelineAction& action, std::int64_t row) const {
   if (!action.forward) return stage.next == nullptr || stage.next->backward_done > row;
-  if (launch_.feed != nullptr && !launch_.feed->has(launch_.first_row + row)) return false;
+  if (launch_.feed != nullptr && (!has_room(row) || !launch_.feed->has(launch_.first_row + row))) return false;
   // If the feed has ended, the pass finds that out and does nothing else.
   if (fed(row) == nullptr) return true;
   if (stage.previous != nullptr && stage.previous->forward_done <= row) return false;

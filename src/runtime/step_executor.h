@@ -100,6 +100,7 @@ class StepExecutor {
   void update_weights(Stage& stage);
   void end_update(Stage& stage) const;
   void wait_for_room(std::int64_t row) const;
+  bool has_room(std::int64_t row) const;
   bool run_forward(Stage& stage, std::int64_t row);
   void run_backward(Stage& stage, std::int64_t row, bool first_of_update);
   void finish_row(Stage& stage, std::int64_t row);

@@ -87,6 +87,35 @@ TEST_P(DividedProgram, FeedsGoOnWhereTheLastRunEnded) {
   EXPECT_EQ(floats(variables.get("w")), expected_w(41, 1));
 }
 
+// More rows an update than any replica may be ahead of the others, and more or fewer than the feed has room for.
+TEST_P(DividedProgram, UpdatesMayBeLongerThanTheFeed) {
+  for (int stages : {1, 2, 3})
+    for (int slots : {1, 8, 100}) {
+      Variables variables;
+      Program program(sum_step(stages), devices(stages * 3), {.replicas = 3, .accumulation = 50}, variables);
+      Feed feed(program, rows_of_x(1000), slots);
+      EXPECT_EQ(program.run(120, feed), 120);
+      EXPECT_EQ(floats(variables.get("w")), expected_w(120, 3));
+      EXPECT_EQ(variables.get("updates").item<int>(), 3);
+    }
+}
+
+TEST_P(DividedProgram, RunsWithoutAnUpdateMayBeLong) {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {2});
+  graph.begin_stage(0);
+  const Value y = ops::reduce_sum(x);
+  graph.begin_stage(1);
+  graph.add_output("y", y + 0.5, true);
+  Program program(graph, devices(4), {.replicas = 2}, Variables());
+  Feed feed(program, rows_of_x(100), 1);
+  EXPECT_EQ(program.run(1000, feed), 100);
+  const std::vector<float> results = floats(program.output("y"));
+  ASSERT_EQ(results.size(), 200u);
+  for (int i = 0; i < 200; ++i)
+    EXPECT_EQ(results[static_cast<std::size_t>(i)], static_cast<float>(i / 2 + 1 + i % 2 * 10) + 0.5f);
+}
+
 TEST_P(DividedProgram, WhatIsSetReachesAllReplicas) {
   Variables variables;
   Program program(sum_step(2), devices(6), {.replicas = 3}, variables);
