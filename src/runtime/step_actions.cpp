@@ -63,7 +63,8 @@ void StepExecutor::finish_row(Stage& stage, std::int64_t row) {
   std::int64_t done = row + 1;
   for (const auto& other : stages_)
     if (other->index == stage.index) done = std::min(done, rows_done(*other).load());
-  launch_.feed->release_before(launch_.first_row + done);
+  // Counters of devices that are stopped say nothing about the rows that others still read.
+  if (!stopped_) launch_.feed->release_before(launch_.first_row + done);
 }
 
 std::byte* StepExecutor::find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const {
