@@ -25,7 +25,8 @@ struct Content {
   std::string sum;
 };
 
-// At most so many bytes. What was read is summed up while the next piece is inflated: each takes about as long.
+// The size of a piece in bytes. The checksum of one piece is computed while the next is inflated; both take about as
+// long.
 Content read_and_sum(ByteFile& file, std::uint64_t most) {
   constexpr std::uint64_t piece_size = 1 << 22;
   Content content;

@@ -11,7 +11,7 @@ struct BatchLoader::Settings {
   Fetch fetch;
   DataLoaderOptions options;
   std::uint64_t seed = 0;
-  // Those that were begun.
+  // The number of epochs that were begun.
   std::atomic<std::uint32_t> epochs = 0;
 
   std::int64_t batches() const;
@@ -27,7 +27,7 @@ class EpochBatches {
 
  private:
   std::shared_ptr<BatchLoader::Settings> settings_;
-  // Empty: the samples as they lie.
+  // If empty, the samples in their stored order.
   std::vector<std::int64_t> order_;
   std::uint64_t key_ = 0;
 };
