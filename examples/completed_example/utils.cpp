@@ -17,7 +17,7 @@ const char* const usage =
                                    --pipelining); also --gradient-accumulation-steps-per-replica
   --batch-size N                   images in a batch (default: 64)
   --epochs N                       passes over the training images (default: 3)
-  --samples N                      train on so many images only, and test with a sixth as many (default: all)
+  --samples N                      train on only N images, and test with a sixth as many (default: all)
   --help                           print this
 )";
 

@@ -60,7 +60,7 @@ std::string problem(CURL* curl, CURLcode code, const Transfer& transfer, const P
     case CURLE_COULDNT_CONNECT: return "the host cannot be reached";
     case CURLE_OPERATION_TIMEDOUT:
       if (transfer.bytes.empty()) return "the host does not answer";
-      return fmt::format("it came at fewer than {} bytes a second for {} seconds", patience.bytes_per_second,
+      return fmt::format("it came at fewer than {} bytes per second for {} seconds", patience.bytes_per_second,
                          patience.seconds);
     case CURLE_FILE_COULDNT_READ_FILE: return "there is no such file";
     case CURLE_PARTIAL_FILE: return "the connection ended too early";

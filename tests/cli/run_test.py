@@ -264,7 +264,7 @@ class Trained(ProgramTest):
         self.write_classes("photos")
         result = self.run_pando("train", "mlp", "--dataset", "photos", "--epochs", "20", "--save", "sides")
         self.assertTrue(result.stderr.startswith("photos has no test images: every fifth image of each class, 4 in all, "
-                                                 "is for the test.\n"), result.stderr)
+                                                 "is used for the test.\n"), result.stderr)
         self.assertEqual(self.run_json("evaluate", "--model", "sides")["accuracy"], 1)
         # A colour image becomes grey.
         (self.folder / "colour.png").write_bytes(png([[0, 0, 0] * 6 + [250, 200, 220] * 6] * 12, 3))
