@@ -133,7 +133,7 @@ class Terminal(ProgramTest):
 
     def test_shows_what_a_person_reads(self):
         lines = self.written(80, "keras-cnn", "--seed", "1", "--save", "digits").split("\r\n")
-        # A line is what was written over it last. How long the bar is depends on the time beside it.
+        # A line is what was written over it last. The length of the bar depends on the time next to it.
         shown = "\n".join(line.split("\r")[-1].rstrip() for line in lines)
         self.compare_with_golden("train_terminal", re.sub(r"\[=+\]", "[=]", masked(shown)))
 

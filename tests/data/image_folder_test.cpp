@@ -1,4 +1,4 @@
-// Folders of images of one's own: classes by name, a test split that is always the same, and refusals word for word.
+// Folders of the user's images: classes by name, a test split that is always the same, and refusals word for word.
 #include <pando/data/files.h>
 #include <pando/datasets/datasets.h>
 

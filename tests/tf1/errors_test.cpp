@@ -10,7 +10,7 @@ using ipu::pipelining_ops::pipeline;
 
 const GradientDescentOptimizer descent({.learning_rate = 0.1});
 
-// Of tracing and compiling the function.
+// The error of tracing and compiling the function.
 std::string compile_message(const tf::TracedFunction& function, const std::vector<Tensor>& inputs = {}) {
   return message([&] { compiled(function, inputs); });
 }
