@@ -180,7 +180,7 @@ Command evaluate_command() {
   return {.name = "evaluate",
           .summary = "test a trained model, class by class",
           .description =
-              "Reads the images to test with of the data set that the model was trained on, or of another "
+              "Reads the test images of the data set that the model was trained on, or of another "
               "with the same classes, and counts what the model gets right.",
           .groups = {{"Model and data", {trained_option, dataset_option(""), samples_option}},
                      {"Virtual IPUs", {batch_size_option, ipus_option, tiles_option}},
@@ -307,8 +307,8 @@ Command bench_command() {
           .takes_files = true,
           .summary = "measure how long a training step takes",
           .description =
-              "Trains on made-up images and shows the time of a step (one micro-batch), the images a second "
-              "and, for float32, the fraction of the multiply-add peak that is measured in the same run. "
+              "Trains on made-up images and shows the time of a step (one micro-batch), the images per second and, for "
+              "float32, the fraction of the multiply-add peak that is measured in the same run. "
               "Without MODEL all built-in models are measured. Other work on the machine makes it slower.",
           .groups = {{"Data", {dataset_option("mnist")}},
                      {"Training", {batch_size_option}},

@@ -12,7 +12,7 @@ const char* const usage =
   --use-ipu                        train on virtual IPUs instead of the host
   --num-ipus N                     virtual IPUs; more than the model needs hold replicas of it
                                    (default: 1, or 2 with --pipelining)
-  --pipelining                     cut the model in two stages, each on an IPU of its own
+  --pipelining                     cut the model in two stages, each on its own IPU
   --gradient-accumulation-count N  batches of each replica for a weight update (default: 1, or 8 with
                                    --pipelining); also --gradient-accumulation-steps-per-replica
   --batch-size N                   images in a batch (default: 64)
