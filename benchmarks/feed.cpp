@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t count = 60'000, batch = 32;
 constexpr int rounds = 5;
 
-// On a thread of its own that is kept on one core, as often as there are rounds.
+// Runs on a separate thread that stays on one core, once for each round.
 double samples_a_second_on_one_core(const std::function<std::int64_t()>& pass) {
   std::vector<double> rates;
   std::thread([&] {
@@ -61,7 +61,7 @@ double rate_of_arrays(const Array& images, const Array& labels) {
   });
 }
 
-// Samples a second that `mlp` takes of a feed that costs nothing.
+// The samples per second that `mlp` takes from a feed that costs nothing.
 double rate_of_mlp(int tiles) {
   constexpr std::int64_t steps = 1000;
   const models::TrainingStep step = models::build("mlp");

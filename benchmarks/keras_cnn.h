@@ -1,4 +1,4 @@
-// The model and the data of the Keras tutorial, as a program of a user has them.
+// The model and the data of the Keras tutorial, as a user's program has them.
 #pragma once
 #include <pando/pando.h>
 
@@ -10,7 +10,7 @@ struct Samples {
 
 inline constexpr std::int64_t keras_cnn_batch = 64;
 
-// Throws Error if MNIST cannot be had.
+// Throws Error if MNIST is not available.
 inline Samples keras_cnn_samples() {
   const keras::datasets::Split raw = keras::datasets::mnist::load_data().train;
   return {expand_dims(raw.x.astype(DType::float32) / 255.0, -1), keras::utils::to_categorical(raw.y, 10)};

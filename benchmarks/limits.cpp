@@ -1,4 +1,5 @@
-// What a training step costs besides its arithmetic, each measurement against its limit: overheads, the feed, memory.
+// What a training step costs in addition to its arithmetic, each measurement against its limit: overheads, the feed,
+// memory.
 //
 //   limits [--json FILE] [overhead] [feed] [memory]
 //

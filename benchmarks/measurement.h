@@ -1,4 +1,4 @@
-// What a training step may cost besides its arithmetic: measurements, each with its limit.
+// What a training step may cost in addition to its arithmetic: measurements, each with its limit.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -23,7 +23,7 @@ std::vector<Measurement> measure_overhead();
 std::vector<Measurement> measure_feed();
 std::vector<Measurement> measure_memory();
 
-// What a fresh process does for the first and the last of them; each prints numbers that the other side reads.
+// The work of a fresh process for the first and the last of these; each prints numbers that the parent process reads.
 void print_first_step();
 void print_memory();
 

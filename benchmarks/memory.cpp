@@ -1,4 +1,4 @@
-// What training needs of memory beyond its data, and whether explain says so.
+// How much memory training needs beyond its data, and whether explain says so.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -15,7 +15,7 @@
 
 namespace {
 
-// Arrays, arenas, variables and feeds are what is allocated with an alignment.
+// Only arrays, arenas, variables and feeds are allocated with an alignment.
 std::atomic<std::size_t> aligned_bytes = 0, most_aligned_bytes = 0;
 
 void* allocate_counted(std::size_t bytes, std::align_val_t alignment) noexcept {

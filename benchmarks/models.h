@@ -28,7 +28,7 @@ struct TrainingStep {
 TrainingStep build(const std::string& name);
 // The forward pass alone, with an output "logits" and no "labels".
 TrainingStep build_inference(const std::string& name, std::int64_t batch);
-// The four of DESIGN.md section 6, then three that nothing was made for.
+// The four of DESIGN.md section 6, then three that Pando was not tuned for.
 std::vector<std::string> names();
 
 }  // namespace pando::models

@@ -1,9 +1,9 @@
-// How Pando shares a machine with others: a training beside busy loops, and several trainings at once.
+// How Pando shares a machine with other processes: training next to busy loops, and several trainings at once.
 //
 //   neighbours
 //
-// Each row is a ratio to what would be fair, measured in turns, beside its limit; the status is 1 if one does not hold.
-// The program calls itself for the work, so that neighbours are processes of their own.
+// Each row is a ratio to what would be fair, measured in turns, with its limit; the status is 1 if one does not hold.
+// The program calls itself for the work, so that neighbours are separate processes.
 #include <pando/pando.h>
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ void train(const Work& work) {
   model.fit(x, y, {.batch_size = batch, .epochs = work.epochs, .verbose = 0});
 }
 
-// A process that works or wastes time until it is told to end.
+// A process that works, or wastes time, until it is told to end.
 pid_t start(const char* job) {
   const pid_t child = fork();
   if (child == 0) {
@@ -97,7 +97,7 @@ class BusyLoops {
   std::vector<pid_t> loops_;
 };
 
-// A machine whose every core has one other thread to run is half a machine.
+// If every core has one other thread to run, half of the machine is left.
 double beside_busy_loops(const char* job) {
   std::vector<double> ratios;
   for (int round = 0; round < rounds; ++round) {

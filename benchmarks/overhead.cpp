@@ -1,4 +1,4 @@
-// What a step costs besides its arithmetic, and how long it takes to come to the first one.
+// What a step costs in addition to its arithmetic, and how long it takes to reach the first one.
 #include <fmt/format.h>
 
 #include "keras_cnn.h"
@@ -82,7 +82,7 @@ double milliseconds_to_evaluate(const Samples& samples) {
 void print_first_step() {
   const Samples samples = keras_cnn_samples();
   keras::Model model = keras_cnn(1);
-  // Makes the very program that fit then runs.
+  // Makes exactly the program that fit then runs.
   const auto start = Clock::now();
   model.explain({.samples = samples.x.shape()[0], .batch_size = keras_cnn_batch});
   const double compile = microseconds_since(start) / 1e3;

@@ -1,4 +1,5 @@
-// How much more virtual IPUs do: replicas and pipelines of keras_cnn against one IPU of one core, in the same run.
+// The speed-up of several virtual IPUs: replicas and pipelines of keras_cnn against one IPU of one core, in the same
+// run.
 #include <pando/pando.h>
 
 #include <chrono>
@@ -46,7 +47,7 @@ struct Setup {
   Kind kind = Kind::keras_cnn;
 };
 
-// Samples a second, the best of three.
+// Samples per second, the best of three.
 double measure(const Setup& setup, std::int64_t micro_batch, std::int64_t batches) {
   ipu::reset_ipu_configuration();
   ipu::IPUConfig config;

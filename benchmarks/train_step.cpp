@@ -30,7 +30,7 @@ double microseconds_since(Clock::time_point start) {
 
 struct Times {
   double median = 0;
-  // Between the tenth and the ninetieth of a hundred, as a part of the median.
+  // The range from the 10th to the 90th percentile, as a fraction of the median.
   double spread = 0;
 };
 
@@ -69,7 +69,7 @@ class Runner {
     program_.run(5, *feed_);
   }
 
-  // Of one step, in executions of `steps`.
+  // The time of one step, in executions of `steps`.
   Times measure(std::int64_t steps) {
     std::vector<double> times;
     const auto begin = Clock::now();
@@ -117,7 +117,7 @@ double measure_compile(const std::string& name, const Device& device) {
   return times_of(std::move(times)).median;
 }
 
-// Microseconds of PyTorch's steps by model; empty where there is no PyTorch.
+// Microseconds of PyTorch's steps by model; empty without PyTorch.
 std::map<std::string, double> torch_times(const std::vector<std::string>& names) {
   std::string command = "/usr/bin/python3 " PANDO_TORCH_STEPS;
   for (const std::string& name : names) command += " " + name;

@@ -26,7 +26,7 @@ struct Measured {
   double fraction(double peak) const { return megaflops / microseconds / peak * 1e3; }
 };
 
-// Made-up images, and labels of all classes.
+// Made-up images, with labels of all classes.
 datasets::Split made_up(const ImageKind& images, std::int64_t count) {
   const Shape shape = {count, images.image[0], images.image[1], images.image[2]};
   datasets::Split split = {Array(DType::uint8, shape), Array(DType::int32, {count})};

@@ -43,7 +43,7 @@ const Option optimizer_option = {.name = "optimizer",
 const Option tiles_option = {.name = "tiles",
                              .kind = Kind::whole,
                              .value = "T",
-                             .help = "worker threads of each virtual IPU; 0 shares out the cores",
+                             .help = "worker threads of each virtual IPU; 0 divides the cores",
                              .fallback = "0"};
 const Option ipus_option = {.name = "ipus",
                             .kind = Kind::whole,
@@ -61,7 +61,7 @@ OptionGroup division_options() {
            {.name = "stages",
             .kind = Kind::whole,
             .value = "S",
-            .help = "stages of a pipeline, of about equal work; 1 is no pipeline",
+            .help = "stages of a pipeline, of about equal work; 1 means no pipeline",
             .smallest = 1},
            {.name = "replicas", .kind = Kind::whole, .value = "R", .help = "copies of the model", .smallest = 1},
            {.name = "schedule",
@@ -79,13 +79,13 @@ OptionGroup division_options() {
            {.name = "reduction",
             .kind = Kind::choice,
             .value = "NAME",
-            .help = "of the gradients of an update's micro-batches: sum, or mean",
+            .help = "how the gradients of an update are combined: sum or mean",
             .fallback = "sum",
             .choices = {"sum", "mean"}},
            {.name = "steps-per-execution",
             .kind = Kind::whole,
             .value = "K",
-            .help = "micro-batches that the IPUs run before the host looks again",
+            .help = "micro-batches that the IPUs run before the host takes over again",
             .fallback = "50",
             .smallest = 1,
             .largest = 1'000'000},
@@ -105,12 +105,12 @@ OptionGroup training_options() {
            {.name = "learning-rate",
             .kind = Kind::number,
             .value = "X",
-            .help = "of the optimizer (default: Keras's)",
+            .help = "learning rate of the optimizer (default: Keras's)",
             .above = true},
            {.name = "precision",
             .kind = Kind::choice,
             .value = "NAME",
-            .help = "of products: float32, or mixed_bfloat16 where that is faster",
+            .help = "precision of products: float32, or mixed_bfloat16 where that is faster",
             .fallback = "float32",
             .choices = {"float32", "mixed_bfloat16"}},
            {.name = "seed",
@@ -121,24 +121,25 @@ OptionGroup training_options() {
 }
 
 OptionGroup file_options() {
-  return {"Files",
-          {{.name = "save",
-            .kind = Kind::folder,
-            .value = "DIR",
-            .help = "where the trained model goes (default: the folder of --checkpoint, else a new one in "
-                    "pando-runs)"},
-           {.name = "overwrite", .help = "replace a trained model that is there already"},
-           {.name = "checkpoint",
-            .kind = Kind::folder,
-            .value = "DIR",
-            .help = "where the state of the run is kept, every 30 seconds and at each end"},
-           {.name = "resume", .help = "go on from the newest checkpoint in --checkpoint DIR, if there is one"},
-           {.name = "report", .kind = Kind::file, .value = "FILE", .help = "a page about the run: FILE.html"},
-           {.name = "profile",
-            .kind = Kind::file,
-            .value = "FILE",
-            .help = "the timeline of the first executions: a page, FILE.html, or a Chrome trace, FILE.json"},
-           {.name = "log-csv", .kind = Kind::file, .value = "FILE", .help = "the numbers of each epoch, a line each"}}};
+  return {
+      "Files",
+      {{.name = "save",
+        .kind = Kind::folder,
+        .value = "DIR",
+        .help = "where the trained model goes (default: the folder of --checkpoint, else a new one in "
+                "pando-runs)"},
+       {.name = "overwrite", .help = "replace an existing trained model"},
+       {.name = "checkpoint",
+        .kind = Kind::folder,
+        .value = "DIR",
+        .help = "where the state of the run is kept, every 30 seconds and at each end"},
+       {.name = "resume", .help = "resume from the newest checkpoint in --checkpoint DIR, if there is one"},
+       {.name = "report", .kind = Kind::file, .value = "FILE", .help = "a page about the run: FILE.html"},
+       {.name = "profile",
+        .kind = Kind::file,
+        .value = "FILE",
+        .help = "the timeline of the first executions: a page, FILE.html, or a Chrome trace, FILE.json"},
+       {.name = "log-csv", .kind = Kind::file, .value = "FILE", .help = "the numbers of each epoch, one line each"}}};
 }
 
 std::string model_words() {
@@ -161,8 +162,8 @@ Command train_command() {
           .description = model_words() +
                          "\nThe progress is shown on the standard error stream, the results on the standard output. "
                          "Ctrl-C ends training after the execution that is running; with --checkpoint nothing is lost, "
-                         "and --resume goes on to the very bits of an undisturbed run. A model of one's own is fed "
-                         "pixels of 0 to 255, so that it should begin with a Rescaling layer.",
+                         "and --resume leads to exactly the bits of an uninterrupted run. Your own model is fed pixels "
+                         "of 0 to 255, so it should begin with a Rescaling layer.",
           .groups = {{"Data", {dataset_option("mnist"), samples_option}},
                      training_options(),
                      division_options(),
@@ -171,7 +172,7 @@ Command train_command() {
           .examples = {{"pando train keras-cnn --epochs 3 --save digits", "a convolutional network on MNIST"},
                        {"pando train mlp --dataset fashion_mnist --ipus 4", "four replicas"},
                        {"pando train vgg-small --dataset photos --stages 2 --checkpoint run",
-                        "a pipeline, on images of one's own"}},
+                        "a pipeline, on your own images"}},
           .run = train};
 }
 
@@ -179,7 +180,7 @@ Command evaluate_command() {
   return {.name = "evaluate",
           .summary = "test a trained model, class by class",
           .description =
-              "Reads the images to test with of the data set that the model was trained on, or of another "
+              "Reads the test images of the data set that the model was trained on, or of another "
               "with the same classes, and counts what the model gets right.",
           .groups = {{"Model and data", {trained_option, dataset_option(""), samples_option}},
                      {"Virtual IPUs", {batch_size_option, ipus_option, tiles_option}},
@@ -194,11 +195,11 @@ Command predict_command() {
           .least_arguments = 1,
           .most_arguments = -1,
           .takes_files = true,
-          .summary = "say what is on images",
+          .summary = "say what images show",
           .description =
-              "IMAGE is a PNG file, an IDX file of images, or the number of an image, from 0, among those to "
-              "test with of the data set. A colour image becomes grey, and a grey one coloured, where the "
-              "model needs it; its size must be that of the images which the model was trained on.",
+              "IMAGE is a PNG file, an IDX file of images, or the number of an image, from 0, among the test images of "
+              "the data set. A colour image becomes grey, and a grey one coloured, where the model needs it; its size "
+              "must be that of the images that the model was trained on.",
           .groups = {{"Model and data", {trained_option, dataset_option("")}},
                      {"Output",
                       {{.name = "top",
@@ -208,7 +209,7 @@ Command predict_command() {
                         .fallback = "3",
                         .smallest = 1},
                        json_option}}},
-          .examples = {{"pando predict --model digits seven.png", "a drawing of one's own"},
+          .examples = {{"pando predict --model digits seven.png", "your own drawing"},
                        {"pando predict --model digits 0 1 2", "the first three images to test with"}},
           .run = predict};
 }
@@ -242,20 +243,20 @@ Command summary_command() {
           .summary = "list the layers of a model and their weights",
           .description = "MODEL is as in 'pando train'; a built-in one is made for the images of the data set.",
           .groups = {{"Data", {dataset_option("mnist")}}, {"Output", {json_option}}},
-          .examples = {{"pando summary lenet", ""}, {"pando summary model.json", "a model of one's own"}},
+          .examples = {{"pando summary lenet", ""}, {"pando summary model.json", "your own model"}},
           .run = summary};
 }
 
 Command devices_command() {
   return {
       .name = "devices",
-      .summary = "list what this machine is made into",
+      .summary = "list the host and the virtual IPUs",
       .description = "The host and the virtual IPUs, with the worker threads (tiles) and the instruction set of each.",
       .groups = {{"Virtual IPUs",
                   {{.name = "ipus",
                     .kind = Kind::whole,
                     .value = "N",
-                    .help = "as many virtual IPUs",
+                    .help = "how many virtual IPUs",
                     .fallback = "1",
                     .smallest = 1},
                    tiles_option}},
@@ -266,37 +267,36 @@ Command devices_command() {
 
 Command datasets_command() {
   std::vector<std::string> choices = {"list", "fetch", "verify", "show"};
-  return {
-      .name = "datasets",
-      .arguments = "[list | fetch NAME | verify NAME | show NAME]",
-      .most_arguments = 2,
-      .argument_choices = choices,
-      .takes_files = true,
-      .summary = "list, fetch, verify and show data sets",
-      .description =
-          "  list          what there is, and where (also without a word)\n"
-          "  fetch NAME    download it, if it is not on this machine\n"
-          "  verify NAME   read every file and compare its SHA-256\n"
-          "  show NAME     save a picture of the first images to --output\n"
-          "\nNAME is mnist, fashion_mnist, synthetic_digits (drawn, so that it needs no files) or a folder: one that "
-          "holds a folder of PNG images for each class, or two such folders, train and test, or the four IDX files "
-          "under MNIST's names. Without test images every fifth image of each class is for the test.",
-      .groups = {{"Output",
-                  {{.name = "output",
-                    .kind = Kind::file,
-                    .value = "FILE",
-                    .help = "of show: FILE.png or FILE.svg",
-                    .fallback = "images.png"},
-                   {.name = "count",
-                    .kind = Kind::whole,
-                    .value = "N",
-                    .help = "of show: so many images",
-                    .fallback = "15",
-                    .smallest = 1},
-                   json_option}}},
-      .examples = {{"pando datasets fetch fashion_mnist", ""},
-                   {"pando datasets show photos --output photos.png", "the first images of a folder of one's own"}},
-      .run = datasets};
+  return {.name = "datasets",
+          .arguments = "[list | fetch NAME | verify NAME | show NAME]",
+          .most_arguments = 2,
+          .argument_choices = choices,
+          .takes_files = true,
+          .summary = "list, fetch, verify and show data sets",
+          .description =
+              "  list          what there is, and where (also without a word)\n"
+              "  fetch NAME    download it, if it is not on this machine\n"
+              "  verify NAME   read every file and compare its SHA-256\n"
+              "  show NAME     save a picture of the first images to --output\n"
+              "\nNAME is mnist, fashion_mnist, synthetic_digits (drawn, so it needs no files) or a folder: one that "
+              "holds a folder of PNG images for each class, or two such folders, train and test, or the four IDX files "
+              "under MNIST's names. Without test images every fifth image of each class is used for the test.",
+          .groups = {{"Output",
+                      {{.name = "output",
+                        .kind = Kind::file,
+                        .value = "FILE",
+                        .help = "for show: FILE.png or FILE.svg",
+                        .fallback = "images.png"},
+                       {.name = "count",
+                        .kind = Kind::whole,
+                        .value = "N",
+                        .help = "for show: how many images",
+                        .fallback = "15",
+                        .smallest = 1},
+                       json_option}}},
+          .examples = {{"pando datasets fetch fashion_mnist", ""},
+                       {"pando datasets show photos --output photos.png", "the first images of your own folder"}},
+          .run = datasets};
 }
 
 Command bench_command() {
@@ -307,8 +307,8 @@ Command bench_command() {
           .takes_files = true,
           .summary = "measure how long a training step takes",
           .description =
-              "Trains on made-up images and shows the time of a step (one micro-batch), the images a second "
-              "and, for float32, the fraction of the multiply-add peak that is measured in the same run. "
+              "Trains on made-up images and shows the time of a step (one micro-batch), the images per second and, for "
+              "float32, the fraction of the multiply-add peak that is measured in the same run. "
               "Without MODEL all built-in models are measured. Other work on the machine makes it slower.",
           .groups = {{"Data", {dataset_option("mnist")}},
                      {"Training", {batch_size_option}},
@@ -350,7 +350,7 @@ const std::vector<Described>& exit_statuses() {
       {"0", "done"},
       {"1", "something failed; the message says what, and what to do"},
       {"2", "the command line is wrong"},
-      {"3", "the training or test loss is not a number at the end, so that the model is of no use"},
+      {"3", "the training or test loss is not a number at the end, so the model is useless"},
       {"130", "interrupted by Ctrl-C, SIGTERM or SIGHUP; with --checkpoint nothing is lost"}};
   return list;
 }

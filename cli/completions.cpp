@@ -20,14 +20,14 @@ std::vector<std::string> command_names() {
 
 bool takes_path(const Option& option) { return option.kind == Kind::file || option.kind == Kind::folder; }
 
-// With the option of every command.
+// Adds the option that every command has.
 std::vector<Option> options_of(const Command& command) {
   std::vector<Option> options = command.options();
   options.push_back({.name = "help", .help = "everything about the command"});
   return options;
 }
 
-// In single quotes of a shell.
+// The text in single quotes for a shell.
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -38,13 +38,13 @@ std::string bash_words(const std::vector<std::string>& words) {
   return fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$word\")", join(words, " "));
 }
 
-// Behind those words that are offered already.
+// Appends to the words that are offered already.
 std::string bash_paths(bool folders) {
   return fmt::format("compopt -o filenames; mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -{} -- \"$word\")",
                      folders ? "d" : "f");
 }
 
-// What bash offers behind an option that takes a value; nothing where it cannot know.
+// What bash offers after an option that takes a value; nothing if it cannot know.
 std::string bash_values(const Option& option) {
   std::vector<std::string> actions;
   if (!option.choices.empty()) actions.push_back(bash_words(option.choices));

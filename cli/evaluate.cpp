@@ -13,13 +13,13 @@ namespace pando::cli {
 
 namespace {
 
-// What happened to the images of a class.
+// How the images of a class were classified.
 struct ClassCount {
   std::int64_t images = 0, right = 0;
   // How often the images were taken for each class.
   std::vector<std::int64_t> taken_for;
 
-  // The wrong class that was named most often; negative: none was.
+  // The wrong class that was named most often; negative if none was.
   std::int64_t most_confused(std::int64_t self) const {
     std::int64_t most = -1;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(taken_for.size()); ++i) {

@@ -31,7 +31,7 @@ std::string wrapped(const std::string& text, std::size_t indent, std::string lin
   return lines + line + "\n";
 }
 
-// A head, and its text beside it, or below it where the head is long.
+// A head with its text next to it, or below it if the head is long.
 std::string entry(const std::string& head, const std::string& text, std::size_t indent) {
   const std::string begin = "  " + head;
   if (begin.size() + 2 > indent) return begin + "\n" + wrapped(text, indent);

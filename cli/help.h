@@ -1,4 +1,4 @@
-// The texts made of the description of the commands.
+// The texts that are made from the description of the commands.
 #pragma once
 #include <string>
 

@@ -26,7 +26,7 @@ InterruptWatch::InterruptWatch() {
     action.sa_handler = remember;
     action.sa_flags = SA_RESTART;
     sigaction(signals[i], nullptr, &before[i]);
-    // What a shell set to be ignored, for a job in the background, stays ignored.
+    // A signal that a shell set to be ignored, for a job in the background, stays ignored.
     if (before[i].sa_handler != SIG_IGN) sigaction(signals[i], &action, nullptr);
   }
 }

@@ -3,12 +3,12 @@
 
 namespace pando::cli {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP do not end the process but are remembered; a second one ends it. One at a
-// time.
+// While it lives, SIGINT, SIGTERM and SIGHUP do not end the process but are remembered; a second one ends it. Only one
+// of these may exist at a time.
 class InterruptWatch {
  public:
   InterruptWatch();
-  // Takes the old behaviour back.
+  // Restores the old behaviour.
   ~InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;

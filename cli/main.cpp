@@ -20,7 +20,7 @@ using namespace pando;
 using namespace pando::cli;
 using Words = std::vector<std::string>;
 
-// Only what stands before "--" can ask for help.
+// Only words before "--" can ask for help.
 bool asks_for_help(const Words& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
   return std::any_of(words.begin(), end, [](const std::string& word) { return word == "--help" || word == "-h"; });
@@ -75,8 +75,8 @@ void hold_closed_streams() {
 
 int main(int count, char** words) {
   hold_closed_streams();
-  // Where the reader of a pipe has gone, or a file would be larger than the limit (ulimit -f), what is written is lost,
-  // and the command goes on.
+  // If a pipe is closed or a file would exceed the size limit (ulimit -f), what is written is lost, and the command
+  // goes on.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   if (count > 0) set_program(words[0]);

@@ -9,7 +9,7 @@ namespace pando::cli {
 
 namespace {
 
-// What troff would take for its own is marked as text.
+// Characters that troff would interpret are marked as text.
 std::string plain(const std::string& text) {
   std::string result;
   for (char c : text) {

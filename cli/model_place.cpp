@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* runs_folder = "pando-runs";
 
-// The same however the folder is named.
+// The same path, however the folder is named.
 std::string absolute(const std::string& folder) {
   if (folder.empty()) return "";
   std::error_code error;
@@ -28,7 +28,7 @@ std::string absolute(const std::string& folder) {
   return error ? folder : path.string();
 }
 
-// The last part of the path of a data set, with only what needs no quotes in a shell.
+// The last part of the path of a data set, with only characters that need no quotes in a shell.
 std::string plain_name(const std::string& dataset) {
   std::string name = std::filesystem::path(dataset).lexically_normal().filename().string();
   if (name.empty()) name = "images";
@@ -37,7 +37,8 @@ std::string plain_name(const std::string& dataset) {
   return name.substr(0, 60);
 }
 
-// Makes the folder pando-runs/MODEL-DATASET-DATE-TIME, with a number after it if another run of the second has it.
+// Makes the folder pando-runs/MODEL-DATASET-DATE-TIME, with a number after it if another run in the same second has
+// that name.
 std::string make_run_folder(const std::string& model, const std::string& dataset) {
   std::error_code error;
   std::filesystem::create_directories(runs_folder, error);
@@ -92,7 +93,7 @@ void ModelPlace::save(const OpenedModel& opened, const ImageKind& images) {
   try {
     save_trained(folder, opened, images, checkpoint_);
   } catch (...) {
-    // Nothing is left of a folder that was made for it alone.
+    // A folder that was made only for the model is removed.
     if (!is_named()) rmdir(folder.c_str());
     throw;
   }

@@ -1,4 +1,5 @@
-// Where the trained model of a run goes, settled before the run: it can be written there, and replaces no other model.
+// Where the trained model of a run goes. This is decided before the run, which checks that the model can be written
+// there and does not replace another one.
 #pragma once
 #include "cli/trained_model.h"
 
@@ -6,22 +7,22 @@ namespace pando::cli {
 
 class ModelPlace {
  public:
-  // The folder of --save, or else of --checkpoint, or else a new one in `pando-runs`. Throws Error, with the remedy, if
-  // nothing can be written there, and if a model is there already, unless --overwrite is given or --resume goes on with
-  // the run that wrote it. Makes nothing.
+  // The folder of --save, otherwise that of --checkpoint, otherwise a new one in `pando-runs`. Throws Error, with the
+  // remedy, if nothing can be written there, and if it already has a model, unless --overwrite is given or --resume
+  // continues the run that wrote it. Creates nothing.
   explicit ModelPlace(const Arguments& arguments);
 
-  // Throws Error if it cannot be written after all.
+  // Saves the model. Throws Error if it cannot be written after all.
   void save(const OpenedModel& opened, const ImageKind& images);
-  // Where it was saved; empty before.
+  // Where the model was saved; empty before that.
   const std::string& saved() const { return saved_; }
-  // Whether the user named it.
+  // Whether the user named the folder.
   bool is_named() const { return !folder_.empty(); }
 
  private:
-  // Empty: a new one.
+  // If empty, a new folder is made.
   std::string folder_;
-  // Of the run, as a path that does not depend on the working folder; empty: none.
+  // The checkpoint folder of the run, as a path that does not depend on the working folder; empty if there is none.
   std::string checkpoint_;
   std::string saved_;
 };

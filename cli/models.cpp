@@ -51,7 +51,7 @@ Tensor vgg_small(Tensor x) {
   return layers::Dense(128, {.activation = "relu"})(layers::Flatten()(x));
 }
 
-// From pixels, which are fed as bytes, to probabilities.
+// A model from pixels, which are fed as bytes, to probabilities.
 OpenedModel make_built_in(const BuiltInModel& built_in, const ImageKind& images) {
   const std::int64_t smaller = std::min(images.image[0], images.image[1]);
   if (smaller < built_in.smallest_image)
@@ -120,9 +120,9 @@ std::string saved_model_folder(const std::string& directory) {
 const std::vector<BuiltInModel>& built_in_models() {
   static const std::vector<BuiltInModel> list = {
       {"mlp", "a layer of 128 units", 1, mlp},
-      {"keras-cnn", "two convolutions with pooling: the tutorial's of Keras", 10, keras_cnn},
-      {"fashion-cnn", "two small convolutions: the tutorial's of sessions", 1, fashion_cnn},
-      {"poptorch-cnn", "two convolutions, 128 units: the tutorial's of PopTorch", 10, poptorch_cnn},
+      {"keras-cnn", "two convolutions with pooling, from the Keras tutorial", 10, keras_cnn},
+      {"fashion-cnn", "two small convolutions, from the session tutorial", 1, fashion_cnn},
+      {"poptorch-cnn", "two convolutions, 128 units, from the PopTorch tutorial", 10, poptorch_cnn},
       {"lenet", "LeNet-5 with ReLU and maximum pooling", 12, lenet},
       {"vgg-small", "six convolutions of 32 to 128 filters", 8, vgg_small}};
   return list;

@@ -10,19 +10,19 @@ struct BuiltInModel {
   std::string name;
   // What it is, in a line.
   std::string text;
-  // Of the images: the smallest height and width that its convolutions and poolings leave something of.
+  // The smallest height and width of images for its convolutions and poolings.
   std::int64_t smallest_image = 1;
   Tensor (*layers)(Tensor pixels) = nullptr;
 };
 const std::vector<BuiltInModel>& built_in_models();
 std::vector<std::string> built_in_names();
 
-// A model, and what training and prediction must know of it.
+// A model, and what training and prediction must know about it.
 struct OpenedModel {
   keras::Model model;
-  // Of a sample.
+  // The shape of a sample.
   Shape input;
-  // Its outputs are logits rather than probabilities.
+  // Whether its outputs are logits instead of probabilities.
   bool gives_logits = false;
 };
 
@@ -33,7 +33,8 @@ OpenedModel open_model(const std::string& word, const ImageKind& images);
 // Error if there is none.
 OpenedModel open_saved_model(const std::string& directory);
 
-// Samples [n, ...] as the model takes them: the same numbers in another shape. Throws Error if they are not as many.
+// Samples [n, ...] as the model takes them: the same numbers in another shape. Throws Error if the number of elements
+// differs.
 Array as_input(const OpenedModel& opened, const Array& x);
 
 }  // namespace pando::cli

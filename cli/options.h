@@ -17,17 +17,17 @@ struct Option {
   // Without the dashes: "batch-size".
   std::string name;
   Kind kind = Kind::flag;
-  // What stands for the value in the help: "N".
+  // The placeholder of the value in the help: "N".
   std::string value = {};
   std::string help = {};
-  // The value without the option; empty: there is none.
+  // The value if the option is not given; empty if there is none.
   std::string fallback = {};
   // All values of a choice; for the other kinds, values that a shell offers.
   std::vector<std::string> choices = {};
-  // Of whole and other numbers; a number must be above it where `above` is set.
+  // For whole and other numbers; if `above` is set, a number must be above it.
   double smallest = 0;
   bool above = false;
-  // Of whole numbers; 0: as large as can be written.
+  // For whole numbers; 0 means as large as can be written.
   std::int64_t largest = 0;
 };
 
@@ -45,12 +45,12 @@ struct Example {
 
 struct Command {
   std::string name;
-  // "MODEL", "IMAGE..."; what the words that are no options mean is said in `description`.
+  // "MODEL", "IMAGE..."; `description` says what the words that are not options mean.
   std::string arguments = {};
   int least_arguments = 0;
-  // Negative: any number.
+  // Any number if negative.
   int most_arguments = 0;
-  // What a shell offers for them; files too where `takes_files` is set.
+  // What a shell offers for them; also files if `takes_files` is set.
   std::vector<std::string> argument_choices = {};
   bool takes_files = false;
   // "trains a model on images and tests it"
@@ -73,10 +73,10 @@ struct UsageError : std::runtime_error {
   std::string command;
 };
 
-// What a command line said: checked values, and the words that are no options.
+// What a command line said: checked values, and the words that are not options.
 class Arguments {
  public:
-  // "--option value" and "--option=value"; of an option that is there twice the last counts; behind "--" there are no
+  // "--option value" and "--option=value"; if an option is given twice, the last one counts; after "--" there are no
   // options. Throws UsageError, naming the option, the value and what is allowed. The command must outlive this.
   Arguments(const Command& command, const std::vector<std::string>& words);
 
@@ -84,7 +84,7 @@ class Arguments {
   // The whole command line, for a shell.
   const std::string& line() const { return line_; }
   const std::vector<std::string>& words() const { return words_; }
-  // Whether the user said so, rather than the fallback.
+  // Whether the user gave the option.
   bool given(const std::string& option) const { return values_.contains(option); }
   bool flag(const std::string& option) const { return given(option); }
   // The value, or the fallback.
@@ -92,7 +92,7 @@ class Arguments {
   std::int64_t whole(const std::string& option) const;
   double number(const std::string& option) const;
 
-  // For what only the command can know to be wrong.
+  // For mistakes that only the command can detect.
   [[noreturn]] void fail(const std::string& text) const { throw UsageError(command_.name, text); }
 
  private:

@@ -19,7 +19,7 @@ namespace pando::cli {
 
 namespace {
 
-// Why the results could not be written; 0: they could.
+// Why the results could not be written; 0 if they could.
 int write_error = 0;
 
 void flush_results() {
@@ -42,7 +42,7 @@ void print(const std::string& text) {
 void print_json(const Json& json) { print(json.text(2) + "\n"); }
 
 void tell(const std::string& text) {
-  // What was printed before comes before it where both go to one place.
+  // Flushes first, so that the order is right if both streams go to the same place.
   flush_results();
   pando::tell(terminal_lines(text) + "\n");
 }

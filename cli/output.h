@@ -13,13 +13,14 @@ namespace pando::cli {
 void print(const std::string& text);
 // One JSON object, and a line end.
 void print_json(const Json& json);
-// Something to know beside the results: a line on the standard error stream.
+// Information in addition to the results: a line on the standard error stream.
 void tell(const std::string& text);
 
-// What an exception says, and the remedy for a lack of memory, which says nothing.
+// The text of an exception. For a lack of memory, whose exception says nothing, the remedy.
 std::string message_of(const std::exception& error);
 
-// Writes out what was printed. Throws Error if that is impossible, unless the reader has gone: it has what it wanted.
+// Writes out what was printed. Throws Error if that fails, unless the reader has closed the pipe: it has read what it
+// wanted.
 void finish_output();
 
 // Rows of cells under their headings; each column as wide as it needs, numbers to the right, the others to the left.
@@ -37,7 +38,7 @@ class Table {
 std::string thousands(std::int64_t number);
 // "98.9 %".
 std::string percent(double part);
-// In quotes where a shell needs them.
+// The word, in quotes if a shell needs them.
 std::string shell_word(const std::string& word);
 
 // How the program was called, for command lines to copy: "pando", or its path.

@@ -22,13 +22,13 @@ namespace {
 struct Picture {
   std::string name;
   Array pixels;
-  // The name of its class; empty where it is not known.
+  // The name of its class; empty if it is not known.
   std::string label = {};
 };
 
 std::string size_text(const Shape& image) { return fmt::format("{} x {}", image[1], image[0]); }
 
-// In as many channels as the model takes: colours become grey by their brightness, alpha goes.
+// The image with as many channels as the model takes: colours become grey by their brightness, and alpha is dropped.
 Array with_channels(const Array& image, std::int64_t channels) {
   const std::int64_t have = image.shape()[2];
   if (have == channels) return image;
@@ -191,7 +191,7 @@ int predict(const Arguments& arguments) {
   TrainedModel trained = load_trained(arguments.text("model"));
   const std::vector<Picture> pictures = PictureReader(arguments, trained).read();
   const Array probabilities = probabilities_of(trained, pictures);
-  // The classes of a model that was not trained here have numbers only.
+  // The classes of a model that was not trained here have only numbers.
   std::vector<std::string> names = trained.images.class_names;
   for (std::int64_t i = static_cast<std::int64_t>(names.size()); i < probabilities.shape()[1]; ++i)
     names.push_back(fmt::format("{}", i));

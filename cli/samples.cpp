@@ -46,7 +46,7 @@ const datasets::Description* find_known(const std::vector<datasets::Description>
 Samples load_folder(const std::string& path, std::int64_t limit) {
   const datasets::Directory folder = datasets::load_directory(path);
   if (folder.test_was_split_off)
-    tell(fmt::format("{} has no test images: every fifth image of each class, {} in all, is for the test.", path,
+    tell(fmt::format("{} has no test images: every fifth image of each class, {} in all, is used for the test.", path,
                      thousands(folder.test.x.shape()[0])));
   Samples samples{.kind = {.dataset = path, .class_names = folder.class_names},
                   .train = first_of(folder.train, limit),
@@ -68,7 +68,7 @@ Samples load_samples(const std::string& dataset, std::int64_t limit) {
     return load_folder(dataset, limit);
   }
   const ImageKind kind = described(*found, limit);
-  // Only what is asked for is drawn.
+  // Draws only as many images as are asked for.
   const datasets::Splits splits =
       found->is_drawn ? datasets::synthetic_digits(static_cast<int>(kind.train), static_cast<int>(kind.test))
                       : datasets::load(dataset);

@@ -6,7 +6,7 @@
 
 namespace pando::cli {
 
-// What is known of the images of a data set.
+// What is known about the images of a data set.
 struct ImageKind {
   // "mnist", or the folder.
   std::string dataset;

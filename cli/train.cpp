@@ -21,7 +21,7 @@ namespace {
 
 constexpr int failed_status = 1, lost_status = 3, interrupted_status = 130;
 
-// What can be refused before anything is read.
+// Checks that need no data.
 void check_files(const Arguments& arguments) {
   const auto check = [&](const char* option, const std::vector<std::string>& endings) {
     const std::string path = arguments.text(option);
@@ -35,7 +35,7 @@ void check_files(const Arguments& arguments) {
     arguments.fail("--resume needs --checkpoint DIR, the folder that the run wrote its checkpoints to");
 }
 
-// That the files can be written is found out before the training whose results they are for.
+// Checks before training that the files for its results can be written.
 void probe_files(const Arguments& arguments) {
   for (const char* option : {"report", "profile"})
     if (arguments.given(option)) probe_file(arguments.text(option));
@@ -59,7 +59,7 @@ struct Outcome {
   bool interrupted = false;
 };
 
-// What cannot be written must not cost the results: it is told at the end.
+// A file that cannot be written must not cost the results: the failure is reported at the end.
 class Attempts {
  public:
   void write(const std::function<void()>& write) {
@@ -93,7 +93,7 @@ keras::FitOptions fit_options(const Arguments& arguments, const TrainingRecipe& 
 }
 
 Outcome fit(OpenedModel& opened, const Samples& samples, keras::FitOptions options, const InterruptWatch& watch) {
-  // What came between the watch and the first step.
+  // Handles an interrupt that came before the first step.
   options.callbacks.push_back(keras::callbacks::LambdaCallback({.on_train_begin = [&] {
     if (watch.interrupted()) opened.model.stop_training();
   }}));
@@ -147,7 +147,7 @@ void print_results(const Arguments& arguments, const Samples& samples, const Out
   print_json(json);
 }
 
-// Told once everything is written.
+// Said once everything is written.
 void tell_interrupted(const Arguments& arguments, const ModelPlace& place) {
   tell(fmt::format("The model so far is in {}.", shell_word(place.saved())));
   if (!arguments.given("checkpoint")) {
@@ -162,7 +162,7 @@ void tell_next(const ModelPlace& place) {
   tell(fmt::format("Try next: {} evaluate --model {}", program(), shell_word(place.saved())));
 }
 
-// The loss that is not a number, of the training or the test; nothing if both are.
+// The loss of training or of the test that is not a number; nothing if both are numbers.
 std::optional<double> lost_loss(const keras::Logs& training, const keras::Logs& test) {
   for (const keras::Logs* logs : {&training, &test})
     if (logs->contains("loss") && !std::isfinite((*logs)["loss"])) return (*logs)["loss"];
@@ -173,7 +173,7 @@ std::optional<double> lost_loss(const keras::Logs& training, const keras::Logs& 
 int tell_end(const Arguments& arguments, const Outcome& outcome, const keras::Logs& test, const ModelPlace& place,
              const Attempts& attempts) {
   const std::optional<double> lost = lost_loss(last_epoch(outcome.history), test);
-  if (lost) tell(fmt::format("The loss is {}: the model is of no use; try a smaller --learning-rate.", *lost));
+  if (lost) tell(fmt::format("The loss is {}: the model is useless; try a smaller --learning-rate.", *lost));
   if (attempts.failed()) {
     attempts.tell_failures();
     if (!place.saved().empty()) tell(fmt::format("The model is in {}.", shell_word(place.saved())));
@@ -208,7 +208,7 @@ int train(const Arguments& arguments) {
   Attempts attempts;
   Outcome outcome;
   {
-    // An interrupt does not cost the model either: it is saved before anything else.
+    // An interrupt does not lose the model: it is saved before anything else.
     const InterruptWatch watch;
     outcome = fit(opened, samples, fit_options(arguments, recipe, attempts), watch);
     attempts.write([&] { place.save(opened, samples.kind); });

@@ -37,7 +37,7 @@ Json json_of(const ImageKind& images, const std::string& checkpoint) {
   return json;
 }
 
-// Anybody may have written the file, so that each field is checked before it is used.
+// The file may come from anywhere, so each field is checked before it is used.
 class TrainingFile {
  public:
   TrainingFile(const Json& json, const std::string& path) : json_(json), path_(path) {}

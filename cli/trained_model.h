@@ -10,17 +10,17 @@ struct TrainedModel {
   ImageKind images;
 };
 
-// A model that is there is replaced; other files are left alone. `checkpoint` is the folder of the run's checkpoints,
-// or empty. Throws Error, naming the file and the remedy.
+// An existing model is replaced; other files are left alone. `checkpoint` is the folder of the run's checkpoints, or
+// empty. Throws Error, naming the file and the remedy.
 void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images,
                   const std::string& checkpoint);
-// Throws Error if save_trained() could not write there. Makes nothing.
+// Throws Error if save_trained() could not write there. Creates nothing.
 void probe_trained(const std::string& directory);
-// What save_trained() was told; empty if nothing was saved there.
+// What save_trained() was given; empty if nothing was saved there.
 std::string checkpoint_of_trained(const std::string& directory);
 
-// `directory` is what --save or --checkpoint of training named, or what Model::save wrote. The classes of a model that
-// something else saved are numbered; such a model has no data set.
+// `directory` is what --save or --checkpoint of training named, or what Model::save wrote. If something else saved the
+// model, its classes are numbered and it has no data set.
 TrainedModel load_trained(const std::string& directory);
 
 }  // namespace pando::cli

@@ -22,7 +22,7 @@ PipelineSchedule schedule_named(const std::string& name) {
   return schedules.at(name);
 }
 
-// The number that times `part` makes `ipus`.
+// `ipus` divided by `part`.
 std::int64_t other_factor(const Arguments& arguments, std::int64_t ipus, const char* option, std::int64_t part) {
   if (ipus % part != 0) {
     const std::int64_t below = ipus / part * part;
@@ -42,7 +42,7 @@ Counts counts_of(const Arguments& arguments) {
   Counts counts;
   if (has_stages) counts.stages = arguments.whole("stages");
   if (has_replicas) counts.replicas = arguments.whole("replicas");
-  // No product of these overflows.
+  // Products of these do not overflow.
   for (const char* option : {"ipus", "stages", "replicas"})
     if (arguments.given(option) && arguments.whole(option) > most_ipus)
       arguments.fail(fmt::format("--{} is {} but must be {} at most", option, arguments.text(option), most_ipus));

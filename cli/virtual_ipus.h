@@ -14,15 +14,15 @@ struct Division {
   std::int64_t gradient_accumulation = 1;
   ipu::pipelining_ops::PipelineSchedule schedule = ipu::pipelining_ops::PipelineSchedule::Grouped;
   ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
-  // 0: the cores are shared out.
+  // 0 divides the cores among the IPUs.
   int tiles = 0;
 };
 
 // Of --ipus, --stages and --replicas any two give the third. Throws UsageError, with the arithmetic, if they do not
-// fit; says which options have no effect.
+// match; says which options have no effect.
 Division division_of(const Arguments& arguments);
 
-// While it lives, models are made for so many virtual IPUs.
+// While it lives, models are made for that many virtual IPUs.
 class VirtualIpus {
  public:
   VirtualIpus(int ipus, int tiles) : strategy_(configured(ipus, tiles)), scope_(strategy_.scope()) {}
@@ -36,13 +36,13 @@ class VirtualIpus {
 
 struct TrainingRecipe {
   std::string optimizer = "adam";
-  // 0: the optimizer's own.
+  // 0 takes the optimizer's default.
   double learning_rate = 0;
   std::int64_t batch_size = 64;
   std::int64_t steps_per_execution = 50;
   std::string precision = "float32";
 };
-// Of --optimizer, --batch-size and --steps-per-execution.
+// From --optimizer, --batch-size and --steps-per-execution.
 TrainingRecipe recipe_of(const Arguments& arguments);
 
 // Compiles the model, and divides it into stages.

@@ -1,6 +1,6 @@
 // Keras, the starting point: a convolutional network that reads digits, on the host.
 //
-// keras_mnist_ipu, keras_mnist_replicated and keras_mnist_pipelined go on from here; docs/examples/keras.md walks
+// keras_mnist_ipu, keras_mnist_replicated and keras_mnist_pipelined continue from here; docs/examples/keras.md walks
 // through all four.
 #include <iostream>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr int classes = 10;
 constexpr int batch_size = 64;
 
-// Pixels become numbers from 0 to 1, in images of one channel; labels become rows of zeros with a 1.
+// Pixels become numbers from 0 to 1, in images of one channel; labels become one-hot rows.
 Array as_input(const Array& images) { return expand_dims(images.astype(DType::float32) / 255.0, -1); }
 Array as_target(const Array& labels) { return keras::utils::to_categorical(labels, classes); }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int classes = 10;
 constexpr int batch_size = 64;
 
-// Pixels become numbers from 0 to 1, in images of one channel; labels become rows of zeros with a 1.
+// Pixels become numbers from 0 to 1, in images of one channel; labels become one-hot rows.
 Array as_input(const Array& images) { return expand_dims(images.astype(DType::float32) / 255.0, -1); }
 Array as_target(const Array& labels) { return keras::utils::to_categorical(labels, classes); }
 
@@ -37,11 +37,11 @@ void train(const tutorial::Arguments& arguments) {
   config.auto_select_ipus = 1;
   config.configure_ipu_system();
   ipu::IPUStrategy strategy;
-  // What is made in the scope runs on the device of the strategy.
+  // Models made in the scope run on the device of the strategy.
   auto scope = strategy.scope();
 
   keras::Model model = make_model();
-  // The device runs so many batches before the host looks again. The last one may be smaller; nothing is lost.
+  // The device runs that many batches before the host takes over again. The last one may be smaller; nothing is lost.
   const std::int64_t steps_per_epoch = (train.x.shape()[0] + batch_size - 1) / batch_size;
   model.compile({.optimizer = "sgd",
                  .loss = "categorical_crossentropy",

@@ -17,7 +17,7 @@ constexpr int batch_size = 64;
 constexpr int stages = 2;
 constexpr int accumulated_batches = 8;
 
-// Pixels become numbers from 0 to 1, in images of one channel; labels become rows of zeros with a 1.
+// Pixels become numbers from 0 to 1, in images of one channel; labels become one-hot rows.
 Array as_input(const Array& images) { return expand_dims(images.astype(DType::float32) / 255.0, -1); }
 Array as_target(const Array& labels) { return keras::utils::to_categorical(labels, classes); }
 
@@ -48,7 +48,7 @@ void train(const tutorial::Arguments& arguments) {
   config.auto_select_ipus = stages;
   config.configure_ipu_system();
   ipu::IPUStrategy strategy;
-  // What is made in the scope runs on the device of the strategy.
+  // Models made in the scope run on the device of the strategy.
   auto scope = strategy.scope();
 
   keras::Model model = make_model();
@@ -56,7 +56,7 @@ void train(const tutorial::Arguments& arguments) {
   model.set_pipelining_options({.gradient_accumulation_steps_per_replica = accumulated_batches,
                                 .pipeline_schedule = ipu::pipelining_ops::PipelineSchedule::Interleaved});
   model.print_pipeline_stage_assignment_summary();
-  // An execution runs whole updates: so many for an epoch, the last of them with fewer batches.
+  // An execution runs whole updates: this many for an epoch, the last of them with fewer batches.
   const std::int64_t samples_per_update = accumulated_batches * batch_size;
   const std::int64_t updates = (train.x.shape()[0] + samples_per_update - 1) / samples_per_update;
   model.compile({.optimizer = "sgd",

@@ -14,7 +14,7 @@ constexpr int classes = 10;
 constexpr int batch_size = 64;
 constexpr int replicas = 2;
 
-// Pixels become numbers from 0 to 1, in images of one channel; labels become rows of zeros with a 1.
+// Pixels become numbers from 0 to 1, in images of one channel; labels become one-hot rows.
 Array as_input(const Array& images) { return expand_dims(images.astype(DType::float32) / 255.0, -1); }
 Array as_target(const Array& labels) { return keras::utils::to_categorical(labels, classes); }
 
@@ -38,11 +38,11 @@ void train(const tutorial::Arguments& arguments) {
   config.auto_select_ipus = replicas;
   config.configure_ipu_system();
   ipu::IPUStrategy strategy;
-  // What is made in the scope runs on the device of the strategy.
+  // Models made in the scope run on the device of the strategy.
   auto scope = strategy.scope();
 
   keras::Model model = make_model();
-  // The gradients of the replicas are added: as many times fewer updates, each as many times larger.
+  // The gradients of the replicas are added: with n replicas there are n times fewer updates, each n times larger.
   const std::int64_t steps_per_epoch = (train.x.shape()[0] + batch_size - 1) / batch_size;
   model.compile({.optimizer = "sgd",
                  .loss = "categorical_crossentropy",

@@ -79,8 +79,8 @@ void train(const tutorial::Arguments& arguments) {
   const auto transform = transforms::Compose({transforms::ToTensor(), transforms::Normalize({0.1307}, {0.3081})});
   const torchvision::datasets::VisionDataset training_set(train, transform), test_set(test, transform);
 
-  // A call takes the batches of all device iterations and returns what all of them gave. The last call of an epoch has
-  // the images that are left, as many as they are.
+  // A call takes the batches of all device iterations and returns the results of all of them. The last call of an epoch
+  // has the images that are left.
   const std::int64_t micro_batch = std::min(batch_size, train.x.shape()[0]);
   const std::int64_t device_iterations = std::min(most_device_iterations, train.x.shape()[0] / micro_batch);
   const auto options = poptorch::Options().deviceIterations(device_iterations).outputMode(poptorch::OutputMode::All);
@@ -99,7 +99,7 @@ void train(const tutorial::Arguments& arguments) {
   }
   training_model.detachFromDevice();
 
-  // It shares the weights: nothing has to be copied.
+  // The two models share the weights, so nothing has to be copied.
   auto inference_model = poptorch::inferenceModel(network);
   double right = 0;
   for (auto [images, labels] : test_data)

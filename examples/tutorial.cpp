@@ -38,7 +38,7 @@ Arguments parse_arguments(const std::vector<std::string>& words, Arguments argum
 std::string usage(const std::string& program, const Arguments& defaults) {
   return "usage: " + program + " [--epochs N] [--samples N]\n" +
          "  --epochs N   passes over the training images (default: " + std::to_string(defaults.epochs) + ")\n" +
-         "  --samples N  train on so many images only, and test with a sixth as many (default: all)\n";
+         "  --samples N  train on only N images, and test with a sixth as many (default: all)\n";
 }
 
 datasets::Split first_of(const datasets::Split& split, int count) {

@@ -1,4 +1,4 @@
-// What the tutorial programs share: their flags, and data that is there on every machine.
+// What the tutorial programs share: their flags, and data that is available on every machine.
 #pragma once
 #include <pando/pando.h>
 
@@ -10,7 +10,7 @@ namespace tutorial {
 struct Arguments {
   // Passes over the training images.
   int epochs = 3;
-  // Training images, and a sixth as many for the test; 0: all there are.
+  // The number of training images, and a sixth as many for the test; 0 takes all.
   int samples = 0;
 };
 
@@ -19,7 +19,7 @@ struct Arguments {
 int run(int count, char** words, const std::string& about, const std::function<void(const Arguments&)>& program,
         const Arguments& defaults = {});
 
-// "mnist" or "fashion_mnist" if it is on this machine, or else drawn digits, and says so.
+// "mnist" or "fashion_mnist" if it is on this machine; otherwise drawn digits, with a message.
 pando::datasets::Splits load_images(const std::string& name, int samples);
 
 }  // namespace tutorial

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Build the fuzzers of everything that reads files, and run each of them:
 #
-#   scripts/fuzz.sh [20s]     for so many seconds in all
-#   scripts/fuzz.sh 1000000   for so many runs each
+#   scripts/fuzz.sh [20s]     for that many seconds in all
+#   scripts/fuzz.sh 1000000   for that many runs each
 #
 # Needs clang with libFuzzer (Debian: clang, libclang-rt-dev). Each starts from tests/fuzz/corpus; inputs that reach new
 # code are kept in build/fuzz/found, one that breaks a reader in build/fuzz/failed. Exit status 0 only if none did.

@@ -3,7 +3,7 @@
 #
 #   scripts/install.sh [--optional] PACKAGE...
 #
-# Needs root or sudo only if something is missing. With --optional a package that cannot be installed is no error.
+# Needs root or sudo only if something is missing. With --optional a package that cannot be installed is not an error.
 # On a system without dpkg nothing is installed: the packages are named, and what needs them will say so.
 #
 # Exit codes: 0  everything is there, or --optional
@@ -20,7 +20,7 @@ case "${1:-}" in
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "this is no Debian: nothing is installed; the Debian names of what is needed are: $*"
+    say "this is not Debian: nothing is installed; the needed packages, by their Debian names: $*"
     exit 0
 fi
 

@@ -50,7 +50,7 @@ LD_LIBRARY_PATH=$library "$prefix/with_pkg_config"
 soname=$(objdump -p "$library/libpando.so" | awk '$1 == "SONAME" {print $2}')
 [[ $soname =~ ^libpando\.so\.[0-9]+\.[0-9]+$ ]] || { echo "the SONAME is '$soname'"; exit 1; }
 foreign=$(nm -DC --defined-only "$library/libpando.so" | awk '$2 == "T"' | grep -v ' pando::' || true)
-[ -z "$foreign" ] || { echo "exported besides pando::"; echo "$foreign"; exit 1; }
+[ -z "$foreign" ] || { echo "exported outside pando::"; echo "$foreign"; exit 1; }
 lines=$(echo '#include <pando/pando.h>' | g++ -std=c++20 -I"$prefix/include" -x c++ -E -P - | wc -l)
 [ "$lines" -lt 60000 ] || { echo "pando.h is $lines lines preprocessed"; exit 1; }
 echo "package: $soname, pando.h is $lines lines preprocessed"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run tests of the x86-64 kernels on a machine that is no x86-64, under emulation:
+# Run tests of the x86-64 kernels on a machine that is not x86-64, under emulation:
 #
 #   scripts/test_x86.sh avx2|avx512 TESTS [GTEST_FILTER]
 #   scripts/test_x86.sh avx2 counts [--update] [MODEL...]

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-# What each folder of src/ and of include/pando/ may include, besides itself.
+# What each folder of src/ and of include/pando/ may include, in addition to itself.
 ALLOWED = {
     "base": set(),
     "io": {"base"},

@@ -154,7 +154,7 @@ touch out err console
 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 script -qec 'exec bochs-bin -q -f bochsrc -rc commands' /dev/null \
   </dev/null >terminal 2>&1 &
 emulator=$!
-# Bochs shows the guest's screen on a terminal that it opens for it, and waits for ever once nobody has read 4 KiB.
+# Bochs shows the guest's screen on a terminal that it opens for it, and waits for ever once 4 KiB are unread.
 while kill -0 $emulator 2>/dev/null && ! grep -qa 'connected to screen' terminal; do sleep 0.1; done
 screen=$(sed -n 's/.*connected to screen "\([^"]*\)".*/\1/p' terminal)
 [[ ! $screen ]] || { cat "$screen" >/dev/null 2>&1 || true; } &

@@ -1,4 +1,4 @@
-// The Keras tutorial's program with everything that it teaches, behind flags: the host or virtual IPUs, replicas, a
+// The program of the Keras tutorial, with flags for everything that it teaches: the host or virtual IPUs, replicas, a
 // pipeline, accumulated gradients. docs/examples/completed_example.md shows what the flags do.
 #include <iostream>
 

@@ -4,5 +4,5 @@
 
 constexpr int pipeline_stages = 2;
 
-// With `pipelining` the layers say which stage they belong to; it must be made in the scope of an IPUStrategy then.
+// With `pipelining` the layers say which stage they belong to; it must then be made in the scope of an IPUStrategy.
 pando::keras::Model make_model(bool pipelining);

@@ -12,12 +12,12 @@ const char* const usage =
   --use-ipu                        train on virtual IPUs instead of the host
   --num-ipus N                     virtual IPUs; more than the model needs hold replicas of it
                                    (default: 1, or 2 with --pipelining)
-  --pipelining                     cut the model in two stages, each on an IPU of its own
+  --pipelining                     cut the model in two stages, each on its own IPU
   --gradient-accumulation-count N  batches of each replica for a weight update (default: 1, or 8 with
                                    --pipelining); also --gradient-accumulation-steps-per-replica
   --batch-size N                   images in a batch (default: 64)
   --epochs N                       passes over the training images (default: 3)
-  --samples N                      train on so many images only, and test with a sixth as many (default: all)
+  --samples N                      train on only N images, and test with a sixth as many (default: all)
   --help                           print this
 )";
 

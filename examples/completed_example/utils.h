@@ -18,7 +18,7 @@ struct Arguments {
   bool pipelining = false;
   int batch_size = 64;
   int epochs = 3;
-  // Not given: as many as there are stages, and 8 for a pipeline or 1 without.
+  // If not given: as many IPUs as stages, and 8 micro-batches with a pipeline or 1 without.
   std::optional<int> num_ipus = {};
   std::optional<int> gradient_accumulation = {};
   // 0: all.
@@ -30,7 +30,7 @@ extern const char* const usage;
 // Throws UsageError.
 Arguments parse_arguments(const std::vector<std::string>& words);
 
-// What the program does about the arguments: some of them do nothing without others, and `notes` says so.
+// What the program makes of the arguments: some of them do nothing without others, and `notes` says so.
 struct Setting {
   bool pipelining = false;
   int num_ipus = 1;
@@ -48,5 +48,5 @@ struct Samples {
 struct Data {
   Samples train, test;
 };
-// MNIST, or drawn digits where it is not on this machine; `samples` of them, and a sixth as many for the test.
+// MNIST, or drawn digits if it is not on this machine; `samples` of them, and a sixth as many for the test.
 Data load_data(int samples);

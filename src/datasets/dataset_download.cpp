@@ -41,7 +41,7 @@ std::vector<std::byte> download_visibly(const std::string& address, std::uint64_
   return bytes;
 }
 
-// The gzipped file at `address`, if it is the one that was published.
+// The gzipped file at `address`, if it is the published one.
 std::vector<std::byte> download_checked(const DatasetFile& file, const std::string& address) {
   // Bytes that do not compress become a little longer.
   constexpr std::uint64_t gzip_overhead = 1 << 16;

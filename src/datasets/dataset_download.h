@@ -5,8 +5,8 @@
 namespace pando {
 
 // Downloads what is not in the cache directory yet, shows the progress on the standard error stream, and returns where
-// the files are. A file gets its name only after its SHA-256 was found right, so that others may do the same at the
-// same time. $PANDO_MIRROR, if it is set, takes the place of the mirrors: the address that has the data sets' folders.
+// the files are. A file gets its name only after its SHA-256 has been checked, so several processes may download at the
+// same time. If $PANDO_MIRROR is set, it replaces the mirrors; it is the address that has the data sets' folders.
 // Throws Error, naming the file, where it was looked for and the remedy.
 DatasetPaths download_dataset(const DatasetDescription& dataset);
 

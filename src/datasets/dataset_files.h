@@ -19,13 +19,13 @@ std::string environment(const char* variable);
 // cache directory.
 std::string dataset_cache(const std::string& name);
 
-// The folders in which the files may lie when the user names none, in the order in which they are looked through.
+// The folders in which the files may be if the user names none, in the order in which they are searched.
 std::vector<std::string> dataset_folders(const DatasetDescription& dataset);
 
 // The path of `file`, plain or .gz, in `folder`; nothing if there is neither.
 std::optional<std::string> find_file(const std::string& folder, const std::string& file);
 
-// The files in `directory`. Throws Error if one is not there.
+// The files in `directory`. Throws Error if one is missing.
 DatasetPaths find_in_directory(const DatasetDescription& dataset, const std::string& directory);
 
 // The files in the first of the folders that has them; nothing if none has. Throws Error for a folder that has some of

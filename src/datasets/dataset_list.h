@@ -18,7 +18,7 @@ struct DatasetDescription {
   std::string name;
   // Where Debian's package has the files; empty if there is none.
   std::string package_folder;
-  // Addresses that become a file's with its name and ".gz" behind them, the first to be tried first.
+  // Addresses to which a file's name and ".gz" are appended, in the order in which they are tried.
   std::vector<std::string> mirrors;
   // Training images, training labels, test images, test labels.
   std::array<DatasetFile, 4> files;

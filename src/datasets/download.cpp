@@ -21,7 +21,7 @@ struct Transfer {
   std::vector<std::byte> bytes;
   std::uint64_t limit = 0;
   const DownloadProgress& progress;
-  // What a callback threw: exceptions do not travel through libcurl.
+  // What a callback threw: exceptions must not pass through libcurl.
   std::exception_ptr thrown;
 };
 
@@ -60,7 +60,7 @@ std::string problem(CURL* curl, CURLcode code, const Transfer& transfer, const P
     case CURLE_COULDNT_CONNECT: return "the host cannot be reached";
     case CURLE_OPERATION_TIMEDOUT:
       if (transfer.bytes.empty()) return "the host does not answer";
-      return fmt::format("it came at fewer than {} bytes a second for {} seconds", patience.bytes_per_second,
+      return fmt::format("it came at fewer than {} bytes per second for {} seconds", patience.bytes_per_second,
                          patience.seconds);
     case CURLE_FILE_COULDNT_READ_FILE: return "there is no such file";
     case CURLE_PARTIAL_FILE: return "the connection ended too early";
@@ -88,7 +88,7 @@ void set_options(CURL* curl, const std::string& address, Transfer& transfer, con
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
   curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-  // Timeouts by signals would be the program's business.
+  // No timeouts by signals: those belong to the program.
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, patience.bytes_per_second);

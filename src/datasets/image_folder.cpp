@@ -19,7 +19,7 @@ namespace {
 
 namespace filesystem = std::filesystem;
 
-// Of each class, one image of so many is for the test where there is no folder for it.
+// Without a test folder, one of this many images of each class is a test image.
 constexpr std::size_t test_every = 5;
 
 struct ImageFile {
@@ -27,7 +27,7 @@ struct ImageFile {
   std::int32_t label = 0;
 };
 
-// The names in a folder in their order, without hidden ones.
+// The names in a folder in sorted order, without hidden ones.
 std::vector<std::string> names_in(const std::string& path, bool folders) {
   std::vector<std::string> names;
   std::error_code error;
@@ -48,7 +48,7 @@ std::string ending_of(const std::string& name) {
   return ending;
 }
 
-// The PNG images of a class, of which there must be one.
+// The PNG images of a class; there must be at least one.
 std::vector<std::string> images_in(const std::string& path) {
   std::vector<std::string> images, others;
   for (const std::string& name : names_in(path, false)) (ending_of(name) == ".png" ? images : others).push_back(name);
@@ -59,8 +59,7 @@ std::vector<std::string> images_in(const std::string& path) {
   return images;
 }
 
-// The images of all classes, first of each the first, then of each the second: so that the first few are of all
-// classes.
+// The images of all classes: the first of each class, then the second of each, so that the first few cover all classes.
 std::vector<ImageFile> find_images(const std::string& path, const std::vector<std::string>& classes) {
   std::map<std::pair<std::size_t, std::size_t>, ImageFile> by_place;
   for (const std::string& name : names_in(path, true)) {
@@ -85,7 +84,7 @@ std::vector<std::string> find_classes(const std::string& path) {
   return classes;
 }
 
-// One channel is grey, three are colours; alpha goes.
+// One channel is grey, three are colours; alpha is dropped.
 Array with_channels(const Array& image, std::int64_t channels) {
   const std::int64_t have = image.shape()[2];
   if (have == channels) return image;
@@ -114,7 +113,7 @@ class ImageReader {
     return all;
   }
 
-  // Of all images that were read, so that the two splits are alike.
+  // Taken over all images that were read, so that the two splits match.
   datasets::Split split(const Images& all) const {
     Shape shape = {static_cast<std::int64_t>(all.images.size()), size_[0], size_[1]};
     if (channels_ > 1) shape.append(channels_);

@@ -25,7 +25,8 @@ struct Content {
   std::string sum;
 };
 
-// At most so many bytes. What was read is summed up while the next piece is inflated: each takes about as long.
+// The size of a piece in bytes. The checksum of one piece is computed while the next is inflated; both take about as
+// long.
 Content read_and_sum(ByteFile& file, std::uint64_t most) {
   constexpr std::uint64_t piece_size = 1 << 22;
   Content content;
@@ -50,10 +51,10 @@ Array read_checked(const DatasetDescription& dataset, const DatasetFile& file, c
   const auto [bytes, sum] = read_and_sum(packed, file.bytes + 1);
   const std::string cache = dataset_cache(dataset.name);
   if (sum != file.sha256)
-    packed.fail(
-        fmt::format("is not the file that was published: its content has the SHA-256 {} but must have {}", sum,
-                    file.sha256),
-        !cache.empty() && path.starts_with(cache) ? "remove it, and it is downloaded again" : "replace it by that one");
+    packed.fail(fmt::format("is not the file that was published: its content has the SHA-256 {} but must have {}", sum,
+                            file.sha256),
+                !cache.empty() && path.starts_with(cache) ? "remove it, and it is downloaded again"
+                                                          : "replace it with that one");
   ByteFile content(path, bytes);
   return data::read_idx(content);
 }

@@ -6,8 +6,8 @@
 
 namespace pando {
 
-// Finds the files, downloads them if they are nowhere, and checks each against its SHA-256. Throws Error, naming the
-// file, the places where it was looked for and the remedy.
+// Finds the files, downloads them if they are not on this machine, and checks each against its SHA-256. Throws Error,
+// naming the file, the places where it was looked for and the remedy.
 datasets::Splits load_dataset(const DatasetDescription& dataset, const datasets::LoadOptions& options);
 // The images to train on, or those to test with; reads only their files.
 datasets::Split load_split(const DatasetDescription& dataset, bool train, const datasets::LoadOptions& options);

@@ -35,7 +35,7 @@ Split read_idx_split(const std::string& path, const std::string& prefix) {
   if (y != Shape{x[0]} || (split.y.dtype() != DType::uint8 && split.y.dtype() != DType::int32))
     throw_file_error(
         path, fmt::format("the {} labels are {} {}, of {} images", prefix, name(split.y.dtype()), to_string(y), x[0]),
-        "give one number of uint8 or int32 an image");
+        "give one uint8 or int32 number per image");
   return split;
 }
 

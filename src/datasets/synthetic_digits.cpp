@@ -1,5 +1,5 @@
-// Only + - * / and sqrt on doubles, which every machine rounds alike, and no contraction (see CMakeLists.txt): so the
-// bytes are the same everywhere.
+// Uses only + - * / and sqrt on doubles, which every machine rounds in the same way, and no contraction (see
+// CMakeLists.txt), so the bytes are the same everywhere.
 #include "datasets/synthetic_digits.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Draws {
   }
   int below(std::size_t count) { return static_cast<int>((std::uint64_t{word()} * count) >> 32); }
   double uniform(double low, double high) { return low + (high - low) * (word() * 0x1p-32); }
-  // Near the middle more often than at the ends, as what a hand does.
+  // Near the middle more often than at the ends, like handwriting.
   double middling(double low, double high) {
     const std::uint32_t bits = word();
     return low + (high - low) * (((bits >> 16) + (bits & 0xFFFF)) * 0x1p-17);
@@ -136,7 +136,8 @@ void place_on_paper(std::vector<Segment>& segments, double margin, Draws& draws)
   for (Segment& s : segments) s = {{scale * s.a.x + dx, scale * s.a.y + dy}, {scale * s.b.x + dx, scale * s.b.y + dy}};
 }
 
-// Of the point (px, py) from the segment from the origin to (dx, dy); `inverse` is 1 / (dx * dx + dy * dy).
+// The squared distance of the point (px, py) from the segment from the origin to (dx, dy); `inverse` is 1 / (dx * dx +
+// dy * dy).
 double squared_distance(double px, double py, double dx, double dy, double inverse) {
   const double t = std::clamp((px * dx + py * dy) * inverse, 0.0, 1.0);
   const double ex = px - t * dx, ey = py - t * dy;

@@ -22,7 +22,7 @@ pando::datasets::Split split_of(const std::string& name, const DatasetOptions& o
   return load_split(described(name), options.train, {.directory = options.root});
 }
 
-// A key for each image that only the epoch's key and the image's index decide.
+// A key for each image, which depends only on the epoch's key and the image's index.
 std::vector<std::uint64_t> image_keys(const std::vector<std::int64_t>& indices, std::uint64_t key) {
   std::vector<std::uint64_t> keys;
   keys.reserve(indices.size());

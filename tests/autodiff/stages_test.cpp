@@ -50,7 +50,7 @@ TEST(StagesOfGradients, AGradientHasTheStageOfItsNode) {
   for (std::int32_t stage : stages_from(graph, first)) EXPECT_LE(stage, 1);
 }
 
-// y is used in stages 1 and 2: what comes back from stage 2 is added in stage 1, and one sum goes on to stage 0.
+// y is used in stages 1 and 2: what comes back from stage 2 is added in stage 1, and one sum passes on to stage 0.
 TEST(StagesOfGradients, TheSumOverASkipTakesTheSmallerStage) {
   Graph graph;
   const Value x = ops::input(graph, "x", DType::float32, {2}), a = weight(graph, "a");
@@ -65,7 +65,7 @@ TEST(StagesOfGradients, TheSumOverASkipTakesTheSmallerStage) {
   EXPECT_EQ(graph.node(slopes[1].id()).op->name, "add");
   EXPECT_EQ(stage_of(slopes[1]), 1);
   graph.add_output("slope", slopes[0]);
-  // From stage 2 to 1 the gradients of y and of z.
+  // The gradients of y and of z pass from stage 2 to 1.
   EXPECT_EQ(gradients_down(graph), (std::vector<std::size_t>{0, 1, 2}));
 }
 

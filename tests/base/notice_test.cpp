@@ -1,4 +1,4 @@
-// Notices reach standard error, and where they cannot, the run goes on.
+// Notices reach standard error; if they cannot, the run goes on.
 #include "base/notice.h"
 
 #include <fcntl.h>

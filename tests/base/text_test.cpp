@@ -1,4 +1,4 @@
-// Names that somebody else chose do nothing to the terminal that shows them.
+// Names from outside do nothing to the terminal that shows them.
 #include "base/text.h"
 
 #include <gtest/gtest.h>

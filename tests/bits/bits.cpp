@@ -72,7 +72,7 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-// What is run is given a seed of its own, no IPUs and an empty graph of TensorFlow 1.
+// Each case gets its own seed, no IPUs and an empty graph of TensorFlow 1.
 struct Run {
   std::string name;
   std::function<Hash()> train;
@@ -443,7 +443,7 @@ void configure(int ipus, int tiles) {
   config.configure_ipu_system();
 }
 
-// Which model to make for so many stages.
+// Which model to make for that many stages.
 using MakeModel = std::function<keras::Model(int stages)>;
 
 // Calls the function in the stage of the group, of three groups.
@@ -526,7 +526,7 @@ keras::CompileOptions compile_options(const Division& division) {
                                          .reduction = division.reduction});
 }
 
-// Calls the function in the scope of so many IPUs.
+// Calls the function in the scope of that many IPUs.
 Hash on_ipus(int ipus, const std::function<Hash()>& call) {
   configure(ipus, 1);
   const ipu::IPUStrategy strategy;
@@ -709,7 +709,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// Stops a training after so many batches; 0: never.
+// Stops training after that many batches; never if 0.
 class StopAfter : public keras::Callback {
  public:
   explicit StopAfter(std::int64_t batches) : left_(batches) {}
@@ -997,7 +997,7 @@ tf::Outputs loss_and_logits(const Tensor& y, const Tensor& logits) {
   return {tf::losses::sparse_softmax_cross_entropy(y, logits), logits};
 }
 
-// The layers in so many stages; the last returns the loss and the logits.
+// The layers in that many stages; the last returns the loss and the logits.
 std::vector<tf::TracedFunction> Perceptron::stages(int count) {
   const auto last = [this](Tensor x, Tensor y) { return loss_and_logits(y, third(x)); };
   if (count == 1) return {[this](Tensor x, Tensor y) { return loss_and_logits(y, logits(x)); }};

@@ -132,7 +132,7 @@ class Models(OutputTest):
     def test_that_are_of_no_use_are_told(self):
         result = self.run_pando(*TRAIN, "--learning-rate", "1e30", "--save", "lost", expect=3)
         self.assertRegex(result.stdout, r"\ntest +nan ")
-        self.assertTrue(result.stderr.endswith("The loss is nan: the model is of no use; try a smaller --learning-rate.\n"),
+        self.assertTrue(result.stderr.endswith("The loss is nan: the model is useless; try a smaller --learning-rate.\n"),
                         result.stderr)
         self.assert_model("lost")
 

@@ -133,7 +133,7 @@ class Terminal(ProgramTest):
 
     def test_shows_what_a_person_reads(self):
         lines = self.written(80, "keras-cnn", "--seed", "1", "--save", "digits").split("\r\n")
-        # A line is what was written over it last. How long the bar is depends on the time beside it.
+        # A line is what was written over it last. The length of the bar depends on the time next to it.
         shown = "\n".join(line.split("\r")[-1].rstrip() for line in lines)
         self.compare_with_golden("train_terminal", re.sub(r"\[=+\]", "[=]", masked(shown)))
 
@@ -264,7 +264,7 @@ class Trained(ProgramTest):
         self.write_classes("photos")
         result = self.run_pando("train", "mlp", "--dataset", "photos", "--epochs", "20", "--save", "sides")
         self.assertTrue(result.stderr.startswith("photos has no test images: every fifth image of each class, 4 in all, "
-                                                 "is for the test.\n"), result.stderr)
+                                                 "is used for the test.\n"), result.stderr)
         self.assertEqual(self.run_json("evaluate", "--model", "sides")["accuracy"], 1)
         # A colour image becomes grey.
         (self.folder / "colour.png").write_bytes(png([[0, 0, 0] * 6 + [250, 200, 220] * 6] * 12, 3))

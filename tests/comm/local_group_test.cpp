@@ -18,7 +18,7 @@ std::vector<std::span<float>> spans_of(Arrays& arrays) {
   return spans;
 }
 
-// Calls `call` with the number of each member, each on a thread of its own.
+// Calls `call` with the number of each member, each on its own thread.
 void run_members(int members, const std::function<void(int)>& call) {
   std::vector<std::thread> threads;
   for (int member = 0; member < members; ++member) threads.emplace_back(call, member);
@@ -139,7 +139,7 @@ TEST(LocalGroup, StopEndsMembersThatWaitAndThoseThatCome) {
     EXPECT_TRUE(is_stopped([&] { group.barrier(); })) << "until restart()";
     group.restart();
 
-    // Those who had arrived are forgotten.
+    // Members that had arrived are forgotten.
     std::vector<Arrays> parts = parts_of(3);
     const Arrays expected = reduced(parts, true);
     run_members(3, [&](int member) {

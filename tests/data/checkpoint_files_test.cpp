@@ -85,7 +85,7 @@ TEST(CheckpointFolder, CountsOnFromWhatIsThere) {
   EXPECT_EQ(value_of(newest->contents), 1);
   const std::string damaged = temporary.path() + "/checkpoint-00000007.safetensors";
   EXPECT_EQ(problems, std::vector<std::string>{damaged + ": is damaged or not a checkpoint; use another one"});
-  // What is damaged takes nobody's place.
+  // A damaged file does not count towards those that are kept.
   EXPECT_EQ(folder.write(small(2)), temporary.path() + "/checkpoint-00000008.safetensors");
   EXPECT_EQ(folder.numbers(), numbers({1, 7, 8}));
   folder.write(small(3));
@@ -154,7 +154,7 @@ TEST(CheckpointFolder, HasFilesOfOneRun) {
                 "checkpoint-00000002.safetensors; move those of one run to another folder");
 }
 
-// As where the file system has no locks.
+// This happens if the file system has no locks.
 TEST(CheckpointFolder, IsLeftToAnotherRunThatWritesIntoIt) {
   const TemporaryFolder temporary;
   CheckpointFolder folder(temporary.path(), 1);

@@ -91,7 +91,7 @@ TEST_F(Datasets, AreRefusedWhenAFileIsNotThePublishedOne) {
   EXPECT_EQ(refusal(),
             "~/data/mnist/t10k-images-idx3-ubyte: is not the file that was published: its content has the SHA-256 "
             "d1e438de9b5e9bc5704b2c423d9d0269e9acc396f05d7597f9da4d30419a4b51 but must have " +
-                dataset.files[2].sha256 + "; replace it by that one");
+                dataset.files[2].sha256 + "; replace it with that one");
 }
 
 TEST_F(Datasets, AreDownloadedAgainWhenTheCacheIsDamaged) {

@@ -139,7 +139,7 @@ TEST_F(Download, IsGivenUpWhereTheServerDrips) {
   const std::string address = server.address() + "/file";
   const auto ignore = [](auto, auto) {};
   EXPECT_EQ(message([&] { download(address, 1'000'000, ignore, {.bytes_per_second = 1000, .seconds = 1}); }),
-            address + ": it came at fewer than 1000 bytes a second for 1 seconds");
+            address + ": it came at fewer than 1000 bytes per second for 1 seconds");
 }
 
 TEST_F(Download, SaysThatTheCacheCannotBeWritten) {

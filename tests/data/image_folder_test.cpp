@@ -1,4 +1,4 @@
-// Folders of images of one's own: classes by name, a test split that is always the same, and refusals word for word.
+// Folders of the user's images: classes by name, a test split that is always the same, and refusals word for word.
 #include <pando/data/files.h>
 #include <pando/datasets/datasets.h>
 
@@ -165,7 +165,7 @@ TEST_F(IdxFolder, IsRefusedWhereTheFilesDoNotFit) {
   EXPECT_EQ(refusal(), "~: has images [3, 1, 2] to train on, but [1, 1, 3] to test with; bring them to one size");
   write_all();
   folder.write("t10k-labels-idx1-ubyte", idx_header(8, {2}) + "ab");
-  EXPECT_EQ(refusal(), "~: the t10k labels are uint8 [2], of 1 images; give one number of uint8 or int32 an image");
+  EXPECT_EQ(refusal(), "~: the t10k labels are uint8 [2], of 1 images; give one uint8 or int32 number per image");
   folder.write("t10k-labels-idx1-ubyte", idx_header(12, {1}) + std::string("\xff\xff\xff\xff", 4));
   EXPECT_EQ(refusal(), "~: has the label -1; number the classes from 0, 65536 at most");
   std::filesystem::remove(folder.path() + "/t10k-labels-idx1-ubyte");

@@ -46,7 +46,7 @@ struct PngParts {
   std::uint32_t width = 1, height = 1;
   int bits = 8, kind = 0;
   bool interlaced = false;
-  // Rows, each behind the byte of its filter.
+  // Rows, each after the byte of its filter.
   std::string rows = {};
   std::string palette = {};
 };

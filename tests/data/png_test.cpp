@@ -69,7 +69,7 @@ TEST_F(Png, LooksColoursUpInThePalette) {
   EXPECT_EQ(pixels({.kind = 3, .rows = row({0, 77}), .palette = palette}), (Bytes{0, 0, 0}));
 }
 
-// The five rows hold the same pixels, 10, 20, 30, 40, each behind another filter.
+// The five rows hold the same pixels, 10, 20, 30, 40, each with another filter.
 TEST_F(Png, UndoesEveryFilter) {
   const std::string rows = row({0, 10, 20, 30, 40}) + row({1, 10, 10, 10, 10}) + row({2, 0, 0, 0, 0}) +
                            row({3, 5, 5, 5, 5}) + row({4, 0, 0, 0, 0});

@@ -188,7 +188,7 @@ TEST(Transforms, RefuseWhatTheyCannotTransform) {
   EXPECT_EQ(message([] {
               Normalize({0}, {1}).batch(Array(DType::uint8, {2, 4, 5}), {});
             }),
-            "Normalize: the images are uint8[2, 4, 5]; call ToTensor before");
+            "Normalize: the images are uint8[2, 4, 5]; call ToTensor first");
   EXPECT_EQ(
       message([] {
         Normalize({0, 0, 0}, {1, 1, 1}).batch(Array(DType::float32, {2, 1, 4, 5}), {});

@@ -77,7 +77,7 @@ case $name in
         run 0 --help
         is_silent
         says out "usage: $name [--epochs N] [--samples N]"
-        says out "  --samples N  train on so many images only, and test with a sixth as many (default: all)"
+        says out "  --samples N  train on only N images, and test with a sixth as many (default: all)"
         refuses "--epochs needs a whole number of at least 1, not '0'" --epochs 0
         refuses "--epochs needs a whole number of at least 1, not '2x'" --epochs 2x
         refuses "--samples needs a whole number of at least 1, not ''" --samples

@@ -224,7 +224,7 @@ TEST(ThreeStyles, OneMlpGivesOneGraphAndTheSameBits) {
   }
 }
 
-// Rows [height * width * channels] of a Dense layer behind channels-last images, as PyTorch orders them.
+// Rows [height * width * channels] of a Dense layer after channels-last images, as PyTorch orders them.
 Array channels_first_rows(const Array& kernel, std::int64_t places, std::int64_t channels) {
   const std::int64_t out = kernel.shape()[1];
   return transpose(kernel.reshape({places, channels, out}), {1, 0, 2}).reshape({places * channels, out});

@@ -12,7 +12,7 @@ namespace pando {
 // Defined by each fuzzer: reads `bytes` as a file.
 void read_bytes(std::span<const std::byte> bytes);
 
-// For what must succeed once a file was read.
+// Checks what must succeed once a file was read.
 template <class Call>
 auto surely(Call call) {
   try {

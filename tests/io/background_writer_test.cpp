@@ -1,4 +1,4 @@
-// Work for the disk goes on beside everything else, and only the latest of it matters.
+// Work for the disk runs in parallel with everything else, and only the latest of it matters.
 #include "io/background_writer.h"
 
 #include <gtest/gtest.h>

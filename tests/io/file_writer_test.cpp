@@ -108,7 +108,7 @@ TEST(FileWriter, RemovesWhatKilledProcessesLeft) {
   write_and_die(folder.path() + "/file2");
   write_and_die(folder.path() + "/fil");
   EXPECT_EQ(files_in(folder.path()), 3);
-  // Of another file, of somebody else, and a link.
+  // A leftover of another file, one of another user, and a link.
   folder.write("file.part", "mine");
   folder.write("file.backup.part", "mine");
   folder.write("file.12345678.part.old", "mine");

@@ -1,4 +1,4 @@
-// Checkpoints: a run that is broken off anywhere, and goes on in a model made anew, ends bit for bit as if nothing had
+// Checkpoints: a run that is interrupted anywhere, and resumed in a new model, ends bit for bit as if nothing had
 // happened.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,8 @@ std::vector<std::string> checkpoints_in(const std::string& folder) {
 }
 std::string newest_in(const std::string& folder) { return folder + "/" + checkpoints_in(folder).back(); }
 
-// When a run is broken off: after so many batches, by stop_training() or by an exception, or before the second epoch.
+// When a run is interrupted: after that many batches, by stop_training() or by an exception, or before the second
+// epoch.
 struct Break {
   std::int64_t stop_after = 0, throw_after = 0;
   bool between_epochs = false;
@@ -115,7 +116,7 @@ Model make_model(const Setup& setup) {
   return model;
 }
 
-// The model has the name of no other, and its weights are drawn from the seed.
+// The model has a unique name, and its weights are drawn from the seed.
 History train(const Setup& setup, std::uint64_t seed, const std::string& folder, const Break& when = {}) {
   set_random_seed(seed);
   std::optional<ipu::IPUStrategy> strategy;
@@ -179,7 +180,7 @@ TEST_P(Resumed, EndsAsIfNothingHadHappened) {
     EXPECT_TRUE(checkpoint_state(newest_in(folder)) == checkpoint_state(newest_in(whole.path() + "/checkpoints")));
     for (const char* file : {"/log.csv", "/best.npz"})
       EXPECT_TRUE(contents(broken.path() + file) == contents(whole.path() + file)) << file;
-    // One that is finished goes on to nothing.
+    // A finished run has nothing left to do.
     expect_equal(train(GetParam(), 100, broken.path()), expected);
   }
 }
@@ -267,7 +268,7 @@ struct Short {
 
 TEST(Checkpoints, AreKeptAtTheEndOfEpochsTheLastFew) {
   const Short run;
-  // Of each fit at least the last is written.
+  // At least the last checkpoint of each fit is written.
   run.fit(run.model(), run.options(1, false));
   run.fit(run.model(), run.options(2));
   EXPECT_EQ(checkpoints_in(run.directory),
@@ -508,7 +509,7 @@ TEST(Checkpoints, ThatCannotBeWrittenDoNotEndTheRunWhereStandardErrorCannotEithe
   EXPECT_EQ(epochs, 4u);
 }
 
-// Counts its epochs, as text with bytes that are no UTF-8.
+// Counts its epochs, as text with bytes that are not UTF-8.
 struct Counter : Callback {
   std::string counted = "\xff";
   void on_train_begin(Model&) override { counted = "\xff"; }

@@ -127,7 +127,7 @@ void train_step_by_step(const std::string& name, int verbose) {
 }
 
 TEST_F(IpuSystem, TellsOnceThatAnExecutionIsOneStepOnly) {
-  // In a process of its own, where nothing was told before.
+  // Runs in a separate process, where no notice was shown before.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

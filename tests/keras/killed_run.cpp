@@ -1,4 +1,4 @@
-// A run with many checkpoints that goes on from the newest, for tests that kill it: killed_run FOLDER SEED EPOCHS
+// A run with many checkpoints that resumes from the newest, for tests that kill it: killed_run FOLDER SEED EPOCHS
 // SAMPLES. At the end it writes the model to FOLDER/saved, a report to FOLDER/report.html and its History to
 // FOLDER/history.txt. Exit status 3 if the model or the report could not be written.
 #include <pando/pando.h>
@@ -54,7 +54,7 @@ int main(int count, char** words) {
   set_random_seed(std::stoull(words[2]));
   const data::Dataset all = make_data(std::stoll(words[4]));
   Model model = make_model();
-  // Long enough for each checkpoint to be written, and for somebody to kill it.
+  // Long enough for each checkpoint to be written, and for the test to kill it.
   const auto pause = callbacks::LambdaCallback({.on_train_batch_end = [&](std::int64_t, const Logs&) {
     do std::this_thread::sleep_for(std::chrono::milliseconds(4));
     while (is_writing(folder + "/checkpoints"));

@@ -23,7 +23,7 @@ Weights of two and more axes are multiplied by sqrt(6 / (window * (in + out))) o
 [window..., in, out], others by 0.5; gammas and variances are moved up by 1.  Embedding
 takes floor(u * rows).
 
-Layers are tested behind a Dense layer, or several for layers of several inputs, which keeps
+Layers are tested after a Dense layer, or several for layers of several inputs, which keeps
 the number of channels: so what they hand back to the layer before them is tested too.
 
   <layer>.forward     the output, not in training
@@ -544,7 +544,7 @@ HEADS = {
     "chances": lambda x: torch.sigmoid(x) * 0.9 + 0.05,
 }
 
-# name: head behind the Dense layer, kind of targets, function
+# name: head after the Dense layer, kind of targets, function
 LOSSES = {
     "categorical_crossentropy_logits": ("linear", "one_hot", categorical_logits),
     "categorical_crossentropy_softmax": ("softmax", "one_hot", categorical),

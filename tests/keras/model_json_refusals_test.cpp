@@ -1,4 +1,4 @@
-// Models as JSON that are refused: what no file can hold, what is no model, and what would take too much.
+// Models as JSON that are refused: what a file cannot hold, what is not a model, and what would take too much memory.
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 

@@ -117,7 +117,7 @@ TEST(ModelJson, KeepsTheShapeThatAModelWasBuiltFor) {
   EXPECT_TRUE(back.built());
   EXPECT_EQ(back.count_params(), 18);
   EXPECT_EQ(back.to_json(), model.to_json());
-  // A model in front has no shape of its own.
+  // A model as the first layer has no shape of its own.
   Sequential outer({model, layers::Dense(2, {.name = "last"})}, {.name = "outer"});
   outer.build({Shape{-1, 5}});
   EXPECT_EQ(model_from_json(outer.to_json()).count_params(), 18 + 8);

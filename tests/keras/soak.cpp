@@ -155,7 +155,7 @@ int main(int count, char** words) {
         live_one_life(ways[life % std::size(ways)], known.predictions[life % std::size(ways)], known,
                       fmt::format("{}/{}", scratch, i));
     });
-  // The first half fills caches and allocators; what is resident then must do for the rest.
+  // The first half fills caches and allocators; the memory that is resident then must be enough for the rest.
   std::int64_t early = 0;
   for (int tenth = 1; tenth <= 10; ++tenth) {
     std::this_thread::sleep_until(begin + length * tenth / 10);

@@ -1,4 +1,4 @@
-// Whoever comes first, the bits are the same; and more IPUs than cores are no harm.
+// The bits do not depend on which thread comes first, and more IPUs than cores do no harm.
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 

@@ -61,7 +61,7 @@ TEST(CornerValues, TheGradientOfReluPassesWhereItsInputIsNan) {
                    {{1, 0, 1, 0, 1}});
 }
 
-// Beside the largest and the smallest results, in a fused kernel and in enough elements for vectors.
+// Next to the largest and the smallest results, in a fused kernel and in enough elements for vectors.
 TEST(CornerValues, ExponentialsReachDownToTheSmallestNumbers) {
   const Floats x = {-87,     -87.3f, -87.4f, -88,   -90,       -95,   -100, -103,
                     -103.9f, -104,   -105,   -1000, -infinity, 88.7f, 89,   0};

@@ -18,7 +18,7 @@ const std::vector<std::pair<Shape, Shape>> binary_shapes = {
     {{1037}, {1037}}, {{33, 40}, {33, 1}}, {{40}, {29, 40}}, {{2, 1, 3, 1}, {4, 1, 5}}};
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// What overflows, underflows, or is no number.
+// Values that overflow, underflow, or are not numbers.
 const Domain special = listed({0.0, -0.0, infinity, -infinity, std::nan(""), 1e30, -1e30, 1e-30, -1e-30, 89.5, -90.0,
                                0.5, -0.5, 1.0, -1.0, 17.25, -17.25});
 

@@ -18,7 +18,7 @@ std::uint32_t word_at(const Tensor& counter, const Shape& shape, std::int64_t pl
                      static_cast<std::uint32_t>(counter[1]) + static_cast<std::uint32_t>(sample), element + shift);
 }
 
-// Of 24 bits.
+// Numbers of 24 bits.
 double uniform(std::uint32_t word) { return static_cast<double>(word >> 8) / (1 << 24); }
 
 // Elements of a pair of words: the first one the cosine's, the second one the sine's.

@@ -63,7 +63,7 @@ Build uniform(const Shape& shape, double low, double high, const ops::RandomOpti
 Build normal(const Shape& shape, double mean, double deviation, const ops::RandomOptions& options = {}) {
   return [=](Graph&, Value counter) { return ops::random_normal(counter, shape, mean, deviation, options); };
 }
-// Of ones, so that the mask is all there is.
+// Applied to ones, so that the result is the mask alone.
 Build dropout(const Shape& shape, double rate, const ops::RandomOptions& options = {}) {
   return [=](Graph& graph, Value counter) {
     return ops::dropout(ops::broadcast(ops::scalar(ops::constant(graph, Array(DType::float32, {})), 1), shape), counter,

@@ -24,7 +24,7 @@ struct Geometry {
   std::int64_t groups = 1;
 
   std::int64_t output_size(std::size_t axis, std::int64_t size) const;
-  // This with the padding that gives ceil(size / stride) places, the odd one behind.
+  // This with the padding that gives ceil(size / stride) places; an odd one goes to the end.
   Geometry same(std::int64_t height, std::int64_t width) const;
 };
 Tensor conv2d(const Tensor& x, const Tensor& filter, const Geometry& geometry);

@@ -83,7 +83,7 @@ TEST(PartialCalls, RunAsManyDeviceIterationsAsTheyHaveSamplesFor) {
 }
 
 TEST(PartialCalls, OfWholeMicroBatchesNeedNoMask) {
-  // It mixes the samples of a micro-batch, which is nobody else's business as long as they are whole.
+  // It mixes the samples of a micro-batch, which is allowed as long as the micro-batch is whole.
   struct Centred : nn::Module {
     Centred() { register_modules({{"linear", linear}}); }
     Tensor forward(Tensor x) {

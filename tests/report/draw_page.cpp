@@ -84,7 +84,7 @@ report::Run full() {
   return run;
 }
 
-// Names and numbers that nobody would choose, and characters that mean something to a browser.
+// Unlikely names and numbers, and characters that mean something to a browser.
 report::Run long_words() {
   const std::string word(90, 'w'), hostile = "</h1></script><script>throw 1</script>&\"'" + word;
   report::Run run{.title = hostile,

@@ -1,4 +1,4 @@
-// Draws one epoch's progress on the real standard output with a clock of its own, so that every run looks the same:
+// Draws one epoch's progress on the real standard output with its own clock, so that every run looks the same:
 //
 //   draw_progress bar|lines|silent [GATE]
 //

@@ -1,4 +1,4 @@
-// Draws nested tqdm bars on the real standard error stream with a clock of its own, so that every run looks the same:
+// Draws nested tqdm bars on the real standard error stream with its own clock, so that every run looks the same:
 //
 //   draw_tqdm [GATE]
 //

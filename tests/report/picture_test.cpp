@@ -68,7 +68,7 @@ TEST(Picture, IsSavedByTheEndingOfItsPath) {
             "libcairo2-dev");
 #endif
   EXPECT_EQ(message([&] { picture.save("digits.jpg"); }),
-            "Picture::save: 'digits.jpg' is neither a PNG nor an SVG file; let its name end in .png or .svg");
+            "Picture::save: 'digits.jpg' is neither a PNG nor an SVG file; give a name that ends in .png or .svg");
 }
 
 TEST(Picture, ReplacesAFileAsAWhole) {

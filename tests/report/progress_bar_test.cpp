@@ -89,7 +89,7 @@ TEST(ProgressBar, CleansUpBehindItselfWhenTheTerminalBecomesNarrower) {
   EXPECT_EQ(screen.text, "\r\x1b[K\x1b[A\x1b[K\x1b[A\x1b[K469/938 - ETA: 1s - loss: 0.3");
 }
 
-// There a row above belongs to somebody else.
+// There, the row above is not part of the bar.
 TEST(ProgressBar, KeepsToItsRowOnTerminalsThatCutLinesOff) {
   Screen screen;
   ProgressOutput output = screen.output(80);

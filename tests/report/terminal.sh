@@ -19,7 +19,7 @@ golden_folder=${GOLDEN_FOLDER:-$(dirname "${BASH_SOURCE[0]}")/golden}
 command -v tmux >/dev/null || { echo "skipped: tmux is not installed"; exit 77; }
 
 terminal_folder=$(mktemp -d)
-# Each terminal has a server of its own: one that is about to end refuses the next.
+# Each terminal has its own server, because a server that is about to end refuses the next terminal.
 terminal_number=0
 terminal_tmux() { env -u TMUX TMUX_TMPDIR="$terminal_folder" tmux -L "$terminal_number" -f /dev/null "$@"; }
 terminal_end() { terminal_tmux kill-server 2>/dev/null || true; }
@@ -30,7 +30,7 @@ terminal_start() {
     shift
     terminal_number=$((terminal_number + 1))
     rm -f "$terminal_folder/status"
-    # The terminal stays open behind the command, for whoever looks at its last lines.
+    # The terminal stays open after the command, so that its last lines can be read.
     local line
     line="$(printf '%q ' "$@"); echo \$? >$terminal_folder/status.part"
     line+="; mv $terminal_folder/status.part $terminal_folder/status; exec sleep 600"
@@ -95,7 +95,7 @@ terminal_wait() {
 terminal_gate() {
     gate=$terminal_folder/gate
     mkfifo "$gate"
-    # Open at both ends, so that nobody waits for the other one.
+    # Open at both ends, so that neither end waits for the other.
     exec 3<>"$gate"
 }
 next() { echo >&3; }

@@ -227,7 +227,7 @@ TEST(Tqdm, ShowsNothingWhenDisabled) {
   EXPECT_EQ(terminal.take(), "");
 }
 
-// The rest is seen by users: loops over everything, on a standard error stream that is no terminal.
+// The rest is seen by users: loops over everything, on a standard error stream that is not a terminal.
 
 // The line without what differs from run to run.
 std::string untimed(const std::string& line) {

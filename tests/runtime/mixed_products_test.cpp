@@ -30,7 +30,7 @@ std::vector<float> random_numbers(std::int64_t count) {
   return numbers;
 }
 
-// A product of random factors. Whatever is none of them, nor of the zeros that a panel ends with, is no number.
+// A product of random factors. Every other element, except the zeros that a panel ends with, is NaN.
 class Check {
  public:
   Check(const MixedMatrixRoutines& matrix, const Sizes& sizes)
@@ -122,7 +122,7 @@ class Check {
   }
 
   static constexpr BFloat16 no_number = {0x7fc0};
-  // Of what is added.
+  // The factor of what is added.
   static constexpr float scale = -0.75F;
   const MixedMatrixRoutines& matrix_;
   Sizes sizes_;

@@ -1,4 +1,4 @@
-// The tiles of AMX in plain C++, and what products of bfloat16 by them need besides: the algorithm of mixed_tiles.h on
+// The tiles of AMX in plain C++, and what else products of bfloat16 by them need: the algorithm of mixed_tiles.h on
 // machines that have no tiles.
 #pragma once
 #include <cstring>
@@ -14,7 +14,7 @@ inline float widened(BFloat16 value) {
   return result;
 }
 
-// To nearest, even of two equally near ones.
+// Rounds to nearest, ties to even.
 inline BFloat16 narrowed(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);

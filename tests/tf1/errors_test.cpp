@@ -10,7 +10,7 @@ using ipu::pipelining_ops::pipeline;
 
 const GradientDescentOptimizer descent({.learning_rate = 0.1});
 
-// Of tracing and compiling the function.
+// The error of tracing and compiling the function.
 std::string compile_message(const tf::TracedFunction& function, const std::vector<Tensor>& inputs = {}) {
   return message([&] { compiled(function, inputs); });
 }
@@ -26,7 +26,7 @@ TEST_F(Tf1, uninitialised_variables_are_named) {
   const auto step = compiled([&] { return AdamOptimizer().minimize(tf::square(v)); });
   tf::Session session;
   const char* expected =
-      "run: the variable 'v' is not initialised in this session; run tf::global_variables_initializer() before";
+      "run: the variable 'v' is not initialised in this session; run tf::global_variables_initializer() first";
   EXPECT_EQ(message([&] { session.run(v); }), expected);
   EXPECT_EQ(message([&] { session.run(Tensor(v) + 1.0); }), expected);
   EXPECT_EQ(message([&] { session.run(step); }), expected);
@@ -35,7 +35,7 @@ TEST_F(Tf1, uninitialised_variables_are_named) {
   const auto later = compiled([&] { return AdamOptimizer().minimize(tf::square(v)); });
   EXPECT_EQ(message([&] { session.run(later); }),
             "run: the variable 'Adam/0/learning_rate' is not initialised in this session; run "
-            "tf::global_variables_initializer() before");
+            "tf::global_variables_initializer() first");
 }
 
 TEST_F(Tf1, iterators_say_what_is_wrong) {
@@ -346,7 +346,7 @@ TEST_F(Tf1, a_graph_that_was_reset_is_gone) {
   EXPECT_EQ(message([&] { session.run(step); }), gone);
   EXPECT_EQ(session.run(others[0])[0].item<float>(), 2);
   EXPECT_EQ(message([&] { tf::Session().run(v); }),
-            "run: the variable 'v' is not initialised in this session; run tf::global_variables_initializer() before");
+            "run: the variable 'v' is not initialised in this session; run tf::global_variables_initializer() first");
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ TEST_F(Tf1, a_while_loop_sees_the_variables_that_its_body_assigns) {
   session.run(infeed.initializer());
   EXPECT_EQ(
       message([&] { session.run(loop); }),
-      "run: the variable 'count' is not initialised in this session; run tf::global_variables_initializer() before");
+      "run: the variable 'count' is not initialised in this session; run tf::global_variables_initializer() first");
   session.run(tf::global_variables_initializer());
   EXPECT_EQ(session.run(loop)[0].item<float>(), 0 + 1 + 2 + 3 + 4 + 5);
   EXPECT_EQ(session.run(loop)[0].item<float>(), 0);

@@ -297,7 +297,7 @@ TEST_F(Tf1, tracing_after_a_failure_begins_anew) {
                  return repeat(2, [](Tensor) -> tf::Outputs { throw Error("midst of a body"); }, {tf::constant(1.0F)});
                }),
                Error);
-  // Nothing is being traced any more: these are tensors of the session.
+  // Nothing is being traced now: these are tensors of the session.
   tf::Session session;
   EXPECT_EQ(session.run(tf::constant(1.0F) + tf::constant(2.0F))[0].item<float>(), 3);
   EXPECT_EQ(message([] { repeat(1, []() -> tf::Outputs { return {}; }); }),

@@ -34,7 +34,7 @@ const std::vector<LossCase> loss_cases = {
     cross_entropy("cross_entropy_deep", "deep_classes"),
     cross_entropy("cross_entropy_deep_weight", "deep_classes", {.weight = weight()}),
     cross_entropy("cross_entropy_weight", "classes", {.weight = weight()}),
-    // As PyTorch does unless it is told otherwise.
+    // This is PyTorch's default.
     cross_entropy("cross_entropy_ignore", "ignored"),
     cross_entropy("cross_entropy_ignore_class_weight", "classes", {.weight = weight(), .ignore_index = 3}),
     cross_entropy("cross_entropy_smoothing", "classes", {.label_smoothing = 0.2}),

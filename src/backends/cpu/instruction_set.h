@@ -11,7 +11,7 @@ std::string_view name(InstructionSet set);
 // Those compiled in that this machine can run, the slowest first.
 const std::vector<InstructionSet>& available_instruction_sets();
 // The best available one for an empty name; throws Error naming the available ones otherwise. The environment variable
-// PANDO_INSTRUCTION_SET stands in for an empty name.
+// PANDO_INSTRUCTION_SET replaces an empty name.
 InstructionSet choose_instruction_set(std::string_view name);
 
 }  // namespace pando::cpu

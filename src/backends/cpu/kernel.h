@@ -9,19 +9,19 @@ namespace pando {
 struct Tile {
   int index = 0;
   int count = 1;
-  // As many bytes as the kernel asked for, of this tile alone, 64-byte aligned, contents undefined.
+  // As many bytes as the kernel asked for, for this tile alone; 64-byte aligned, contents undefined.
   std::byte* scratch = nullptr;
   // By buffer number of the Plan.
   std::byte* const* buffers = nullptr;
 };
 
-// All tiles run every kernel of a superstep, each its own share. Each element of an output is computed by one tile, in
-// an order that does not depend on the number of tiles: so results are bit-equal for any number of them.
+// All tiles run every kernel of a superstep; each tile does its own share. One tile computes each element of an output,
+// in an order that does not depend on the number of tiles, so results are bit-equal for any number of tiles.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t scratch_bytes() const { return 0; }
-  // No allocation, lock, system call or exception.
+  // Must not allocate, lock, throw or make a system call.
   virtual void run(const Tile& tile) const = 0;
 };
 

@@ -66,7 +66,7 @@ bool has_avx512_bf16() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 5 & 1) != 0;
 }
 
-// The tiles of AMX are so much state that Linux keeps it only for processes that ask for it: once, for all threads.
+// The state of the AMX tiles is so large that Linux keeps it only for processes that ask for it, once for all threads.
 bool has_amx() {
   static const bool granted = [] {
     constexpr unsigned bf16 = 1U << 22, tile = 1U << 24;

@@ -1,6 +1,6 @@
 // Routines: the inner loops of the CPU kernels, compiled once per instruction set from routines/*.cpp and reached
-// through tables of function pointers. They take plain pointers and sizes and know nothing of graphs or plans. Their
-// sources include no standard library templates: those would be merged by the linker across instruction sets.
+// through tables of function pointers. They take plain pointers and sizes and know nothing about graphs or plans. Their
+// sources include no standard library templates, because the linker would merge those across instruction sets.
 #pragma once
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/routines/elementwise.h"

@@ -115,10 +115,10 @@ void TileExecutor::run_tiles(int first, int last) {
   using Kind = RecordedEvent::Kind;
   while (true) {
     if (first == 0) {
-      // To wait for data says nothing about the tiles.
+      // Waiting for data says nothing about the tiles.
       if (has_others && execution_.feeds != nullptr && execution_.feeds->is_late()) tiles_->crowding().forget();
       timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
-      // Where the machine is crowded, tile 0 does the work of all while the others wait for the next step of all.
+      // If the machine is crowded, tile 0 does the work of all tiles while the others wait for the next shared step.
       waits = has_others && (execution_.stopped || !tiles_->crowding().is_crowded());
       if (has_others) last = waits ? 1 : count;
     }
@@ -135,7 +135,7 @@ void TileExecutor::run_tiles(int first, int last) {
       if (first == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
       wait_for_others();
     }
-    // Without a superstep nothing else keeps tile 0 from beginning the next step before all have seen this one.
+    // Without a superstep, only this keeps tile 0 from beginning the next step before all tiles have seen this one.
     if (kernels_.empty()) wait_for_others();
     if (first == 0) end_step();
   }
@@ -150,7 +150,7 @@ bool TileExecutor::begin_step() {
   }
   counter_[0] = execution_.counter.update + execution_.done;
   counter_[1] = execution_.counter.sample;
-  // Not while it waits for its feed, which may need the same variables.
+  // Does not hold the variables while it waits for its feed, which may need them.
   variables_.begin();
   return true;
 }

@@ -8,8 +8,8 @@
 
 namespace pando {
 
-// Everything is allocated when it is made: an execution allocates nothing and, unless it has to wait for others, makes
-// no system call. It holds its variables for a step at a time.
+// The constructor allocates everything: an execution allocates nothing and, unless it has to wait for others, makes no
+// system call. It holds its variables for a step at a time.
 class TileExecutor final : public Executable {
  public:
   // kernels[s][k] belongs to plan.supersteps[s][k].
@@ -33,17 +33,17 @@ class TileExecutor final : public Executable {
   };
   struct Execution {
     std::int64_t steps = 0;
-    // Of its first step.
+    // The counter of its first step.
     Counter counter = {};
     Feeds* feeds = nullptr;
     std::span<std::byte* const> every_step = {};
-    // By a single step(), which also takes the outputs.
+    // Set by a single step(), which also takes the outputs.
     bool is_fed = false;
     std::int64_t done = 0;
     bool stopped = false;
   };
 
-  // The work of the tiles from `first` to before `last`, which is that of one tile or of all.
+  // Does the work of the tiles [first, last): of one tile or of all.
   void run_tiles(int first, int last);
   std::byte* scratch_of(int tile) const { return memory_.get() + scratch_bytes_ * static_cast<std::size_t>(tile); }
   template <class Work>
@@ -60,7 +60,7 @@ class TileExecutor final : public Executable {
   HostMemory memory_;
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> buffers_;
-  // What the counter of the Plan reads as in this step.
+  // The value of the Plan's counter in this step.
   std::int64_t counter_[2] = {0, 0};
   VariableUse variables_;
   std::vector<std::pair<std::int32_t, std::size_t>> feed_offsets_;

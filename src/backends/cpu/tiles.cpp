@@ -25,7 +25,7 @@ class AtWork {
   const int tiles_;
 };
 
-// Where there are more tiles at work than cores, the one that is waited for may need the core of the one that waits.
+// If more tiles are at work than there are cores, a tile that others wait for may need the core of one that waits.
 std::chrono::nanoseconds time_to_stay_awake(int cores) {
   return tiles_at_work.load(std::memory_order_relaxed) > cores ? std::chrono::nanoseconds(0) : awake_time;
 }

@@ -1,4 +1,4 @@
-// TileGroup: the tiles of one virtual IPU on the CPU, a thread each, and the barrier between them.
+// TileGroup: the tiles of one virtual IPU on the CPU, each a thread, and the barrier between them.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,7 +14,8 @@ class TileBarrier {
  public:
   TileBarrier(int count, int cores) : count_(count), cores_(cores) {}
 
-  // Returns when all have arrived; whether the caller slept meanwhile. What each wrote before is then visible to all.
+  // Returns when all tiles have arrived, and says whether the caller slept meanwhile. What each tile wrote before is
+  // then visible to all.
   bool arrive_and_wait();
 
  private:
@@ -24,10 +25,10 @@ class TileBarrier {
 };
 
 // The calling thread is tile 0, the others are threads of the group, which sleep between runs. Any number of threads
-// may call run() at once: the first has the tiles, and each of the others does the work of all tiles by itself.
+// may call run() at once: the first gets the tiles, and each of the others does the work of all tiles itself.
 class TileGroup {
  public:
-  // `count` 0 takes as many tiles as the process may use cores. Throws Error if the system does not give the threads.
+  // `count` 0 takes as many tiles as the process may use cores. Throws Error if the system cannot start the threads.
   explicit TileGroup(int count);
   ~TileGroup();
   TileGroup(const TileGroup&) = delete;

@@ -41,7 +41,7 @@ Shape read_shape(ByteFile& file, int rank) {
   return shape;
 }
 
-// IDX is big-endian; of the machines that Pando runs on none is.
+// IDX is big-endian; none of the machines that Pando runs on is.
 void reverse_elements(std::span<std::byte> bytes, std::size_t element_size) {
   for (std::size_t i = 0; element_size > 1 && i < bytes.size(); i += element_size)
     std::reverse(bytes.data() + i, bytes.data() + i + element_size);

@@ -91,7 +91,7 @@ Array read_npy(ByteFile& file) {
   const Shape shape = parse_shape(file, entry(file, header, "shape"));
   Array array = file.read_array(dtype, shape);
   file.expect_end();
-  // A bool of another byte than 0 and 1 is not defined in C++.
+  // In C++ a bool whose byte is neither 0 nor 1 is undefined.
   if (dtype == DType::boolean)
     for (std::byte& byte : std::span(array.mutable_raw(), array.bytes())) byte = std::byte{byte != std::byte{0}};
   return array;
@@ -111,7 +111,7 @@ std::vector<std::byte> npy_header(const std::string& path, const Array& array) {
                      "cast it with astype to float32");
   std::string text =
       fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': {}, }}", type->code, tuple_text(array.shape()));
-  // The elements begin at a multiple of 64 bytes, so that whoever maps the file into memory finds them aligned.
+  // The elements begin at a multiple of 64 bytes, so that they are aligned in a program that maps the file into memory.
   while ((magic_size + text.size() + 1) % alignment != 0) text += ' ';
   text += '\n';
   const std::string magic("\x93NUMPY\1\0", 8);

@@ -9,7 +9,7 @@ namespace pando::data {
 // As read_npy(path).
 Array read_npy(ByteFile& file);
 
-// What stands before the elements of `array` in an NPY file; `path` is named if its type has no place in one.
+// The bytes before the elements of `array` in an NPY file. If such a file cannot hold its type, the Error names `path`.
 std::vector<std::byte> npy_header(const std::string& path, const Array& array);
 
 }  // namespace pando::data

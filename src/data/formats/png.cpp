@@ -25,7 +25,7 @@ struct Piece {
   std::uint64_t offset = 0, size = 0;
 };
 
-// Reads the file chunk by chunk, and knows after that where everything is.
+// Reads the file chunk by chunk, and then knows where everything is.
 class PngFile {
  public:
   explicit PngFile(const ByteStore& store) : store_(store) {
@@ -119,7 +119,7 @@ class PngFile {
     pieces_.push_back(data);
   }
 
-  // Memory grows with what is really there.
+  // Memory grows only with the bytes that are really there.
   std::vector<std::byte> inflated(std::uint64_t size) const {
     auto piece = pieces_.begin();
     std::uint64_t done = 0;
@@ -143,7 +143,7 @@ class PngFile {
       bytes.resize(before + got);
       if (got == 0) break;
     }
-    // One byte more is asked for, so that the checksum behind the last one is read.
+    // One byte more is asked for, so that the checksum after the last one is read.
     std::byte more = {};
     const bool has_more = inflater.state() == Inflater::State::good && inflater.read({&more, 1}) > 0;
     if (inflater.state() != Inflater::State::good) store_.fail("the compressed pixels are damaged", fetch_again);

@@ -12,7 +12,7 @@ namespace pando {
 // What the header of a PNG file says, checked.
 struct PngHeader {
   std::int64_t width = 0, height = 0;
-  // Of a sample: 1, 2, 4, 8 or 16.
+  // The bits of a sample: 1, 2, 4, 8 or 16.
   int bits = 8;
   // Samples of a pixel as it is stored: 1 to 4; 1 for the number of a colour.
   int samples = 1;
@@ -20,15 +20,15 @@ struct PngHeader {
   bool interlaced = false;
 };
 
-// A part of the image that is stored as rows of its own: all of it, or one of the seven of an interlaced image.
+// A part of the image that is stored as separate rows: all of it, or one of the seven of an interlaced image.
 struct PngPass {
   std::int64_t first_row = 0, first_column = 0, row_step = 1, column_step = 1;
   std::int64_t rows = 0, columns = 0;
 };
 
-// Those that have pixels, in the order in which they are stored.
+// The passes that have pixels, in the order in which they are stored.
 std::vector<PngPass> png_passes(const PngHeader& header);
-// Of the rows of all passes, each with the byte of its filter.
+// The bytes of the rows of all passes, each with the byte of its filter.
 std::uint64_t png_bytes(const PngHeader& header);
 
 // Undoes the filters, in place. Returns false if there is a filter that PNG does not have.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* save_again = "save it again with safetensors.numpy.save_file";
 constexpr std::uint64_t length_size = 8, alignment = 8;
-// What other readers allow.
+// The limit of other readers.
 constexpr std::uint64_t largest_header = 100'000'000;
 constexpr std::string_view metadata_name = "__metadata__";
 
@@ -65,7 +65,7 @@ class Reader {
   }
 
  private:
-  // What the header says: the arrays that it announces, and `contents.metadata`.
+  // Reads the header: the arrays that it announces, and `contents.metadata`.
   std::vector<Entry> read_entries(Safetensors& contents) {
     const std::string text = read_header();
     std::vector<Entry> entries;
@@ -140,7 +140,7 @@ class Reader {
   }
 
   static std::uint64_t announced_bytes(const Entry& entry) {
-    // Sizes behind a 0 count too: strides are made of them.
+    // Sizes after a 0 count too, because strides are computed from them.
     auto bytes = static_cast<std::int64_t>(size_of(entry.dtype));
     for (const std::int64_t size : entry.shape)
       if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes))
@@ -166,7 +166,7 @@ class Reader {
     Array array = Array::uninitialised(entry.dtype, entry.shape);
     const std::span<std::byte> bytes(array.mutable_raw(), array.bytes());
     read_exactly(data_ + entry.begin, bytes);
-    // A bool of another byte than 0 and 1 is not defined in C++.
+    // In C++ a bool whose byte is neither 0 nor 1 is undefined.
     if (entry.dtype == DType::boolean)
       for (std::byte& byte : bytes) byte = std::byte{byte != std::byte{0}};
     return array;

@@ -24,7 +24,7 @@ struct Safetensors {
 };
 
 // float32, float64, bfloat16, int32, int64, uint8 and bool. All throw Error naming the file and the remedy. Memory
-// grows with what is really in the file, and every byte of it must belong to one array.
+// grows only with the bytes that are really in the file, and every byte of it must belong to one array.
 void write_safetensors(const std::string& path, const Safetensors& contents);
 // The arrays in the order of the header.
 Safetensors read_safetensors(const std::string& path);

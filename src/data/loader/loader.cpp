@@ -20,7 +20,7 @@ namespace pando::torch::utils::data {
 
 namespace {
 
-// Apart from the streams of random ops, which are numbered from 0, and from Dataset's, in case of equal seeds.
+// Differs from the streams of random ops, which are numbered from 0, and from Dataset's, in case seeds are equal.
 constexpr std::uint32_t epoch_stream = 0xfffffffeu;
 
 std::uint64_t two_words(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
@@ -33,7 +33,7 @@ void check_at_least(std::int64_t least, std::int64_t value, std::string_view wha
   if (value < least) throw Error(fmt::format("DataLoader: {} is {}; it must be at least {}", what, value, least));
 }
 
-// In the thread that asks.
+// Computes batches in the thread that asks.
 class DirectPass : public BatchLoader::Pass {
  public:
   explicit DirectPass(EpochBatches batches) : batches_(std::move(batches)), next_(batches_.first()) {}
@@ -108,7 +108,7 @@ class WorkerPass : public BatchLoader::Pass {
     }
   }
 
-  // The next batch that there is room for; nothing when nobody will ask for more.
+  // The next batch that there is room for; nothing once the consumer will not ask for more.
   std::optional<std::int64_t> claim() {
     std::unique_lock lock(mutex_);
     const std::int64_t room = static_cast<std::int64_t>(slots_.size());

@@ -11,9 +11,9 @@ struct BatchLoader::Settings {
   Fetch fetch;
   DataLoaderOptions options;
   std::atomic<std::uint64_t> seed = 0;
-  // Those that were begun.
+  // The number of epochs that were begun.
   std::atomic<std::uint32_t> epochs = 0;
-  // Of the epoch that was begun last, or where the next one begins.
+  // How many batches of the epoch that was begun last were taken; between epochs, which batch the next one begins with.
   std::atomic<std::int64_t> batches_taken = 0;
   std::atomic<bool> is_between_epochs = true;
 
@@ -32,7 +32,7 @@ class EpochBatches {
 
  private:
   std::shared_ptr<BatchLoader::Settings> settings_;
-  // Empty: the samples as they lie.
+  // If empty, the samples in their stored order.
   std::vector<std::int64_t> order_;
   std::uint64_t key_ = 0;
   std::int64_t first_ = 0;

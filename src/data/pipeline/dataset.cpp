@@ -90,7 +90,7 @@ Element Recipe::sources() const {
   return all;
 }
 
-// Those of one input have its state, so that most recipes add nothing.
+// A recipe with one input has the input's state, so most recipes add nothing.
 Json Recipe::state() const {
   const std::vector<RecipePointer> all = inputs();
   if (all.size() == 1) return all.front()->state();
@@ -113,7 +113,7 @@ Dataset::Iterator::Iterator(Iterator&&) noexcept = default;
 Dataset::Iterator::~Iterator() = default;
 
 Dataset::Iterator& Dataset::Iterator::operator=(Iterator&& other) noexcept {
-  // The old pass goes before its recipe does.
+  // The old pass must be destroyed before its recipe.
   pass_ = std::move(other.pass_);
   recipe_ = std::move(other.recipe_);
   ended_ = other.ended_;

@@ -63,7 +63,7 @@ class Filter : public Recipe {
 
 using Items = std::shared_ptr<const std::vector<Item>>;
 
-// What the first complete pass leaves to all others.
+// What the first complete pass keeps for all others.
 class Store {
  public:
   Items items() const {
@@ -131,7 +131,7 @@ class Cache : public Recipe {
   std::int64_t cardinality() const override { return input_->cardinality(); }
   std::vector<RecipePointer> inputs() const override { return {input_}; }
   Json state() const override { return Json::Object{{"kept", store_.origin()}, {"input", input_->state()}}; }
-  // What was kept is made again, by a pass like the one that left it.
+  // The kept items are made again, by a pass like the one that kept them.
   void restore(const Json& state) const override {
     const Json *kept = state.find("kept"), *input = state.find("input");
     if (kept == nullptr || input == nullptr) throw Error("the data set is cached where it was not; make it as it was");

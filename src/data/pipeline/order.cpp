@@ -12,7 +12,7 @@ namespace pando::data {
 
 namespace {
 
-// Apart from the streams of random ops, which are numbered from 0, in case of equal seeds.
+// Differs from the streams of random ops, which are numbered from 0, in case seeds are equal.
 constexpr std::uint32_t shuffle_stream = 0xffffffffu;
 
 struct ShuffleSettings {
@@ -99,9 +99,9 @@ class Shuffle : public Recipe {
  private:
   RecipePointer input_;
   ShuffleSettings settings_;
-  // Changed only by restore(): a seed that was drawn is another one in another process.
+  // Only restore() changes it: a seed that was drawn differs in another process.
   mutable std::atomic<std::uint64_t> seed_;
-  // Numbers the passes, so that each has an order of its own.
+  // Numbers the passes, so that each has its own order.
   mutable std::atomic<std::uint32_t> passes_ = 0;
 };
 

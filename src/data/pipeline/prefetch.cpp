@@ -1,4 +1,4 @@
-// A thread that computes elements ahead of the one that asks for them.
+// A thread that computes elements before another thread asks for them.
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -26,7 +26,8 @@ class PrefetchPass : public PassOverInput {
     }
     std::optional<Item> item = std::move(ready_.front());
     ready_.pop_front();
-    // Where many are held, seldom and for several elements: waking a thread costs more than many an element.
+    // If many elements are held, wakes the thread seldom and for several elements: waking it can cost more than an
+    // element.
     const bool wanted = ready_.size() < count_ - count_ / 4;
     lock.unlock();
     if (wanted) taken_.notify_one();
@@ -69,7 +70,7 @@ class PrefetchPass : public PassOverInput {
     filled_.notify_one();
   }
 
-  // False when nobody will ask for more.
+  // False once the consumer will not ask for more.
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
     taken_.wait(lock, [&] { return stopping_ || ready_.size() < count_; });

@@ -26,7 +26,7 @@ class Item {
   }
   // Whether both are rows of the same columns, and so of the same types and shapes.
   bool is_like(const Item& other) const { return row_ >= 0 && other.row_ >= 0 && columns_ == other.columns_; }
-  // Whether it is the row behind the other one.
+  // Whether it is the row after the other one.
   bool follows(const Item& other) const { return is_like(other) && row_ == other.row_ + 1; }
   // This row and those that follow it, as views of the columns.
   Element rows(std::int64_t count) const;
@@ -36,17 +36,17 @@ class Item {
   std::int64_t row_ = -1;
 };
 
-// One run through a recipe, which outlives it. Nothing is asked of the inputs before the first next().
+// One run through a recipe, which must outlive it. It asks its inputs for nothing before the first next().
 class Pass {
  public:
   virtual ~Pass() = default;
-  // Nothing at the end; not called again then, unless after restart().
+  // Nothing at the end; after that it is not called again before restart().
   virtual std::optional<Item> next() = 0;
-  // Starts anew, wherever it was: the next repetition of the same pass.
+  // Starts again from any position: the next repetition of the same pass.
   virtual void restart() = 0;
 };
 
-// A pass that asks one other for items.
+// A pass that takes items from one other pass.
 class PassOverInput : public Pass {
  public:
   explicit PassOverInput(std::unique_ptr<Pass> input) : input_(std::move(input)) {}
@@ -56,20 +56,22 @@ class PassOverInput : public Pass {
   std::unique_ptr<Pass> input_;
 };
 
-// Passes are begun in the thread that makes the iterator, all inputs' at once, so that their numbers, and with them
-// the orders of shuffles, do not depend on threads.
+// The thread that makes the iterator begins the passes of all inputs at once, so that their numbers, and with them the
+// orders of shuffles, do not depend on threads.
 class Recipe {
  public:
   virtual ~Recipe() = default;
   virtual std::unique_ptr<Pass> begin() const = 0;
   virtual std::int64_t cardinality() const = 0;
-  // What it takes items from.
+  // The recipes that it takes items from.
   virtual std::vector<std::shared_ptr<const Recipe>> inputs() const { return {}; }
 
-  // The arrays that its items are made of, its inputs' included; nothing for what functions of the program make.
+  // The arrays that its items are made of, including those of its inputs; nothing if functions of the program make
+  // them.
   virtual Element sources() const;
 
-  // What the next pass depends on besides the recipe, its inputs' included: how many passes were begun, and the like.
+  // What the next pass depends on in addition to the recipe, such as how many passes were begun, including that of its
+  // inputs.
   virtual Json state() const;
   // Throws Error if the state is that of another recipe. Passes that were begun go on as they were.
   virtual void restore(const Json& state) const;
@@ -77,7 +79,7 @@ class Recipe {
 
 using RecipePointer = std::shared_ptr<const Recipe>;
 
-// For those who store where a data set stands.
+// For code that stores the position in a data set.
 class DatasetState {
  public:
   static Json of(const Dataset& dataset) { return dataset.recipe_->state(); }

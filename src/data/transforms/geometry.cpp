@@ -18,7 +18,7 @@ void check_size(const std::string& who, const std::array<std::int64_t, 2>& size)
     throw Error(fmt::format("{}: the size is {} x {}; both must be at least 1", who, size[0], size[1]));
 }
 
-// Where pixel i of an axis of `size` pixels comes from, which may lie outside; -1: from nowhere.
+// Where pixel i of an axis of `size` pixels comes from, which may lie outside; -1 if from nowhere.
 std::int64_t source_of(std::int64_t i, std::int64_t size, const std::string& mode) {
   if (i >= 0 && i < size) return i;
   if (mode == "edge") return std::clamp<std::int64_t>(i, 0, size - 1);
@@ -161,7 +161,7 @@ struct Between {
   float part = 0;
 };
 
-// As PyTorch has it with align_corners = False, in single precision.
+// As in PyTorch with align_corners = False, in single precision.
 std::vector<Between> axis_of(std::int64_t from, std::int64_t to) {
   std::vector<Between> axis;
   const float scale = static_cast<float>(from) / static_cast<float>(to);

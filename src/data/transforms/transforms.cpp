@@ -85,7 +85,7 @@ class NormalizeBody : public TransformBody {
   }
   Array apply(const Array& images, Draws&) const override {
     if (images.dtype() != DType::float32)
-      throw Error(fmt::format("Normalize: the images are {}; call ToTensor before", array_text(images)));
+      throw Error(fmt::format("Normalize: the images are {}; call ToTensor first", array_text(images)));
     const ImageLayout layout = layout_of("Normalize", images);
     const std::int64_t values = static_cast<std::int64_t>(mean_.size());
     if (values != 1 && values != layout.planes)

@@ -24,7 +24,7 @@ class TransformBody {
   // As torchvision prints it.
   virtual std::string text() const = 0;
   virtual bool is_random() const { return false; }
-  // `images` is left as it is.
+  // Does not change `images`.
   virtual Array apply(const Array& images, Draws& draws) const = 0;
 };
 
@@ -34,7 +34,7 @@ struct ImageLayout {
   // Elements of a pixel.
   std::int64_t channels = 1;
 };
-// Throws Error beginning with `who` for arrays that are no images.
+// Throws Error beginning with `who` for arrays that are not images.
 ImageLayout layout_of(const std::string& who, const Array& images);
 // The shape of such images with another height and width.
 Shape shape_of_size(const Array& images, std::int64_t height, std::int64_t width);

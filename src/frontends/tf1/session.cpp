@@ -101,7 +101,7 @@ void Session::State::check_initialised(std::size_t entry) const {
   if (entry >= initialised_)
     throw Error(
         fmt::format("run: the variable '{}' is not initialised in this session; run "
-                    "tf::global_variables_initializer() before",
+                    "tf::global_variables_initializer() first",
                     graph.name(entry)));
 }
 

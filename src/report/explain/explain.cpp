@@ -12,7 +12,7 @@ namespace {
 
 std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-// What is left for the last of the parts into which `value` is cut.
+// The size of the last of the parts into which `value` is cut.
 std::int64_t last_part(std::int64_t value, std::int64_t part) { return value == 0 ? 0 : (value - 1) % part + 1; }
 
 // The least number of micro-batches with a bubble of at most 10 %, if there is one. In whole numbers: rounding would

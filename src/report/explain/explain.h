@@ -20,7 +20,7 @@ struct MemoryUse {
 struct ExplainedStage {
   // "conv2d .. max_pooling2d"
   std::string layers = {};
-  // Of one micro-batch.
+  // The work of one micro-batch.
   double megaflops = 0;
   MemoryUse memory = {};
 };
@@ -30,27 +30,27 @@ struct Explanation {
   // 0: not known.
   std::int64_t samples = 0;
   std::int64_t batch_size = 32;
-  // 0: the model runs on the host device.
+  // 0 if the model runs on the host device.
   int ipus = 0;
   int replicas = 1;
-  // The IPU, of those of a replica, that each stage runs on; empty: in their order.
+  // The IPU of the replica that each stage runs on; if empty, stage i runs on IPU i.
   std::vector<int> device_mapping = {};
   std::vector<ExplainedStage> stages = {};
   // Micro-batches of each replica in an update.
   std::int64_t gradient_accumulation = 1;
-  // How the gradients of the batches of an update become one: "sum" or "mean"; empty: not known.
+  // How the gradients of the batches of an update are combined: "sum" or "mean"; empty if not known.
   std::string reduction = {};
   std::string optimizer = {};
-  // Nothing where a schedule gives it.
+  // Nothing if a schedule gives it.
   std::optional<double> learning_rate = {};
-  // Whether the optimizer takes steps that are k times as large for gradients that are.
+  // Whether the optimizer takes steps that are k times as large for gradients that are k times as large.
   bool steps_grow_with_gradients = false;
-  // Batches over all replicas.
+  // The number of batches over all replicas.
   std::int64_t steps_per_execution = 1;
   // 0: not known.
   int cores = 0;
   int tiles_per_ipu = 1;
-  // Only looked at if there are several stages.
+  // Used only if there are several stages.
   PipelineSchedule schedule = {};
   bool training = true;
 };
@@ -60,35 +60,36 @@ struct Explanation {
 struct ExplainedCounts {
   std::int64_t effective_batch = 0;
   std::int64_t batches_per_update = 0;
-  // What the learning rate acts as, in multiples of itself, compared with one device with the effective batch.
+  // The effective learning rate, as a multiple of the given one, compared with one device with the effective batch.
   std::int64_t learning_rate_factor = 1;
   // Executions run whole updates.
   std::int64_t updates_per_execution = 0;
-  // Of an epoch.
+  // The counts of an epoch.
   std::int64_t batches = 0, updates = 0, executions = 0;
   std::int64_t samples_in_last_batch = 0;
   std::int64_t batches_in_last_update = 0;
-  // What spare replicas get in the last update.
+  // The number of empty batches that spare replicas get in the last update.
   std::int64_t empty_batches = 0;
   std::int64_t updates_in_last_execution = 0;
-  // A pipeline fills and empties once for so many: those of an update, or without training of an execution.
+  // A pipeline fills and empties once for this many micro-batches: those of an update or, without training, of an
+  // execution.
   std::int64_t micro_batches = 0;
-  // The part of its time in which a pipeline's devices wait; 0 without a pipeline, and where stages share an IPU: they
-  // fill each other's gaps.
+  // The part of its time in which a pipeline's devices wait; 0 without a pipeline, and if stages share an IPU, because
+  // they fill each other's gaps.
   double bubble = 0;
   int ipus_per_replica = 1;
   bool stages_share_ipus = false;
   int idle_ipus = 0;
-  // Of all stages and replicas.
+  // The memory of all stages and replicas.
   double megaflops = 0;
   std::size_t memory = 0;
 };
 ExplainedCounts counts_of(const Explanation& explanation);
 
-// What could be better and how, a sentence each.
+// What could be better and how, one sentence for each hint.
 std::vector<std::string> hints(const Explanation& explanation);
 
-// For people: lines under 80 columns, in ASCII but for the names given.
+// For people: lines under 80 columns, in ASCII except for the given names.
 std::string to_text(const Explanation& explanation);
 
 // For programs: one JSON object of all of the above.

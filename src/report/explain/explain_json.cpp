@@ -7,7 +7,7 @@ namespace pando {
 
 namespace {
 
-// Enough for every count, and few enough to hide how a quotient was rounded.
+// Enough digits for every count, and few enough to hide how a quotient was rounded.
 constexpr int digits = 10;
 
 void write_rounded(JsonWriter& json, std::string_view name, double value) {

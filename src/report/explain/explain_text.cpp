@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t columns = 79;
 constexpr std::size_t label_columns = 13;
-// In the table of memory; more stand one below the other.
+// The most stages side by side in the table of memory; with more, they are listed one below the other.
 constexpr std::size_t most_stages_side_by_side = 4;
 
 // "1 replica", "8 replicas", "2 batches".
@@ -24,7 +24,7 @@ std::string counted(std::int64_t count, const std::string& noun) {
   return grouped_by_thousands(count) + " " + noun + (count == 1 ? "" : plural);
 }
 
-// The head, and beside it the text, which goes on under its own beginning.
+// The head, and next to it the text, which continues under its own beginning.
 std::string wrapped(std::string head, std::size_t indent, const std::string& text) {
   head.resize(indent, ' ');
   std::string lines, line = head;
@@ -79,7 +79,7 @@ std::string devices_text(const Explanation& explanation, const ExplainedCounts& 
   return labelled("Devices", text) + mapping_text(explanation, counts);
 }
 
-// Only where there is something to reduce.
+// Shown only if there is something to reduce.
 std::string reduction_text(const Explanation& explanation, const ExplainedCounts& counts) {
   if (explanation.reduction.empty() || counts.batches_per_update == 1) return "";
   const std::int64_t factor = counts.learning_rate_factor;
@@ -229,7 +229,7 @@ std::string legend(bool wide, bool training) {
   return fmt::format("  {}: forward passes of micro-batches 0, 1, 2; .: idle\n", wide ? "F0 F1 F2" : "0 1 2");
 }
 
-// One row a stage, one column a slot: "F0 B0" where that fits, or else a character each.
+// One row per stage, one column per slot: "F0 B0" where that fits, otherwise one character each.
 std::string schedule_drawing(const PipelineSchedule& schedule, std::int64_t micro_batches) {
   constexpr std::int64_t drawn_micro_batches = 8;
   constexpr std::int64_t room = 66;

@@ -63,7 +63,7 @@ Confusion confusion_of(const std::string& who, const Array& labels, const Array&
     const double* row = values.data<double>() + sample * confusion.classes;
     const auto is_probability = [](double score) { return score >= 0 && score <= 1; };
     if (!std::all_of(row, row + confusion.classes, is_probability)) confusion.scores_are_probabilities = false;
-    // A score that is no number never wins.
+    // A score that is not a number never wins.
     const auto less = [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a < b; };
     const std::int64_t said = std::max_element(row, row + confusion.classes, less) - row;
     const std::int64_t label = label_of[static_cast<std::size_t>(sample)];

@@ -1,4 +1,4 @@
-// Confusion: which classes a classifier takes for which others.
+// Confusion: which classes a classifier mistakes for which others.
 #pragma once
 #include <pando/base/array.h>
 
@@ -11,7 +11,7 @@ namespace pando {
 struct Mistake {
   std::int64_t sample = 0;
   std::int64_t label = 0, said = 0;
-  // The score of what was said.
+  // The score of the predicted class.
   double score = 0;
 };
 
@@ -25,7 +25,7 @@ struct Confusion {
   std::int64_t classes = 0, samples = 0, wrong = 0;
   // Whether all scores are from 0 to 1, as softmax makes them.
   bool scores_are_probabilities = true;
-  // A row for each label, a column for each class that was said.
+  // A row for each label, a column for each predicted class.
   std::vector<std::int64_t> counts = {};
   // The most frequent first.
   std::vector<ConfusedPair> pairs = {};
@@ -37,7 +37,7 @@ struct Confusion {
 };
 
 // Labels [n], [n, 1] or one-hot [n, classes]; scores [n, classes], of which the largest wins. Throws Error, which
-// begins with `who`, if they do not fit or a label is no class.
+// begins with `who`, if they do not match or a label is not a class.
 Confusion confusion_of(const std::string& who, const Array& labels, const Array& scores);
 
 }  // namespace pando

@@ -4,7 +4,7 @@
 
 namespace pando::plot {
 
-// The raster's pixels as a PNG without compression: an SVG file shows nothing simpler, and the pictures are small.
+// The raster's pixels as a PNG without compression: SVG supports no simpler format, and the pictures are small.
 std::string png_data_uri(const Raster& raster);
 
 }  // namespace pando::plot

@@ -5,10 +5,10 @@
 
 namespace pando {
 
-// Any text as it stands in a page or an SVG file, also between double quotes.
+// Any text, escaped for a page or an SVG file, also between double quotes.
 std::string html_escaped(std::string_view text);
 
-// What is wider than the page scrolls in a box of its own, which the keyboard reaches under this name.
+// Content that is wider than the page scrolls in its own box, which the keyboard reaches under this name.
 std::string scroll_box(std::string_view name, std::string_view content);
 
 // The whole text. `title` is escaped here; the colours and type of all pages come before `style`.

@@ -63,7 +63,7 @@ std::string model_section(const Run& run) {
 std::string explanation_section(const Run& run) {
   if (run.explanation.empty()) return "";
   std::string text;
-  // Line by line, as line ends are no readable text.
+  // Line by line, because line ends are not readable text.
   for (std::size_t begin = 0; begin < run.explanation.size();) {
     const std::size_t end = std::min(run.explanation.find('\n', begin), run.explanation.size());
     text += html_escaped(std::string_view(run.explanation).substr(begin, end - begin)) + "\n";

@@ -8,7 +8,7 @@
 namespace pando::report {
 
 // What the classifier gets wrong: a matrix of counts, and images of the pairs that it confuses most. Throws Error,
-// which names `report`, if the arrays do not fit.
+// which names `report`, if the arrays do not match.
 std::string mistakes_section(const Run& run);
 
 // Memory of each device, as bars and as a table.

@@ -38,7 +38,7 @@ std::uint64_t total_of(const DeviceMemory& device) {
   return bytes;
 }
 
-// `most`: the memory that takes the whole width.
+// `most` is the memory that takes the whole width.
 std::string bars(const DeviceMemory& device, const std::vector<std::string>& names, std::uint64_t most) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)

@@ -21,7 +21,7 @@ double round_step(double span) {
 }
 
 std::string tick_text(double value, double step, double largest) {
-  // The hair keeps 0.001 from being taken for a little less.
+  // The small addition keeps 0.001 from being treated as a little less.
   const int digits = static_cast<int>(std::floor(std::log10(step) + 1e-9));
   if (digits >= -4 && largest < 1e6) return fmt::format("{:.{}f}", value, std::max(0, -digits));
   const int places = static_cast<int>(std::floor(std::log10(largest) + 1e-9)) - digits + 1;
@@ -41,7 +41,7 @@ void add_ticks(Axis& axis, double step) {
 
 Axis value_axis(double smallest, double largest) {
   const double size = std::max(std::abs(smallest), std::abs(largest));
-  // Differences that only rounding makes are not worth a whole axis.
+  // Differences that come only from rounding should not fill a whole axis.
   const double least_span = size > 0 ? size * 1e-6 : 1e-6;
   if (largest - smallest < least_span) {
     const double half = size > 0 ? size * 0.1 : 1.0;

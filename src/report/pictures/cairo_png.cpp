@@ -88,7 +88,7 @@ struct CairoPainter {
     cairo_translate(context, raster.corner.x, raster.corner.y);
     cairo_scale(context, across, down);
     cairo_set_source_surface(context, surface.get(), 0, 0);
-    // Squares where pixels are enlarged, their mean where there are more of them than the file has.
+    // Draws squares if pixels are enlarged, and their mean if there are more of them than the file has.
     const bool enlarged = across * pixels_each >= 1 && down * pixels_each >= 1;
     cairo_pattern_set_filter(cairo_get_source(context), enlarged ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
     cairo_rectangle(context, 0, 0, static_cast<double>(raster.columns), static_cast<double>(raster.rows));

@@ -16,7 +16,7 @@ constexpr std::array<std::uint8_t, 95> ascii_widths = {
     60, 79, 69, 63, 61, 73, 68, 99, 69,  61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35, 63,
     63, 28, 28, 58, 28, 97, 63, 61, 63,  63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84};
 constexpr double accented_width = 0.65, wide_width = 1.0;
-// From here on (Hangul, CJK, emoji) characters are as wide as high.
+// From here on (Hangul, CJK, emoji), characters are as wide as they are high.
 constexpr char32_t first_wide = 0x1100;
 constexpr std::string_view ellipsis = "\u2026";
 
@@ -56,7 +56,7 @@ std::string readable_text(std::string_view text) {
   std::string readable;
   while (!text.empty()) {
     const Character character = first_character(text);
-    // XML has no place for the two codes that no plane gives to a character.
+    // XML does not allow the last two codes of each plane, which are not characters.
     const bool no_character = (character.code & 0xfffe) == 0xfffe;
     if (character.length == 0 || no_character) readable += '?';
     else if (is_control(character.code)) readable += ' ';

@@ -1,5 +1,5 @@
-// A drawing: shapes and text on a white page, which svg.cpp and cairo_png.cpp render alike. Lengths are CSS pixels,
-// from the upper left corner.
+// A drawing: shapes and text on a white page, which svg.cpp and cairo_png.cpp render in the same way. Lengths are CSS
+// pixels, from the upper left corner.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -63,7 +63,7 @@ struct Drawing {
 // How much wider bold letters are.
 constexpr double bold_stretch = 1.12;
 
-// How wide a text becomes at most, by the widths of DejaVu Sans: other sans-serif fonts are narrower.
+// The greatest width of a text, by the widths of DejaVu Sans: other sans-serif fonts are narrower.
 double text_width(std::string_view text, double size, bool bold = false);
 
 // The text, or as much of its front as fits into `width` with an ellipsis.

@@ -17,7 +17,8 @@ constexpr double title_size = 14, title_height = 22;
 constexpr double widest_column = 1.6 * longest_side;
 constexpr Color ink = {26, 26, 26};
 
-// Small images grow by whole halves: then a PNG file, which has two pixels for one, shows all of theirs equally large.
+// Small images are enlarged by multiples of one half, so that in a PNG file, which has two pixels for one, all their
+// pixels are equally large.
 double scale_of(const Images& images) {
   const double scale = longest_side / static_cast<double>(std::max(images.height, images.width));
   return scale < 0.5 ? scale : std::floor(2 * scale) / 2;

@@ -55,7 +55,7 @@ std::vector<std::uint8_t> pixels_of(const Images& images, std::int64_t index) {
   for (std::int64_t i = 0; i < size * 3; ++i) {
     const double value = values[images.channels == 3 ? i : i / 3];
     const double part = (value - images.low) / (images.high - images.low);
-    // What is not a number is black.
+    // A value that is not a number is black.
     pixels[static_cast<std::size_t>(i)] =
         part > 0 ? static_cast<std::uint8_t>(std::lround(255 * std::min(part, 1.0))) : std::uint8_t{0};
   }

@@ -21,7 +21,7 @@ void Picture::save(const std::string& path) const {
   if (ending == ".svg") return write_file(path, svg());
   if (ending == ".png") return write_file(path, png_of(*drawing_));
   throw Error(
-      fmt::format("Picture::save: '{}' is neither a PNG nor an SVG file; let its name end in .png or .svg", path));
+      fmt::format("Picture::save: '{}' is neither a PNG nor an SVG file; give a name that ends in .png or .svg", path));
 }
 
 }  // namespace pando::plot

@@ -9,7 +9,7 @@ namespace pando::plot {
 
 namespace {
 
-// Hundredths of a pixel, without the zeros behind them.
+// Hundredths of a pixel, without trailing zeros.
 std::string number(double value) {
   std::string text = fmt::format("{:.2f}", value);
   text.erase(text.find_last_not_of('0') + 1);

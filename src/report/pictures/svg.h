@@ -7,8 +7,7 @@ namespace pando::plot {
 // The text of a file, on white.
 std::string svg_text(const Drawing& drawing);
 
-// An element of a page, as wide as the page lets it be, without a background. Whoever cannot see it hears
-// `description`.
+// An element of a page, as wide as the page lets it be, without a background. Screen readers read out `description`.
 std::string svg_element(const Drawing& drawing, std::string_view description);
 
 // "#0072b2"

@@ -34,7 +34,7 @@ struct Panel {
   std::vector<Series> series = {};
 };
 
-// Nothing is drawn of larger values: differences of them would overflow.
+// Larger values are not drawn, because their differences would overflow.
 bool drawable(double value) { return std::abs(value) < 1e300; }
 
 bool is_validation(const Curve& curve) { return curve.name.starts_with(validation_prefix); }
@@ -78,7 +78,7 @@ std::vector<Panel> panels_of(const Curves& curves) {
   return panels;
 }
 
-// Where one panel stands: the corner of its head, and of the plot below it.
+// The place of one panel: the corner of its head, and of the plot below it.
 struct Frame {
   double left = 0, top = 0, head_height = 0;
   double plot_top() const { return top + head_height; }
@@ -226,7 +226,7 @@ double draw_heading(Drawing& drawing, const std::string& title) {
   return heading_size + 14;
 }
 
-// A panel's values in words, for whoever cannot see it.
+// A panel's values in words, for screen readers.
 std::string description_of(const Panel& panel) {
   std::string text = fmt::format("{} by epoch", panel.title);
   for (const Series& series : panel.series) {
@@ -275,7 +275,7 @@ Picture training_curves(const Curves& curves, const TrainingCurvesOptions& optio
   double top = margin + draw_heading(drawing, options.title);
   for (std::size_t first = 0; first < panels.size(); first += columns) {
     const std::size_t last = std::min(first + columns, panels.size());
-    // The plots of a row stand side by side, whatever their legends take.
+    // The plots of a row are aligned, whatever height their legends take.
     double head = 0;
     for (std::size_t i = first; i < last; ++i) head = std::max(head, head_height(panels[i]));
     for (std::size_t i = first; i < last; ++i) {

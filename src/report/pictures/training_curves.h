@@ -6,7 +6,7 @@
 
 namespace pando::plot {
 
-// What is no series; pages have colours of their own for them.
+// Everything that is not a series; pages have their own colours for these parts.
 constexpr Color ink = {38, 38, 38}, grid_color = {226, 226, 226}, frame_color = {140, 140, 140};
 
 struct TrainingPanel {
@@ -15,7 +15,7 @@ struct TrainingPanel {
   std::string description = {};
 };
 
-// None if there is no epoch to draw.
+// Empty if there is no epoch to draw.
 std::vector<TrainingPanel> training_panels(const Curves& curves);
 
 }  // namespace pando::plot

@@ -8,8 +8,8 @@
 
 namespace pando {
 
-// Kernels and barriers are of one tile. Passes (forward, backward, exchange, update) and feeds are of the whole device:
-// one tile records them, and all its tiles spend that time.
+// Kernels and barriers belong to one tile. Passes (forward, backward, exchange, update) and feeds belong to the whole
+// device: one tile records them, and all its tiles spend that time.
 struct ProfileEvent {
   enum class Kind : std::uint8_t { kernel, barrier, feed, forward, backward, exchange, update };
   Kind kind = Kind::kernel;
@@ -53,7 +53,7 @@ struct LayerTime {
   std::string name = {};
   // Summed over all tiles.
   double microseconds = 0;
-  // Of the time of all tiles from the first event to the last; what is missing to 1 in all is idle.
+  // The share of the time of all tiles from the first event to the last; the rest, up to 1, is idle time.
   double share = 0;
   std::int64_t events = 0;
 };
@@ -61,7 +61,7 @@ struct LayerTime {
 // Largest first.
 std::vector<LayerTime> time_by_layer(const Profile& profile);
 
-// What to do about what is furthest over its limit, in one or two sentences.
+// Advice, in one or two sentences, on the item that is furthest over its limit.
 std::string advice(const Profile& profile);
 
 // A line of the timeline: a tile of a device, or its passes.
@@ -69,7 +69,7 @@ struct ProfileRow {
   static constexpr int passes = -1;
   int device = 0;
   int tile = passes;
-  // By their beginning; owned by the profile.
+  // Sorted by their beginning; the profile owns them.
   std::vector<const ProfileEvent*> events = {};
 };
 

@@ -11,7 +11,7 @@ namespace pando {
 
 namespace {
 
-// Perfetto takes process and thread 0 for the idle task, and a thread's number should be its own across processes.
+// Perfetto takes process and thread 0 for the idle task, and a thread's number should be unique across processes.
 int process_of(const ProfileRow& row) { return row.device + 1; }
 int thread_of(const ProfileRow& row) { return 100'000 * (row.device + 1) + row.tile + 1; }
 
@@ -19,7 +19,7 @@ std::string row_name(const ProfileRow& row) {
   return row.tile == ProfileRow::passes ? "passes" : fmt::format("tile {}", row.tile);
 }
 
-// Readers of traces want a number.
+// Trace viewers expect a number.
 double finite(double value) { return std::isfinite(value) ? value : 0; }
 
 std::string event_name(const ProfileEvent& event) {

@@ -6,7 +6,8 @@
 
 namespace pando {
 
-// Canvas, tables, and the data and the script that fill them; once a page, whose style must hold timeline.css.
+// Canvas, tables, and the data and the script that fill them; once per page. The page's style must contain
+// timeline.css.
 std::string timeline_view(const Profile& profile);
 
 }  // namespace pando

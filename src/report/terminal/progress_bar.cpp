@@ -126,15 +126,15 @@ void ProgressPrinter::abandon() {
 void ProgressPrinter::draw(int columns) {
   const std::size_t width = static_cast<std::size_t>(columns);
   std::string line = progress_line(moment_, columns);
-  // Blanks over what is left of a longer line.
+  // Spaces that overwrite the rest of a longer line.
   const std::size_t taken = static_cast<std::size_t>(text_width(line));
   if (drawn_ < width) line.append(std::max(taken, drawn_) - taken, ' ');
   output_.write((drawn_ < width ? "\r" : back_from_wrapped(width)) + line);
   drawn_ = static_cast<std::size_t>(text_width(line));
 }
 
-// A terminal that became narrower has broken the line into rows, of which the cursor stands in the last. Each is erased
-// by itself: erasing the rest of the screen at once makes some terminals remember it as text that scrolled away.
+// A terminal that became narrower has broken the line into rows, and the cursor is in the last. Each is erased by
+// itself: erasing the rest of the screen at once makes some terminals remember it as text that scrolled away.
 std::string ProgressPrinter::back_from_wrapped(std::size_t width) const {
   std::string back = "\r\x1b[K";
   const std::size_t rows_above = output_.rewraps ? (drawn_ - 1) / width : 0;
@@ -152,7 +152,7 @@ int terminal_columns(std::FILE* stream) {
   return known ? size.ws_col : 80;
 }
 
-// xterm, GNU screen and the Linux console cut lines off instead; going up there would overwrite what stands above.
+// xterm, GNU screen and the Linux console cut lines off instead; moving up there would overwrite the text above.
 bool terminal_rewraps() {
   if (std::getenv("TMUX") != nullptr) return true;
   const char* kind = std::getenv("TERM");

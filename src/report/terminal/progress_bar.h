@@ -32,7 +32,7 @@ struct ProgressOutput {
   // The width of the terminal, 0 if it is none.
   std::function<int()> columns;
   std::function<double()> seconds;
-  // Whether the terminal wraps the lines on it anew when it becomes narrower.
+  // Whether the terminal rewraps its lines when it becomes narrower.
   bool rewraps = true;
 };
 
@@ -58,7 +58,7 @@ class ProgressPrinter {
   ProgressStyle style_;
   double start_;
   double next_draw_ = 0;
-  // Columns of the line that the cursor stands behind.
+  // The width of the line before the cursor.
   std::size_t drawn_ = 0;
 };
 

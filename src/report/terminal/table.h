@@ -22,8 +22,8 @@ struct SummaryTotals {
   std::int64_t non_trainable = 0;
 };
 
-// The whole table, a line end after each line. What is longer than its column is cut, as Keras does. A line length of 0
-// means Keras's own: 65, or 98 with the column of connections.
+// The whole table, a line end after each line. Text that is longer than its column is cut, as Keras does. A line length
+// of 0 means Keras's own: 65, or 98 with the column of connections.
 std::string summary_text(const std::string& model_name, const std::vector<SummaryRow>& rows,
                          const SummaryTotals& totals, bool with_connections, int line_length = 0);
 

@@ -34,7 +34,7 @@ std::string bar_text(double part, int width) {
   return bar;
 }
 
-// Three digits, unless all of them are no longer.
+// Three digits, unless the full number is not longer.
 std::string number_text(double value) {
   std::string text = fmt::format("{:.3g}", value);
   for (const char* exponent : {"e+0", "e-0"})

@@ -15,7 +15,7 @@ struct TqdmMoment {
   std::string description = {};
   std::string postfix = {};
   std::string unit = "it";
-  // Iterations a second; without it the average since the beginning.
+  // Iterations per second; without it, the average since the beginning.
   std::optional<double> rate = {};
   std::int64_t initial = 0;
 };
@@ -29,12 +29,12 @@ std::string tqdm_postfix(const Metrics& metrics);
 
 class TqdmPrinter;
 
-// The open bars of a terminal, one below the other. Between two calls the cursor stands in the row of the first.
+// The open bars of a terminal, one below the other. Between two calls the cursor is in the row of the first.
 class TqdmScreen {
  public:
   // `print` writes on the standard output stream.
   TqdmScreen(ProgressOutput output, std::function<void(std::string_view)> print);
-  // The standard error stream's.
+  // The screen of the standard error stream.
   static TqdmScreen& standard();
 
   double seconds() const { return output_.seconds(); }
@@ -46,7 +46,7 @@ class TqdmScreen {
   void write(const std::string& text);
 
  private:
-  // Writes the line into the row of a bar, over one that was so many columns wide; returns the width of the new one.
+  // Writes the line into the row of a bar, over one that was that many columns wide; returns the width of the new one.
   int put(std::size_t row, const std::string& line, int old_width, int columns);
   void clear(int columns);
   void draw_all(int columns);
@@ -59,7 +59,7 @@ class TqdmScreen {
   std::vector<int> widths_;
 };
 
-// Decides when a bar is drawn. Stays where it is in memory while it is open.
+// Decides when a bar is drawn. It must not move in memory while it is open.
 class TqdmPrinter {
  public:
   TqdmPrinter(const TqdmOptions& options, TqdmScreen& screen);

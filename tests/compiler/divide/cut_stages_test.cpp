@@ -96,7 +96,7 @@ output fed = %1
 output activation0 = %2 activation 0
 output early = %2
 )");
-  // An output of no stage is told by the last.
+  // The last stage returns an output that belongs to no stage.
   EXPECT_EQ(to_string(stages[1]), R"(%0 = input() {name = "activation0", shape = [2], port = "activation"} : float32[2]
 %1 = input() {name = "x", dtype = int32, shape = [2]} : int32[2]
 %2 = cast(%1) : float32[2]

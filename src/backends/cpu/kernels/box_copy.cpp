@@ -57,7 +57,7 @@ BoxCopy::BoxCopy(Axes axes, std::int64_t from, std::int64_t to, std::size_t elem
   const auto chosen = transposes ? contiguous : outer_.end() - 1;
   rows_ = *chosen;
   outer_.erase(chosen);
-  // Enough bytes a piece to be worth its call.
+  // Enough bytes per piece to be worth a call.
   rows_per_piece_ = transposes ? square : std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, columns_.size));
 }
 

@@ -1,12 +1,12 @@
-// conv2d_weight_gradient with factors rounded to bfloat16: the channels of a block lie in planes of their own, so that
-// the pixels that a tap meets are one run of memory, whatever the tap.
+// conv2d_weight_gradient with factors rounded to bfloat16: each channel of a block has its own plane, so that the
+// pixels that any tap meets are one run of memory.
 #include "backends/cpu/kernels/weight_gradient.h"
 
 namespace pando::cpu {
 
 namespace {
 
-// The most channels that are copied together, which stay in the first-level cache and can be shared out evenly.
+// The most channels that are copied together, which stay in the first-level cache and can be divided evenly.
 constexpr std::int64_t most_block_channels = 16;
 
 class MixedWeightGradient final : public Kernel {
@@ -24,7 +24,7 @@ class MixedWeightGradient final : public Kernel {
         pitch_(runs_.image().padded_width),
         joins_(joined_depth(runs_.most_rows()) < runs_.most_rows() * whole_steps(dy_.type.shape[2])),
         image_elements_(runs_.source_rows(runs_.most_rows()) * pitch_),
-        // The last step may reach behind the last pixel, where dy is 0.
+        // The last step may reach beyond the last pixel, where dy is 0.
         plane_(runs_.most_images() * image_elements_ + window.reach(1) + matrix_.depth_step),
         most_depth_(runs_.most_images() * image_depth(runs_.most_rows())),
         blocks_(window, result_.type.shape, block_, {.row = pitch_, .pixel = 1, .channel = plane_}),
@@ -51,8 +51,8 @@ class MixedWeightGradient final : public Kernel {
   std::int64_t whole_steps(std::int64_t depth) const {
     return divide_up(depth, matrix_.depth_step) * matrix_.depth_step;
   }
-  // The pixels of an image summed as one run, with zeros between the rows, or row by row with zeros behind each: what
-  // is less.
+  // The pixels of an image summed as one run, with zeros between the rows, or row by row with zeros after each:
+  // whichever is less work.
   std::int64_t joined_depth(std::int64_t rows) const { return whole_steps(rows * pitch_); }
   std::int64_t image_depth(std::int64_t rows) const {
     return joins_ ? joined_depth(rows) : rows * whole_steps(dy_.type.shape[2]);

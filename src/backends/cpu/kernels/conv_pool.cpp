@@ -1,5 +1,5 @@
-// conv2d_max_pool: the rows of the convolution that a few pooled rows need are made in scratch memory, pooled there and
-// forgotten; they never reach main memory.
+// conv2d_max_pool: the rows of the convolution that a few pooled rows need are computed in scratch memory, pooled there
+// and dropped; they never reach main memory.
 #include "backends/cpu/kernels/correlation.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/pool_rows.h"

@@ -1,4 +1,4 @@
-// Kernels of all elementwise ops: a node of its own is a program of one instruction.
+// Kernels of all elementwise ops: a single node is a program of one instruction.
 #include <algorithm>
 
 #include "backends/cpu/kernels/elementwise_runner.h"

@@ -89,7 +89,7 @@ void ElementwiseRunner::make_steps(const ElementwiseProgram& program, const std:
       made->buffer = results[i].buffer;
       continue;
     }
-    // An operand, or what is a result already, is copied.
+    // An operand, or a value that is a result already, is copied.
     const auto dtype = static_cast<int>(program.dtype(value));
     steps_.push_back({.routine = routines.elementwise.cast[dtype][dtype],
                       .arguments = {value, -1, -1},
@@ -107,7 +107,7 @@ void ElementwiseRunner::drop_unused_steps(std::size_t operand_count) {
     if (step->buffer < 0 && !used[static_cast<std::size_t>(step->value)]) continue;
     for (std::int32_t& argument : step->arguments) {
       if (argument >= 0) used[static_cast<std::size_t>(argument)] = true;
-      // Any value will do for an argument that is not looked at.
+      // An argument that is not read may have any value.
       else argument = step->arguments[0];
     }
     kept.push_back(*step);
@@ -191,7 +191,7 @@ void ElementwiseRunner::place_registers() {
       step.scratch = candidates.back();
       candidates.pop_back();
     }
-    // A deferred one is needed until the end of the block.
+    // A deferred result is needed until the end of the block.
     if (!step.deferred) alive[step.value] = &step;
   }
 }
@@ -215,7 +215,7 @@ const std::byte* ElementwiseRunner::locate(const Source& source, const Tile& til
       const std::byte* place = from + first % source.period * source.element_bytes;
       const std::int64_t before_end = source.period - first % source.period;
       if (count <= before_end) return place;
-      // The row is longer than a block, so the block meets its end but once.
+      // The row is longer than a block, so the block meets its end only once.
       const auto head = static_cast<std::size_t>(before_end * source.element_bytes);
       std::memcpy(own, place, head);
       std::memcpy(own + head, from, static_cast<std::size_t>((count - before_end) * source.element_bytes));

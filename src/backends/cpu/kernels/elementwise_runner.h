@@ -10,11 +10,11 @@ namespace pando::cpu {
 // Used by the kernel of fused nodes and, as epilogue, by kernels that compute their result piece by piece.
 class ElementwiseRunner {
  public:
-  // A multiple of it is a good place to cut the work of several tiles; any other gives the same results.
+  // A multiple of this is a good place to divide work between tiles; any other place gives the same results.
   static constexpr std::int64_t block = 512;
 
   // `operands` and `results` are those of the program; all results have the shape `shape`. With `first_is_given`,
-  // operand 0 is not read from a buffer but handed to run().
+  // operand 0 is not read from a buffer but passed to run().
   ElementwiseRunner(const ElementwiseProgram& program, const std::vector<Operand>& operands,
                     const std::vector<Operand>& results, const Shape& shape, const Routines& routines,
                     bool first_is_given = false);
@@ -41,7 +41,7 @@ class ElementwiseRunner {
     Kind kind = Kind::unused;
     std::int32_t buffer = -1;
     std::int64_t element_bytes = 0;
-    // Of the row, for `repeated` and `row`.
+    // The length of the row, for `repeated` and `row`.
     std::int64_t period = 1;
     // Walk 0 is over the operand, for `strided`.
     Axes outer = {};
@@ -59,8 +59,8 @@ class ElementwiseRunner {
     std::int64_t element_bytes = 0;
     // The output it is written to, or -1.
     std::int32_t buffer = -1;
-    // Into the register first and to the output at the end of the block, because that may be the memory of an operand
-    // which a later step still reads.
+    // Writes to the register first and to the output at the end of the block, because the output may be the memory of
+    // an operand that a later step still reads.
     bool deferred = false;
     std::size_t scratch = 0;
   };

@@ -1,4 +1,4 @@
-// Softmax and the losses made of it, row by row.
+// Softmax and the losses based on it, row by row.
 #include <limits>
 
 #include "backends/cpu/kernels.h"
@@ -74,7 +74,7 @@ std::unique_ptr<Kernel> softmax_cross_entropy(const KernelCall& call, const Rout
 std::unique_ptr<Kernel> sparse_softmax_cross_entropy(const KernelCall& call, const Routines& routines) {
   return for_dtype(call, routines, [&]<class T>(const NormaliseRoutinesOf<T>& of) {
     const Integers& ignored = call.attributes.integers("ignored");
-    // Labels are int32: none is as large.
+    // Labels are int32, so none is this large.
     const std::int64_t label = ignored.empty() ? std::numeric_limits<std::int64_t>::max() : ignored[0];
     return cross_entropy<T, std::int32_t>(call, of.sparse_cross_entropy, label);
   });

@@ -52,7 +52,7 @@ MatmulSizes::MatmulSizes(const KernelCall& call)
   raw_shape.append(rows);
   raw_shape.append(columns);
   if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a) {
-    // All matrices of a meet the same b: they are one tall matrix.
+    // If all matrices of a are multiplied by the same b, they are one tall matrix.
     rows *= batch.elements();
     a_starts = b_starts = {0};
   } else {
@@ -113,7 +113,7 @@ class Matmul final : public Kernel {
             .blocks = divide_up(sizes_.rows, matrix_.block_rows),
             .panels = divide_up(sizes_.columns, panel_),
             .block_cost = height * width * depth / 4,
-            // A parameter is updated by those who read its columns in the next step.
+            // A parameter is updated by the tiles that read its columns in the next step.
             .load_rows = updates_ ? 0 : height * depth,
             .load_panel = width * depth};
   }
@@ -289,7 +289,7 @@ class Matmul final : public Kernel {
   const ProductRoutines<T, S>& matrix_;
   Operand a_, b_;
   bool updates_;
-  // Of an update.
+  // For an update.
   Operand parameter_, rate_;
   Operand result_;
   Epilogue epilogue_;

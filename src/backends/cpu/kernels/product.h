@@ -1,4 +1,4 @@
-// What the kernels that are made of Products share: scratch layout, panels, and who computes which part.
+// What the kernels that are made of Products share: scratch layout, panels, and which tile computes which part.
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -37,7 +37,7 @@ std::int64_t panel_width(const auto& matrix, std::int64_t columns) {
   return divide_up(vectors, divide_up(vectors, matrix.panel_vectors)) * matrix.lanes;
 }
 
-// Hands out aligned parts of a kernel's scratch memory.
+// Allocates aligned parts of a kernel's scratch memory.
 class ScratchLayout {
  public:
   std::size_t add(std::size_t bytes) {
@@ -66,7 +66,8 @@ struct Work {
   std::int64_t batches = 1;
   std::int64_t blocks = 1;
   std::int64_t panels = 1;
-  // What a unit costs beside its own arithmetic, which costs `block_cost`: loading a block of a and a panel of b.
+  // What a unit costs in addition to its own arithmetic, which costs `block_cost`: loading a block of a and a panel of
+  // b.
   double block_cost = 1;
   double load_rows = 0;
   double load_panel = 0;

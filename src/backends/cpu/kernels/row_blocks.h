@@ -6,7 +6,7 @@
 
 namespace pando::cpu {
 
-// The same for any number of tiles: blocks small enough for the second-level cache, and enough of them to share out.
+// The same for any number of tiles: blocks small enough for the second-level cache, and enough of them for all tiles.
 class RowBlocks {
  public:
   RowBlocks(std::int64_t images, std::int64_t rows, std::int64_t row_bytes) : images_(images), rows_(rows) {

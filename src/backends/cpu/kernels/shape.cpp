@@ -33,7 +33,7 @@ ElementBytes element(DType dtype, double value) {
   return {};
 }
 
-// What stands for a missing element.
+// The value of a missing element.
 ElementBytes missing(DType dtype) {
   const bool has_nan = is_floating(dtype) || dtype == DType::bfloat16;
   return element(dtype, has_nan ? std::numeric_limits<double>::quiet_NaN() : 0.0);

@@ -90,7 +90,7 @@ std::unique_ptr<Kernel> sgd_update(const KernelCall& call, const Routines& routi
   const bool has_velocity = momentum != 0;
   const auto choose = [=](const UpdatesOf& of) { return has_velocity ? of.sgd_momentum : of.sgd; };
   const auto prepare = [=](double rate, const Tile&) {
-    // What a step takes of the velocity: all of it, or one step of momentum further with the gradient besides.
+    // How a step uses the velocity: as it is, or after one more step of momentum, together with the gradient.
     const double reach = nesterov ? momentum : 1.0;
     return SgdSettings{.decay = decay,
                        .momentum = momentum,

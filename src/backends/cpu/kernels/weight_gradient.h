@@ -19,10 +19,11 @@ class PixelRuns {
   std::int64_t most_images() const { return images_; }
   std::int64_t most_rows() const { return rows_; }
   std::int64_t most_pixels() const { return images_ * rows_ * dy_[2]; }
-  // Rows of the padded image that so many rows of dy meet.
+  // The rows of the padded image that this many rows of dy meet.
   std::int64_t source_rows(std::int64_t rows) const { return (rows - 1) * window_.strides[0] + window_.reach(0); }
 
-  // Calls add(run, accumulate): whether there is a sum to add to. Once even if there are no pixels.
+  // Calls add(run, accumulate), where `accumulate` says whether there is a sum to add to. Calls it once even if there
+  // are no pixels.
   template <class Add>
   void for_each(const Add& add) const {
     bool accumulate = false;
@@ -93,7 +94,7 @@ class ChannelBlocks {
 std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                     const Routines& routines);
 
-// For convolutions without strides that may round their factors to bfloat16, and gain by it; else null.
+// For convolutions without strides that may round their factors to bfloat16 and become faster by it; else null.
 std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                      const Routines& routines);
 

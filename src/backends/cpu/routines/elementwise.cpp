@@ -23,7 +23,7 @@ void copy(T* to, const T* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-// Not inlined, so that there is but one version of the loop.
+// Not inlined, so that there is only one version of the loop.
 template <class Out, class F, class A>
 [[gnu::noinline]] void apply_all(F f, Out* out, const A* a, std::int64_t count) {
   PANDO_VECTORISE
@@ -123,7 +123,7 @@ struct Limits<std::uint8_t> {
 template <class T>
 inline constexpr bool is_float = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-// Truncates; the nearest number there is for one out of range; 0 for NaN.
+// Truncates. A number out of range becomes the nearest one in range, and NaN becomes 0.
 template <class To, class From>
 inline To to_integer(From x) {
   using L = Limits<To>;

@@ -24,8 +24,8 @@ constexpr int panel_vectors = 3;
 constexpr int panel_vectors = 2;
 #endif
 
-// A product of just so many rows, as the taps of a 3 x 3 filter are, is one block, and rows side by side make blocks of
-// as many.
+// A product of exactly this many rows, such as the taps of a 3 x 3 filter, is one block, and rows side by side make
+// blocks of this many.
 #if defined(__aarch64__)
 constexpr int most_rows = 9;
 #else
@@ -211,7 +211,8 @@ __attribute__((noinline)) void multiply_block(const Product<T>& product, int64_t
   write_block<T, rows, vectors>(product, first_row, first_column, sums.sum);
 }
 
-// `count` blocks below each other from the row `first` on; then, `step` rows further, as many again: `runs` of them.
+// `count` blocks below each other from the row `first` on; then, `step` rows further, the same number again, `runs`
+// times in all.
 struct BlockRuns {
   int64_t first, count, runs, step;
 };
@@ -255,7 +256,7 @@ struct Blocks {
 template <class T>
 constexpr Blocks<T> blocks;
 
-// `runs` times so many rows, from the row `first` on, times one panel; each run in blocks of nearly equal height: a
+// `runs` times that many rows, from the row `first` on, times one panel; each run in blocks of nearly equal height: a
 // last block of a row or two would wait for its own additions.
 template <class T>
 inline void multiply_runs(const Product<T>& product, int64_t first, int64_t rows, int64_t runs, int64_t most,

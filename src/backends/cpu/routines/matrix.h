@@ -34,8 +34,8 @@ struct Product {
   T scale = 1;
 };
 
-// A matrix to be laid out as panels: to[j / panel * panel_step + k * panel + j % panel] = from(k, j), zeros behind the
-// last column. How bfloat16 panels are laid out within is known to the routines alone.
+// A matrix to be laid out as panels: to[j / panel * panel_step + k * panel + j % panel] = from(k, j), zeros after the
+// last column. Only the routines know the layout within bfloat16 panels.
 template <class T, class S = T>
 struct Packing {
   const T* from = nullptr;
@@ -69,7 +69,7 @@ struct MixedMatrixRoutines {
   std::int64_t lanes;
   std::int64_t depth_step;
   void (*multiply)(const Product<float, BFloat16>& product);
-  // As above, with zeros behind the last row too, up to the next multiple of `depth_step`.
+  // As above, also with zeros after the last row, up to the next multiple of `depth_step`.
   void (*pack)(const Packing<float, BFloat16>& packing);
   void (*pack_transposed)(const Packing<float, BFloat16>& packing);
   void (*round)(const float* from, std::int64_t count, BFloat16* to);

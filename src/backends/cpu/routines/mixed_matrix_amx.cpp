@@ -5,7 +5,7 @@
 namespace pando::cpu {
 namespace {
 
-// The intrinsic functions of GCC 12 do not say which memory they read, so that it could be written too late.
+// The intrinsic functions of GCC 12 do not say which memory they read, so it could be written too late.
 struct AmxTiles {
   static void begin() {
     struct Configuration {

@@ -56,7 +56,7 @@ template <int rows>
 void multiply_rows(const Product<float, BFloat16>& product, int64_t first) {
   const BFloat16* b = product.b;
   for (int64_t column = 0; column < product.columns; column += product.panel, b += product.b_panel) {
-    // The second vector of a panel may not be there, or have no columns.
+    // The second vector of a panel may be missing or have no columns.
     if (product.panel == pair_lanes || product.columns - column <= pair_lanes) {
       multiply_block<rows, 1>(product, first, column, b);
     } else {

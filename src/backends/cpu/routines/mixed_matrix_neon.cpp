@@ -16,8 +16,8 @@ constexpr int group = 4;
 
 inline bfloat16x8_t load(const BFloat16* from) { return vld1q_bf16(reinterpret_cast<const bfloat16_t*>(from)); }
 
-// sum += two rows of a, four elements each, times all columns of the panel. Of the intrinsic function GCC 12 makes
-// copies of the sums.
+// sum += two rows of a, four elements each, times all columns of the panel. With the intrinsic function, GCC 12 copies
+// the sums.
 inline __attribute__((always_inline)) void add(float32x4_t (&sum)[column_pairs], bfloat16x8_t a,
                                                const bfloat16x8_t (&b)[column_pairs]) {
 #pragma GCC unroll 4
@@ -88,7 +88,8 @@ inline __attribute__((always_inline)) void write_pair(float* to, float* next, fl
   }
 }
 
-// Where a block reaches behind the last row or column. The sums as values: they must not have an address.
+// For a block that reaches beyond the last row or column. Takes the sums as values, because they must not have an
+// address.
 void write_part(const Product<float, BFloat16>& product, int64_t row, int64_t column, float32x4_t sum0,
                 float32x4_t sum1, float32x4_t sum2, float32x4_t sum3) {
   float values[2][panel];
@@ -150,7 +151,7 @@ constexpr MultiplyBlock multiply_block_of[] = {nullptr,           multiply_block
 constexpr int64_t most_depth = 1024;
 
 void multiply_stretch(const Product<float, BFloat16>& product, Stretch depth) {
-  // Of a type that is not cleared.
+  // The element type leaves the array uninitialised.
   alignas(64) bfloat16_t memory[most_depth * block_rows];
   auto* const in_order = reinterpret_cast<BFloat16*>(memory);
   // Blocks of nearly equal height.
@@ -218,7 +219,7 @@ inline __attribute__((always_inline)) void store_panel(const bfloat16x8_t (&rows
   vst1q_u16(out + 6 * group, vzip2q_u16(even_upper, odd_upper));
 }
 
-// `depth` rows and `columns` columns of the panel are there, zeros are the others.
+// `depth` rows and `columns` columns of the panel exist; the others are zeros.
 inline void pack_part(const float* from, int64_t step, int64_t depth, int64_t columns, BFloat16* to) {
   bfloat16x8_t rows[group];
   for (int i = 0; i < group; ++i) {
@@ -269,7 +270,7 @@ void round(const float* from, int64_t count, BFloat16* to) {
   for (; i + 8 <= count; i += 8) {
     vst1q_bf16(out + i, rounded(vld1q_f32(from + i), vld1q_f32(from + i + 4)));
   }
-  // Clang 14 cannot store a single one.
+  // Clang 14 cannot store a single element.
   for (; i < count; i += 4) {
     const bfloat16x4_t last = rounded(load_some(from + i, count - i));
     __builtin_memcpy(out + i, &last, static_cast<std::size_t>(count - i < 4 ? count - i : 4) * sizeof(BFloat16));

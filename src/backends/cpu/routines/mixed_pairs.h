@@ -40,7 +40,7 @@ inline Pairs load_elements(const float* row, std::int64_t k, std::int64_t count)
   return rounded(load_some(row, k, count), load_some(row, k + pair_lanes, count));
 }
 
-// Columns [j, columns) of the rows k and k + 1, zeros for a row behind the last.
+// Columns [j, columns) of the rows k and k + 1, zeros for a row after the last.
 inline Pairs load_two_rows(const float* from, std::int64_t step, std::int64_t k, std::int64_t rows, std::int64_t j,
                            std::int64_t columns) {
   const Vector<float> first = load_some(from + (k < rows ? k * step : 0), j, k < rows ? columns : 0);

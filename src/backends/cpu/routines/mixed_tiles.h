@@ -52,8 +52,8 @@ class TileProduct {
   static std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
   static void multiply_part(const Product<float, BFloat16>& part) {
-    // Of a type that is not cleared. What is left in the rows of a last block that has fewer is multiplied, too, but
-    // its sums are not used.
+    // The element type leaves the array uninitialised. If the last block has fewer rows, old values in the other rows
+    // are multiplied too, but their sums are not used.
     alignas(64) std::uint16_t memory[block_rows * row_step];
     auto* const a = reinterpret_cast<BFloat16*>(memory);
     for (std::int64_t row = 0; row < part.rows; row += block_rows) {
@@ -70,7 +70,7 @@ class TileProduct {
     }
   }
 
-  // Tiles are loaded from rows at equal distances, the segments one behind the other, zeros behind the last.
+  // Tiles are loaded from rows at equal distances, the segments one after the other, zeros after the last.
   static void put_in_order(const Product<float, BFloat16>& part, std::int64_t first, BFloat16* to) {
     constexpr std::size_t tile_bytes = tile_depth * sizeof(BFloat16);
     const std::int64_t count = smaller(block_rows, part.rows - first);
@@ -118,7 +118,7 @@ class TileProduct {
       add_step<row_tiles, column_tiles>(a + k, b + k * part.panel, part.panel);
     }
     if (whole < depth) {
-      // What follows the panel may be no number.
+      // The memory after the panel may contain NaN.
       alignas(64) std::uint16_t last[tile_depth * panel_vectors * tile_columns] = {};
       __builtin_memcpy(last, b + whole * part.panel,
                        static_cast<std::size_t>((depth - whole) * part.panel) * sizeof(BFloat16));

@@ -126,7 +126,7 @@ inline void for_groups(const ChannelBlock& block, F f) {
   }
 }
 
-// Four arrays of one number a channel of the block, padded to whole groups.
+// Four arrays of one number per channel of the block, padded to whole groups.
 template <class T>
 struct ChannelNumbers {
   double *sums, *products;
@@ -307,7 +307,7 @@ void layer_norm_gradient_rows(const LayerNormGradientArguments<T>& a, std::int64
   for (std::int64_t r = first; r < last; ++r) {
     const T *x = a.x + r * columns, *dy = a.dy + r * columns, *scale = a.scale;
     const Lanes<T> mean = splat_lanes(a.mean[r]), inverse = splat_lanes(a.inverse_deviation[r]);
-    // The gradient of the normalised row; zeros behind its end.
+    // The gradient of the normalised row; zeros after its end.
     const auto inner = [=](std::int64_t i, std::int64_t n) { return load_lanes(dy + i, n) * load_lanes(scale + i, n); };
     const auto normalised = [=](std::int64_t i, std::int64_t n) { return (load_lanes(x + i, n) - mean) * inverse; };
     const double share = 1 / static_cast<double>(columns);

@@ -8,7 +8,7 @@ namespace pando::cpu {
 // 16 or the number of channels.
 struct ChannelBlock {
   std::int64_t samples, places, channels, first, last;
-  // Room for 4 doubles a channel, and for 16 channels more.
+  // Room for 4 doubles per channel, and for 16 more channels.
   double* scratch;
 };
 

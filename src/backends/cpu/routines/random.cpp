@@ -70,7 +70,7 @@ inline void draw(std::uint32_t* result, const Counters& counters, const RandomSe
 }
 
 // Calls make(values, words) for each batch of blocks and use(element, values, n) for the runs of elements they belong
-// to: a sample whose size is no multiple of 4 leaves the last words of its last block unused.
+// to: a sample whose size is not a multiple of 4 leaves the last words of its last block unused.
 template <class T, class Make, class Use>
 inline void for_batches(const RandomSequence& sequence, std::int64_t first, std::int64_t last, Make make, Use use) {
   // Samples may be empty.

@@ -1,4 +1,4 @@
-// Random numbers by Philox: which numbers an element gets depends on its sample and its place in it only.
+// Random numbers by Philox: which numbers an element gets depends only on its sample and its place in it.
 #pragma once
 #include <cstdint>
 

@@ -8,7 +8,7 @@ namespace pando::cpu {
 inline constexpr std::int64_t total_bytes = 8;
 
 struct ReduceRoutine {
-  // Makes totals those of nothing.
+  // Sets totals to those of no elements.
   void (*clear)(void* totals, std::int64_t count);
   // Element (r, c) of the matrix is x[r * stride + c]. totals[r] takes in row r; totals[c] takes in column c.
   void (*rows)(void* totals, const void* x, std::int64_t rows, std::int64_t columns, std::int64_t stride);

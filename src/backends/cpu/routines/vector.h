@@ -48,7 +48,7 @@ inline Vector<T> splat(T value) {
 PANDO_KERNEL_END
 }  // namespace pando::cpu
 
-// Of loops over the vectors of an array: they stay in registers only if no index is left.
+// Unrolls loops over the vectors of an array: these stay in registers only if no index is left.
 #if defined(__clang__)
 #define PANDO_UNROLL _Pragma("unroll")
 #else
@@ -57,7 +57,7 @@ PANDO_KERNEL_END
 
 // Lets the compiler vectorise a loop whose output may be one of its inputs, element for element.
 #if defined(__clang__)
-// A loop that cannot be vectorised (a call of sin) is no mistake.
+// A loop that cannot be vectorised (a call of sin) is not a mistake.
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define PANDO_VECTORISE _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 #else
