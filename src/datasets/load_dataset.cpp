@@ -25,7 +25,7 @@ struct Content {
   std::string sum;
 };
 
-// The size of a piece in bytes. The checksum of one piece is computed while the next is inflated; both take about as
+// Reads at most `most` bytes. The checksum of one piece is computed while the next is inflated; both take about as
 // long.
 Content read_and_sum(ByteFile& file, std::uint64_t most) {
   constexpr std::uint64_t piece_size = 1 << 22;

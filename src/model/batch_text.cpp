@@ -31,7 +31,7 @@ std::optional<std::int64_t> number_of(std::string_view word) {
   return error == std::errc() && end == word.data() + word.size() ? std::optional(number) : std::nullopt;
 }
 
-// A number of which both are multiples.
+// "None * 4" if both numbers are the same multiple of their batch sizes; nothing otherwise.
 std::optional<std::string> batch_word(std::string_view first, std::int64_t first_batch, std::string_view second,
                                       std::int64_t second_batch) {
   const std::optional<std::int64_t> a = number_of(first), b = number_of(second);

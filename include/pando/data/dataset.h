@@ -28,8 +28,8 @@ struct BatchOptions {
 };
 
 // A description, cheap to copy and immutable; an Iterator is one pass over it, independent of others. A pass runs the
-// given functions when elements are asked for, in the thread that asks, or in the prefetch thread before a prefetch().
-// All functions throw Error naming the values and the remedy.
+// given functions when elements are asked for, in the thread that asks; functions before a prefetch() run in the thread
+// of the prefetch. All functions throw Error naming the values and the remedy.
 class PANDO_API Dataset {
  public:
   using Generator = std::function<std::optional<Element>()>;

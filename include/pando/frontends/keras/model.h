@@ -63,7 +63,8 @@ struct FitOptions {
   // The batch size for arrays; a Dataset makes its own batches.
   std::int64_t batch_size = 32;
   std::int64_t epochs = 1;
-  // With 0, an epoch lasts until the data ends. The next epoch continues a Dataset where the last one stopped.
+  // With 0, an epoch lasts until the data ends. Otherwise the next epoch continues a Dataset where the last one
+  // stopped.
   std::int64_t steps_per_epoch = 0;
   // Shuffles arrays, in a new order each epoch. validation_split is taken from the end before shuffling.
   bool shuffle = true;

@@ -151,7 +151,7 @@ StepRun Trainer::begin(Step& step, const Samples& samples, const std::map<std::i
   const auto guard = lock();
   const bool trains = step.request.mode == Mode::train;
   const SampleUse sample_use = use(step.request.mode != Mode::predict);
-  // Only training depends on the counts of updates, and only the thread that trains may read them.
+  // Only training depends on the counts of epochs and updates, and only the thread that trains may read them.
   const std::uint64_t key = training().key + (trains ? static_cast<std::uint64_t>(training().epochs_begun) : 0);
   const ModelDivision& division = training().division;
   const std::int64_t first_update = trains ? compiled().optimizer.iterations() : 0;
