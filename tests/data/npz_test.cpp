@@ -202,7 +202,8 @@ TEST_F(Npz, RefusesBombs) {
             "a.npy: has more bytes than its header announces; fetch it again");
   ZipPiece small = packed("a.npy", npy_of_bytes(4'000'000, "abc"));
   small.inflated_size = 4'000'000;
-  EXPECT_EQ(refusal(zip({small})), "a.npy: ends after 3 of the 4000000 bytes of its uint8[4000000]; fetch it again");
+  EXPECT_EQ(refusal(zip({small})),
+            "a.npy: its uint8[4000000] takes 3.8 MiB, more than 71 compressed bytes can hold; fetch it again");
 }
 
 // 10 kB that are what their headers announce, 10 MB.
