@@ -28,7 +28,11 @@ class GraphPart {
   // As the output that it is in the whole.
   void add_output(const Output& output);
   void add_port(ValueId value, PortKind kind, std::int32_t number);
-  void assign(const Assignment& assignment) { part_.assign(copy(assignment.variable), copy(assignment.value)); }
+  void assign(const Assignment& assignment) {
+    // One after the other, so that every compiler makes the same nodes in the same order.
+    const Value value = copy(assignment.value);
+    part_.assign(copy(assignment.variable), value);
+  }
 
  private:
   struct Cut {
