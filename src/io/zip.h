@@ -13,6 +13,9 @@
 
 namespace pando {
 
+// In a field of 32 bits: the value is in the extra fields, where it has 64.
+inline constexpr std::uint64_t zip_value_in_extra_fields = 0xffffffff;
+
 struct ZipEntry {
   std::string name;
   ArchivePart part;

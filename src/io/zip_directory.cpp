@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* save_again = "save it again with numpy.savez";
 constexpr std::uint64_t end_size = 22, locator_size = 20, end64_size = 56, entry_size = 46, local_size = 30;
-// A value that means: the 64-bit number is among the extra fields.
-constexpr std::uint64_t in_extra_fields = 0xffffffff;
 
 using Bytes = std::vector<std::byte>;
 
@@ -78,7 +76,7 @@ bool read_extra_fields(std::span<const std::byte> extra, std::initializer_list<s
     extra = extra.subspan(4 + size);
   }
   for (std::uint64_t* field : fields) {
-    if (*field != in_extra_fields) continue;
+    if (*field != zip_value_in_extra_fields) continue;
     if (numbers.size() < 8) return false;
     *field = number(numbers, 0, 8);
     numbers = numbers.subspan(8);

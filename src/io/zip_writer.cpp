@@ -6,7 +6,7 @@ namespace pando {
 
 namespace {
 
-constexpr std::uint64_t version = 45, in_extra_fields = 0xffffffff, zip64 = 1;
+constexpr std::uint64_t version = 45, zip64 = 1;
 // 1 January 1980: the same arrays make the same file.
 constexpr std::uint64_t date = 1 << 5 | 1;
 
@@ -20,8 +20,8 @@ void append_description(std::vector<std::byte>& bytes, std::string_view name, st
   append_little_endian(bytes, midnight, 2);
   append_little_endian(bytes, date, 2);
   append_little_endian(bytes, checksum, 4);
-  append_little_endian(bytes, in_extra_fields, 4);
-  append_little_endian(bytes, in_extra_fields, 4);
+  append_little_endian(bytes, zip_value_in_extra_fields, 4);
+  append_little_endian(bytes, zip_value_in_extra_fields, 4);
   append_little_endian(bytes, name.size(), 2);
   append_little_endian(bytes, extra_size, 2);
 }
@@ -60,7 +60,7 @@ void ZipWriter::add(std::string_view name, std::span<const std::byte> head, std:
   append_description(directory_, name, checksum, 28);
   append_little_endian(directory_, 0, 2 + 2 + 2);  // comment, disk, internal attributes
   append_little_endian(directory_, 0, 4);          // external attributes
-  append_little_endian(directory_, in_extra_fields, 4);
+  append_little_endian(directory_, zip_value_in_extra_fields, 4);
   append_name(directory_, name);
   append_extra_field(directory_, {size, size, begin});
   ++entries_;
@@ -90,8 +90,8 @@ std::vector<std::byte> ZipWriter::end_records(std::uint64_t directory_offset) co
   append_little_endian(end, 0, 2 + 2);  // the only disk
   append_little_endian(end, empty ? 0 : 0xffff, 2);
   append_little_endian(end, empty ? 0 : 0xffff, 2);
-  append_little_endian(end, empty ? 0 : in_extra_fields, 4);
-  append_little_endian(end, empty ? 0 : in_extra_fields, 4);
+  append_little_endian(end, empty ? 0 : zip_value_in_extra_fields, 4);
+  append_little_endian(end, empty ? 0 : zip_value_in_extra_fields, 4);
   append_little_endian(end, 0, 2);  // no comment
   return end;
 }

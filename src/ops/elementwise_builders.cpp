@@ -34,5 +34,8 @@ Value select(Value condition, Value a, Value b) { return build(definitions::sele
 #define PANDO_UNARY_NUMERIC_WITH_NUMBERS(name)
 #define PANDO_BINARY_WITH_NUMBERS(name)
 #include <pando/ops/elementwise.def>
+#undef PANDO_OP
+#undef PANDO_BUILD_1
+#undef PANDO_BUILD_2
 
 }  // namespace pando::ops

@@ -26,6 +26,8 @@ std::vector<const KernelCall*> kernels_of(const Plan& plan) {
   return kernels;
 }
 
+}  // namespace
+
 // One device that is recorded.
 struct Track {
   // The number of the program among those that were attached.
@@ -49,6 +51,8 @@ struct Track {
   // Passes have their own row after those of the tiles.
   int pass_row() const { return recorder.tiles() - 1; }
 };
+
+namespace {
 
 // Writes what the devices of a divided program do into their recordings.
 class ActivityRecorder : public StepObserver {

@@ -14,9 +14,9 @@ namespace pando::data {
 
 namespace {
 
-constexpr const char* save_again = "save it again with numpy.save";
+constexpr const char* save_npy_again = "save it again with numpy.save";
 // NumPy's own headers are below 200 bytes.
-constexpr std::uint64_t largest_header = 1 << 16;
+constexpr std::uint64_t largest_npy_header = 1 << 16;
 
 struct NpyType {
   std::string_view code;
@@ -28,12 +28,12 @@ constexpr NpyType npy_types[] = {{"'<f4'", DType::float32}, {"'<f8'", DType::flo
 // The header: a Python dictionary, such as {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 std::string read_header(ByteFile& file) {
   const std::vector<std::byte> magic = file.read_exactly(8, "the header");
-  if (std::memcmp(magic.data(), "\x93NUMPY", 6) != 0) file.fail("is not an NPY file", save_again);
+  if (std::memcmp(magic.data(), "\x93NUMPY", 6) != 0) file.fail("is not an NPY file", save_npy_again);
   const int version = std::to_integer<int>(magic[6]);
   if (version != 1 && version != 2)
     file.fail(fmt::format("is an NPY file of version {}", version), "versions 1 and 2 are read");
   const std::uint64_t length = little_endian(file.read_exactly(version == 1 ? 2 : 4, "the header"));
-  if (length > largest_header) file.fail(fmt::format("has a header of {} bytes", length), save_again);
+  if (length > largest_npy_header) file.fail(fmt::format("has a header of {} bytes", length), save_npy_again);
   const std::vector<std::byte> text = file.read_exactly(length, "the header");
   return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
@@ -42,7 +42,7 @@ std::string read_header(ByteFile& file) {
 std::string_view entry(const ByteFile& file, std::string_view header, std::string_view key) {
   const std::string quoted = fmt::format("'{}':", key);
   const std::size_t at = header.find(quoted);
-  if (at == std::string_view::npos) file.fail(fmt::format("has no '{}' in its header", key), save_again);
+  if (at == std::string_view::npos) file.fail(fmt::format("has no '{}' in its header", key), save_npy_again);
   header.remove_prefix(at + quoted.size());
   header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
   return header;
@@ -57,7 +57,7 @@ DType parse_type(const ByteFile& file, std::string_view text) {
 
 // A tuple such as (2, 3), (2,) or ().
 Shape parse_shape(const ByteFile& file, std::string_view text) {
-  const auto malformed = [&] { file.fail("has a malformed 'shape' in its header", save_again); };
+  const auto malformed = [&] { file.fail("has a malformed 'shape' in its header", save_npy_again); };
   const std::size_t end = text.find(')');
   if (text.empty() || text.front() != '(' || end == std::string_view::npos) malformed();
   Shape shape;

@@ -15,7 +15,7 @@ constexpr double margin = 16, gap = 14, longest_side = 116;
 constexpr double title_size = 14, title_height = 22;
 // A column grows with its titles so far; longer ones are cut.
 constexpr double widest_column = 1.6 * longest_side;
-constexpr Color ink = {26, 26, 26};
+constexpr Color title_color = {26, 26, 26};
 
 // Small images are enlarged by multiples of one half, so that in a PNG file, which has two pixels for one, all their
 // pixels are equally large.
@@ -80,7 +80,7 @@ Picture image_grid(const Array& images, const Array& labels, const ImageGridOpti
                         .text = fitted_text(titles[static_cast<std::size_t>(i)], title_size, column),
                         .size = title_size,
                         .anchor = Anchor::middle,
-                        .color = ink});
+                        .color = title_color});
     drawing.add(Raster{.corner = {left + (column - width) / 2, top + above},
                        .width = width,
                        .height = height,

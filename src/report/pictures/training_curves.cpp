@@ -13,8 +13,8 @@ namespace pando::plot {
 
 namespace {
 
-constexpr double margin = 18, gap = 28, plot_width = 340, plot_height = 220;
-constexpr double heading_size = 15, title_size = 13, text_size = 11;
+constexpr double page_margin = 18, cell_gap = 28, plot_width = 340, plot_height = 220;
+constexpr double heading_size = 15, panel_title_size = 13, text_size = 11;
 constexpr double row_height = 18, below_axis = 38, tick_gap = 7;
 constexpr double sample_length = 26, sample_gap = 5, entry_gap = 16;
 // Okabe and Ito's colours, which the colour-blind can tell apart.
@@ -112,7 +112,7 @@ double entry_width(const Series& series) { return sample_length + sample_gap + t
 // The legend in rows that fit the plot; the first shares its row with the panel's title.
 std::vector<std::vector<Series>> legend_rows(const Panel& panel) {
   std::vector<std::vector<Series>> rows(1);
-  double used = text_width(panel.title, title_size, /*bold=*/true);
+  double used = text_width(panel.title, panel_title_size, /*bold=*/true);
   for (const Series& series : panel.series) {
     const double width = entry_gap + entry_width(series);
     if (used > 0 && used + width > plot_width) {
@@ -130,10 +130,10 @@ double head_height(const Panel& panel) { return static_cast<double>(legend_rows(
 Polyline straight(Point from, Point to, Color color) { return {.points = {from, to}, .color = color}; }
 
 void draw_head(Drawing& drawing, const Panel& panel, const Frame& frame) {
-  double base = frame.top + title_size;
+  double base = frame.top + panel_title_size;
   drawing.add(Label{.at = {frame.left, base},
-                    .text = fitted_text(panel.title, title_size * bold_stretch, plot_width),
-                    .size = title_size,
+                    .text = fitted_text(panel.title, panel_title_size * bold_stretch, plot_width),
+                    .size = panel_title_size,
                     .color = ink,
                     .bold = true});
   for (const std::vector<Series>& row : legend_rows(panel)) {
@@ -217,8 +217,8 @@ void draw_panel(Drawing& drawing, const Panel& panel, const Axes& axes, const Fr
 // Returns the height that it takes.
 double draw_heading(Drawing& drawing, const std::string& title) {
   if (title.empty()) return 0;
-  drawing.add(Label{.at = {drawing.width / 2, margin + heading_size},
-                    .text = fitted_text(title, heading_size * bold_stretch, drawing.width - 2 * margin),
+  drawing.add(Label{.at = {drawing.width / 2, page_margin + heading_size},
+                    .text = fitted_text(title, heading_size * bold_stretch, drawing.width - 2 * page_margin),
                     .size = heading_size,
                     .anchor = Anchor::middle,
                     .color = ink,
@@ -270,21 +270,21 @@ Picture training_curves(const Curves& curves, const TrainingCurvesOptions& optio
     tick_width = std::max(tick_width, tick_width_of(axes.back()));
   }
   const std::size_t columns = std::min(panels.size(), static_cast<std::size_t>(options.columns));
-  const double cell_width = tick_width + plot_width + gap;
-  Drawing drawing{.width = 2 * margin + static_cast<double>(columns) * cell_width - gap};
-  double top = margin + draw_heading(drawing, options.title);
+  const double cell_width = tick_width + plot_width + cell_gap;
+  Drawing drawing{.width = 2 * page_margin + static_cast<double>(columns) * cell_width - cell_gap};
+  double top = page_margin + draw_heading(drawing, options.title);
   for (std::size_t first = 0; first < panels.size(); first += columns) {
     const std::size_t last = std::min(first + columns, panels.size());
     // The plots of a row are aligned, whatever height their legends take.
     double head = 0;
     for (std::size_t i = first; i < last; ++i) head = std::max(head, head_height(panels[i]));
     for (std::size_t i = first; i < last; ++i) {
-      const double left = margin + static_cast<double>(i - first) * cell_width + tick_width;
+      const double left = page_margin + static_cast<double>(i - first) * cell_width + tick_width;
       draw_panel(drawing, panels[i], axes[i], {.left = left, .top = top, .head_height = head});
     }
-    top += head + plot_height + below_axis + gap;
+    top += head + plot_height + below_axis + cell_gap;
   }
-  drawing.height = top - gap + margin;
+  drawing.height = top - cell_gap + page_margin;
   return Picture(std::move(drawing));
 }
 

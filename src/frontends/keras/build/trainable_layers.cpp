@@ -7,7 +7,7 @@ namespace pando::keras {
 
 namespace {
 
-thread_local const TrainableLayers* innermost = nullptr;
+thread_local const TrainableLayers* innermost_layers = nullptr;
 
 }  // namespace
 
@@ -38,11 +38,11 @@ bool TrainableLayers::are_those_of(const Layer& layer) const {
   return same;
 }
 
-TrainableLayers::Scope::Scope(const TrainableLayers& layers) : outer_(std::exchange(innermost, &layers)) {}
-TrainableLayers::Scope::~Scope() { innermost = outer_; }
+TrainableLayers::Scope::Scope(const TrainableLayers& layers) : outer_(std::exchange(innermost_layers, &layers)) {}
+TrainableLayers::Scope::~Scope() { innermost_layers = outer_; }
 
 bool TrainableLayers::current_contain(const Layer& layer) {
-  return innermost != nullptr ? innermost->contains(layer) : layer.trainable();
+  return innermost_layers != nullptr ? innermost_layers->contains(layer) : layer.trainable();
 }
 
 }  // namespace pando::keras

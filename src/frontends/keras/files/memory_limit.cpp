@@ -10,23 +10,25 @@ namespace pando::keras {
 
 namespace {
 
-thread_local MemoryLimit* innermost = nullptr;
+thread_local MemoryLimit* innermost_limit = nullptr;
 
 }  // namespace
 
-MemoryLimit::MemoryLimit(std::uint64_t bytes) : bytes_(bytes), left_(bytes), outer_(innermost) { innermost = this; }
-MemoryLimit::~MemoryLimit() { innermost = outer_; }
+MemoryLimit::MemoryLimit(std::uint64_t bytes) : bytes_(bytes), left_(bytes), outer_(innermost_limit) {
+  innermost_limit = this;
+}
+MemoryLimit::~MemoryLimit() { innermost_limit = outer_; }
 
 void charge_memory(std::uint64_t bytes) {
-  if (innermost == nullptr) return;
-  if (bytes > innermost->left_)
+  if (innermost_limit == nullptr) return;
+  if (bytes > innermost_limit->left_)
     throw Error(fmt::format("the model needs more than the {} of memory that there are; make it smaller",
-                            bytes_text(innermost->bytes_)));
-  innermost->left_ -= bytes;
+                            bytes_text(innermost_limit->bytes_)));
+  innermost_limit->left_ -= bytes;
 }
 
 void charge_memory(const Shape& shape) {
-  if (innermost == nullptr) return;
+  if (innermost_limit == nullptr) return;
   // This keeps the sizes of later layers within 64 bits.
   constexpr std::int64_t most_elements = std::int64_t{1} << 32;
   if (shape.elements() > most_elements)
