@@ -32,6 +32,7 @@
 #include <pando/model/tensor.h>
 #include <pando/frontends/tf1/compile.h>
 #include <pando/frontends/tf1/functions.h>
+#include <pando/frontends/tf1/saver.h>
 #include <pando/datasets/torchvision.h>
 #include <pando/data/transforms.h>
 #include <pando/report/tqdm.h>

@@ -21,7 +21,7 @@ namespace pando::data {
 namespace {
 
 constexpr std::string_view prefix = "checkpoint-", ending = ".safetensors";
-constexpr const char* run_entry = "run_id";
+constexpr const char *format_entry = "format", *state_entry = "run", *run_entry = "run_id";
 constexpr std::size_t sum_length = 64, most_digits = 15;
 // As it is in the header; within a string the quotes would be escaped.
 constexpr std::string_view sum_entry = "\"sha256\": \"";
@@ -52,6 +52,16 @@ std::string random_run() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
+std::vector<std::byte> bytes_of(const ByteStore& store) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(store.size()));
+  bytes.resize(store.read(0, bytes));
+  return bytes;
+}
+
+std::string described(const NamedArray& array) {
+  return fmt::format("'{}', {}{}", array.name, name(array.array.dtype()), to_string(array.array.shape()));
+}
+
 // Empty if the file does not say.
 std::string run_of(const std::vector<std::pair<std::string, std::string>>& metadata) {
   for (const auto& [name, text] : metadata)
@@ -80,6 +90,45 @@ Safetensors parse_checkpoint(std::span<const std::byte> bytes, const std::string
   Safetensors contents = parse_safetensors(bytes, name);
   std::erase_if(contents.metadata, [](const auto& entry) { return entry.first == "sha256"; });
   return contents;
+}
+
+void write_checkpoint(const std::string& path, const Safetensors& contents) {
+  FileWriter file(path);
+  file.write(checkpoint_bytes(contents));
+  file.commit();
+}
+
+Safetensors read_checkpoint(const std::string& path) { return parse_checkpoint(bytes_of(ByteStore(path)), path); }
+
+std::vector<std::pair<std::string, std::string>> checkpoint_metadata(const std::string& format, const Json& run) {
+  return {{format_entry, format}, {state_entry, run.text()}};
+}
+
+Json checkpoint_run(const Safetensors& contents, const std::string& format, const std::string& name) {
+  const auto entry = [&](const std::string& key) -> const std::string& {
+    for (const auto& [known, text] : contents.metadata)
+      if (known == key) return text;
+    throw_file_error(name, fmt::format("has no '{}' and is not a checkpoint", key), "use another one");
+  };
+  if (entry(format_entry) != format)
+    throw_file_error(name, fmt::format("is a '{}', and a '{}' is needed", entry(format_entry), format),
+                     "give it to the program that wrote it");
+  try {
+    return Json::parse(entry(state_entry), "its state");
+  } catch (const Error& error) {
+    throw_file_error(name, fmt::format("is not a checkpoint: {}", error.what()), "use another one");
+  }
+}
+
+std::string array_difference(const char* what, const std::vector<NamedArray>& there,
+                             const std::vector<NamedArray>& here) {
+  if (there.size() != here.size())
+    return fmt::format("there are {} {} there but {} here", there.size(), what, here.size());
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    const std::string a = described(there[i]), b = described(here[i]);
+    if (a != b) return fmt::format("the {} have {} there but {} here", what, a, b);
+  }
+  return "";
 }
 
 std::string checkpoint_name(std::int64_t number) { return fmt::format("{}{:08}{}", prefix, number, ending); }
@@ -125,10 +174,7 @@ std::string CheckpointFolder::path() const {
 
 Safetensors CheckpointFolder::read(std::int64_t number) const {
   const std::string path = path_of(number);
-  const ByteStore store(folder_, checkpoint_name(number), path);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(store.size()));
-  bytes.resize(store.read(0, bytes));
-  return parse_checkpoint(bytes, path);
+  return parse_checkpoint(bytes_of(ByteStore(folder_, checkpoint_name(number), path)), path);
 }
 
 std::optional<Checkpoint> CheckpointFolder::read_newest(const std::function<void(const std::string& problem)>& warn) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/json.h"
 #include "data/formats/safetensors.h"
 #include "io/folder.h"
 
@@ -16,6 +17,18 @@ namespace pando::data {
 std::vector<std::byte> checkpoint_bytes(const Safetensors& contents);
 // Throws Error naming `name` unless every byte is as it was written. The entry is not among the metadata.
 Safetensors parse_checkpoint(std::span<const std::byte> bytes, const std::string& name);
+
+// The whole file at once; if it throws, an old file of this name is unchanged.
+void write_checkpoint(const std::string& path, const Safetensors& contents);
+Safetensors read_checkpoint(const std::string& path);
+
+// What the checkpoints of every style have: the name of their format, and the state of the run.
+std::vector<std::pair<std::string, std::string>> checkpoint_metadata(const std::string& format, const Json& run);
+// The state of the run. Throws Error naming `name` if it is missing, or if the format is another one.
+Json checkpoint_run(const Safetensors& contents, const std::string& format, const std::string& name);
+// The first difference between arrays of two runs: the others often follow from it. Empty if there is none.
+std::string array_difference(const char* what, const std::vector<NamedArray>& there,
+                             const std::vector<NamedArray>& here);
 
 // checkpoint-00000042.safetensors: the highest number is the newest.
 std::string checkpoint_name(std::int64_t number);

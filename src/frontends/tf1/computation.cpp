@@ -62,10 +62,30 @@ void Computation::finish() {
     const std::shared_ptr<Computation> self = weak.lock();
     if (!self) return;
     for (const auto& [name, value] : own) self->variables_.set(name, value);
-    for (const auto& segment : self->segments_) segment->begin_anew();
+    for (const auto& segment : self->segments_) segment->set_updates(0);
   };
   const std::size_t entry = DefaultGraph::current().add(own.empty() ? "" : own.begin()->first, reset);
   if (!own.empty()) entries_.push_back(entry);
+  DefaultGraph::current().add(weak_from_this());
+}
+
+std::vector<std::string> Computation::slots() const {
+  std::set<std::string> names;
+  for (const auto& segment : segments_)
+    if (const Program* program = segment->program())
+      for (const VariableInfo& variable : program->variables())
+        if (variable.role == VariableRole::slot) names.insert(variable.name);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::int64_t> Computation::updates() const {
+  std::vector<std::int64_t> list;
+  for (const auto& segment : segments_) list.push_back(segment->updates());
+  return list;
+}
+
+void Computation::set_updates(const std::vector<std::int64_t>& updates) {
+  for (std::size_t i = 0; i < segments_.size(); ++i) segments_[i]->set_updates(updates[i]);
 }
 
 Arrays Computation::run(Evaluation& evaluation) {

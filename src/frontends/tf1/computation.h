@@ -41,8 +41,8 @@ class Segment {
   virtual Program* program() = 0;
   // Everything but the stages, which follow from the program.
   virtual Explanation explain(const Target& target) const = 0;
-  // The variables must be initialised.
-  void begin_anew() { updates_ = 0; }
+  std::int64_t updates() const { return updates_; }
+  void set_updates(std::int64_t updates) { updates_ = updates; }
 
  protected:
   // The number of the next update, on which optimizers and random numbers depend.
@@ -86,6 +86,11 @@ class Computation : public std::enable_shared_from_this<Computation> {
   // Compiles, and enters the variables into the default graph; called when everything is traced.
   void finish();
   Arrays run(Evaluation& evaluation);
+  // What optimizers keep for weights, by name.
+  std::vector<std::string> slots() const;
+  // For each segment.
+  std::vector<std::int64_t> updates() const;
+  void set_updates(const std::vector<std::int64_t>& updates);
   std::string explain();
   void profile(Profiler& profiler);
 

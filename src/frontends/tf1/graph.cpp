@@ -53,6 +53,14 @@ const Parameter* DefaultGraph::find(const std::string& name) const {
   return nullptr;
 }
 
+std::map<std::string, Parameter> DefaultGraph::parameters() const {
+  std::map<std::string, Parameter> list;
+  for (const Entry& entry : entries_)
+    if (entry.parameter && !list.emplace(entry.name, *entry.parameter).second)
+      throw Error(fmt::format("save: two variables are named '{}'; give their layers other names", entry.name));
+  return list;
+}
+
 std::string DefaultGraph::unique_name(const std::string& name) const {
   const auto taken = [&](const std::string& candidate) {
     return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == candidate; });
@@ -69,6 +77,29 @@ void DefaultGraph::reset(std::size_t end) const {
 void DefaultGraph::clear() {
   cleared_ = end();
   entries_.clear();
+  computations_.clear();
+  sources_.clear();
+}
+
+void DefaultGraph::add(const std::string& kind, const std::weak_ptr<DataSource>& source) {
+  const auto same = std::count_if(sources_.begin(), sources_.end(), [&](const auto& known) {
+    return known.first == kind || known.first.starts_with(kind + "_");
+  });
+  sources_.emplace_back(same == 0 ? kind : fmt::format("{}_{}", kind, same), source);
+}
+
+std::vector<std::shared_ptr<Computation>> DefaultGraph::computations() const {
+  std::vector<std::shared_ptr<Computation>> list;
+  for (const auto& known : computations_)
+    if (auto computation = known.lock()) list.push_back(std::move(computation));
+  return list;
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<DataSource>>> DefaultGraph::sources() const {
+  std::vector<std::pair<std::string, std::shared_ptr<DataSource>>> list;
+  for (const auto& [name, known] : sources_)
+    if (auto source = known.lock()) list.emplace_back(name, std::move(source));
+  return list;
 }
 
 Outputs::Outputs(std::initializer_list<Output> list) {

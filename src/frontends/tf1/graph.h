@@ -3,9 +3,11 @@
 #include <pando/frontends/tf1/graph.h>
 #include <pando/frontends/tf1/session.h>
 
+#include <map>
 #include <optional>
 
 #include "model/call_lock.h"
+#include "model/data_position.h"
 #include "model/tensor.h"
 
 namespace pando::tf1 {
@@ -27,6 +29,19 @@ struct OperationState {
   std::function<void(Session::State& session)> run;
 };
 
+// A place in a data set that a Saver stores: that of an iterator or an infeed queue.
+class DataSource {
+ public:
+  explicit DataSource(const data::Dataset& dataset) : dataset(dataset) {}
+  virtual ~DataSource() = default;
+  // Nothing before it is initialised.
+  virtual std::optional<DataPosition> position() const = 0;
+  // Continues with this pass; without one it must be initialised.
+  virtual void go_on_with(std::optional<DatasetPass> pass) = 0;
+
+  const data::Dataset dataset;
+};
+
 // Variables, and states of optimizers, that must be initialised before they are used; in the order in which they came.
 // Numbering continues after clear(), so that the numbers of one graph mean nothing in the next.
 class DefaultGraph {
@@ -37,6 +52,8 @@ class DefaultGraph {
   std::size_t add(const Parameter& parameter);
   std::size_t add(const std::string& name, std::function<void()> reset);
   const Parameter* find(const std::string& name) const;
+  // By name. Throws Error if two have the same name.
+  std::map<std::string, Parameter> parameters() const;
   std::string unique_name(const std::string& name) const;
 
   // The number of the next entry.
@@ -47,6 +64,13 @@ class DefaultGraph {
   // Gives the entries before `end` their first values.
   void reset(std::size_t end) const;
   void clear();
+
+  // Sources are named "KIND", "KIND_1", ... The two lists have those that still live, in the order in which they came.
+  void add(const std::weak_ptr<Computation>& computation) { computations_.push_back(computation); }
+  void add(const std::string& kind, const std::weak_ptr<DataSource>& source);
+  std::vector<std::shared_ptr<Computation>> computations() const;
+  std::vector<std::pair<std::string, std::shared_ptr<DataSource>>> sources() const;
+
   // Runs of all sessions take turns.
   CallLock& calls() { return calls_; }
 
@@ -57,6 +81,8 @@ class DefaultGraph {
     std::optional<Parameter> parameter = {};
   };
   std::vector<Entry> entries_;
+  std::vector<std::weak_ptr<Computation>> computations_;
+  std::vector<std::pair<std::string, std::weak_ptr<DataSource>>> sources_;
   std::size_t cleared_ = 0;
   CallLock calls_;
 };

@@ -10,36 +10,40 @@
 namespace pando::ipu {
 
 InfeedState::InfeedState(const data::Dataset& dataset)
-    : dataset(dataset), types(tf1::element_types("IPUInfeedQueue", dataset)) {}
+    : DataSource(dataset), types(tf1::element_types("IPUInfeedQueue", dataset)) {}
 
-void InfeedState::initialise() {
+void InfeedState::go_on_with(std::optional<DatasetPass> pass) {
   const std::lock_guard lock(mutex_);
-  iterator_.emplace(dataset.iterator());
+  pass_ = std::move(pass);
   ahead_.clear();
   failure_ = nullptr;
-  consumed_ = 0;
   ++generation_;
+}
+
+std::optional<DataPosition> InfeedState::position() const {
+  const std::lock_guard lock(mutex_);
+  return pass_ ? std::optional(position_of(dataset, *pass_)) : std::nullopt;
 }
 
 void InfeedState::check_initialised(const std::string& who) const {
   const std::lock_guard lock(mutex_);
-  if (!iterator_) throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() first", who));
+  if (!pass_) throw Error(fmt::format("{}: the infeed queue is not initialised; run its initializer() first", who));
 }
 
 std::optional<data::Element> InfeedState::element(std::int64_t generation, std::int64_t index) {
   const std::lock_guard lock(mutex_);
-  if (generation != generation_ || index < consumed_) return std::nullopt;
-  while (consumed_ + static_cast<std::int64_t>(ahead_.size()) <= index) {
+  if (generation != generation_ || index < pass_->used) return std::nullopt;
+  while (pass_->used + static_cast<std::int64_t>(ahead_.size()) <= index) {
     std::optional<data::Element> next = next_element();
     if (!next) return std::nullopt;
     ahead_.push_back(std::move(*next));
   }
-  return ahead_[static_cast<std::size_t>(index - consumed_)];
+  return ahead_[static_cast<std::size_t>(index - pass_->used)];
 }
 
 std::optional<data::Element> InfeedState::next_element() try {
   if (failure_) return std::nullopt;
-  std::optional<data::Element> next = iterator_->next();
+  std::optional<data::Element> next = pass_->iterator.next();
   for (std::size_t i = 0; next && i < next->size(); ++i)
     if (const Type type = type_of((*next)[i]); type != types[i])
       throw Error(
@@ -64,11 +68,13 @@ void InfeedState::check_complete(const std::string& what, std::int64_t done, std
 
 void InfeedState::consume(std::int64_t count) {
   const std::lock_guard lock(mutex_);
-  consumed_ += count;
+  pass_->used += count;
   for (std::int64_t i = 0; i < count && !ahead_.empty(); ++i) ahead_.pop_front();
 }
 
-IPUInfeedQueue::IPUInfeedQueue(const data::Dataset& dataset) : state_(std::make_shared<InfeedState>(dataset)) {}
+IPUInfeedQueue::IPUInfeedQueue(const data::Dataset& dataset) : state_(std::make_shared<InfeedState>(dataset)) {
+  tf1::DefaultGraph::current().add("IPUInfeedQueue", state_);
+}
 
 tf1::Operation IPUInfeedQueue::initializer() const {
   return tf1::Operation(std::make_shared<const tf1::OperationState>(

@@ -9,22 +9,24 @@
 namespace pando::ipu {
 
 // Elements in the order of the data set, kept until they are consumed, so that several loops can take turns.
-struct InfeedState {
+struct InfeedState final : tf1::DataSource {
   explicit InfeedState(const data::Dataset& dataset);
 
-  const data::Dataset dataset;
   const std::vector<Type> types;
 
   // The size of the first axis of the first column.
   std::int64_t batch_size() const { return types[0].shape.rank() > 0 ? types[0].shape[0] : 1; }
 
-  void initialise();
+  void initialise() { go_on_with(begin_pass(dataset)); }
+  std::optional<DataPosition> position() const override;
+  void go_on_with(std::optional<DatasetPass> pass) override;
   // Throws Error before initialise().
   void check_initialised(const std::string& who) const;
-  // Element number `index` of generation `generation` (every initialise() begins a new one). Returns nothing after the
-  // end, if the data set failed, and for an outdated generation. The thread of a feed calls it.
+  // Element number `index` of generation `generation` (every initialise() and every restored position begin a new one).
+  // Returns nothing after the end, if the data set failed, and for an outdated generation. The thread of a feed calls
+  // it.
   std::optional<data::Element> element(std::int64_t generation, std::int64_t index);
-  std::int64_t consumed() const { return consumed_; }
+  std::int64_t consumed() const { return pass_->used; }
   void consume(std::int64_t count);
   std::int64_t generation() const { return generation_; }
   // Throws the Error of the data set, or one that says that it ended too early.
@@ -34,11 +36,12 @@ struct InfeedState {
   std::optional<data::Element> next_element();
 
   mutable std::mutex mutex_;
-  std::optional<data::Dataset::Iterator> iterator_;
+  // Empty until it is initialised. Elements are used when they are consumed.
+  std::optional<DatasetPass> pass_;
   std::deque<data::Element> ahead_;
   // The error of the data set; the elements before it are good.
   std::exception_ptr failure_;
-  std::int64_t consumed_ = 0, generation_ = 0;
+  std::int64_t generation_ = 0;
 };
 
 struct OutfeedState {

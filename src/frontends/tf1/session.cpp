@@ -68,15 +68,22 @@ std::vector<Type> element_types(const std::string& who, const data::Dataset& dat
   return types;
 }
 
-Iterator::Iterator(const data::Dataset& dataset)
-    : state_(std::make_shared<IteratorState>(
-          IteratorState{.dataset = dataset, .types = element_types("Iterator", dataset)})) {}
+IteratorState::IteratorState(const data::Dataset& dataset)
+    : DataSource(dataset), types(element_types("Iterator", dataset)) {}
+
+std::optional<DataPosition> IteratorState::position() const {
+  return pass ? std::optional(position_of(dataset, *pass)) : std::nullopt;
+}
+
+Iterator::Iterator(const data::Dataset& dataset) : state_(std::make_shared<IteratorState>(dataset)) {
+  DefaultGraph::current().add("Iterator", state_);
+}
 
 Iterator make_initializable_iterator(const data::Dataset& dataset) { return Iterator(dataset); }
 
 Iterator make_one_shot_iterator(const data::Dataset& dataset) {
   Iterator iterator(dataset);
-  iterator.state_->iterator.emplace(iterator.state_->dataset.iterator());
+  iterator.state_->pass = begin_pass(dataset);
   return iterator;
 }
 
@@ -89,7 +96,7 @@ std::vector<Tensor> Iterator::next_tensors(std::size_t columns) const {
 
 Operation Iterator::initializer() const {
   return Operation(std::make_shared<const OperationState>(
-      OperationState{[state = state_](Session::State&) { state->iterator.emplace(state->dataset.iterator()); }}));
+      OperationState{[state = state_](Session::State&) { state->pass = begin_pass(state->dataset); }}));
 }
 
 void Session::State::set_initialised(std::size_t end) { initialised_ = std::max(initialised_, end); }
@@ -103,6 +110,12 @@ void Session::State::check_initialised(std::size_t entry) const {
         fmt::format("run: the variable '{}' is not initialised in this session; run "
                     "tf::global_variables_initializer() first",
                     graph.name(entry)));
+}
+
+void Session::State::check_all_initialised() const {
+  const DefaultGraph& graph = DefaultGraph::current();
+  for (std::size_t entry = initialised_; entry < graph.end(); ++entry)
+    if (graph.has(entry) && !graph.name(entry).empty()) check_initialised(entry);
 }
 
 const Array* Evaluation::fed_value(const Tensor& tensor) const {
@@ -141,9 +154,10 @@ Array Evaluation::next_of(const Tensor& tensor, IteratorState& iterator) {
   const Recording* recording = tensor.state().recording.get();
   auto found = elements_.find(recording);
   if (found == elements_.end()) {
-    if (!iterator.iterator) throw Error("run: the iterator is not initialised; run its initializer() first");
-    std::optional<data::Element> element = iterator.iterator->next();
+    if (!iterator.pass) throw Error("run: the iterator is not initialised; run its initializer() first");
+    std::optional<data::Element> element = iterator.pass->iterator.next();
     if (!element) throw OutOfRange("run: the iterator has ended; run its initializer() to begin again");
+    ++iterator.pass->used;
     for (std::size_t i = 0; i < element->size(); ++i)
       if (type_of((*element)[i]) != iterator.types[i])
         throw Error(

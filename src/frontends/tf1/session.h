@@ -11,11 +11,14 @@
 
 namespace pando::tf1 {
 
-struct IteratorState {
-  data::Dataset dataset;
-  std::vector<Type> types = {};
+struct IteratorState final : DataSource {
+  explicit IteratorState(const data::Dataset& dataset);
+  std::optional<DataPosition> position() const override;
+  void go_on_with(std::optional<DatasetPass> next) override { pass = std::move(next); }
+
+  const std::vector<Type> types;
   // Empty until it is initialised.
-  std::optional<data::Dataset::Iterator> iterator = {};
+  std::optional<DatasetPass> pass = {};
 };
 
 // The types of the columns of the first element. Throws Error, beginning with `who`, if there is none.
@@ -26,6 +29,7 @@ struct Session::State {
   void set_initialised(std::size_t end);
   // Throws Error naming the variable if it is not initialised, and if the graph was reset since.
   void check_initialised(std::size_t entry) const;
+  void check_all_initialised() const;
 
   // Programs on the host for tensors that are fetched, or are inputs of computations.
   struct HostProgram {

@@ -9,12 +9,13 @@
 
 #include "base/text.h"
 #include "io/byte_store.h"
+#include "model/checkpoint_files.h"
 
 namespace pando::keras {
 
 namespace {
 
-constexpr const char *format_entry = "format", *format = "Pando checkpoint 2", *run_entry = "run";
+constexpr const char* format = "Pando checkpoint 2";
 constexpr const char *weight_prefix = "weights/", *optimizer_prefix = "optimizer/", *callback_prefix = "callback/";
 
 Json list_of(const auto& values) {
@@ -31,12 +32,6 @@ Json list_of_keys(const std::vector<std::uint64_t>& keys) {
   Json::List list;
   for (std::uint64_t key : keys) list.emplace_back(static_cast<std::int64_t>(key));
   return list;
-}
-
-Json to_json(const DataPosition& position) {
-  Json json = Json::Object{{"batches", position.batches}, {"now", position.now}};
-  if (position.pass) json.set("pass", *position.pass);
-  return json;
 }
 
 Json to_json(const History& history) {
@@ -76,12 +71,6 @@ Json to_json(const RunState& state) {
                            {"updates", state.updates}};
   if (state.learning_rate) json.set("learning_rate", Json::exact(*state.learning_rate));
   return json;
-}
-
-DataPosition data_position_of(const JsonFields& fields) {
-  DataPosition position{.batches = fields.integer("batches", 0), .now = fields.at("now")};
-  if (fields.has("pass")) position.pass = fields.at("pass");
-  return position;
 }
 
 History history_of(const JsonFields& fields) {
@@ -217,27 +206,11 @@ void add_arrays(RunState& state, const std::vector<data::NamedArray>& tensors) {
   state.callbacks = callbacks_of(callbacks);
 }
 
-// The first difference is enough: the others often follow from it.
-void compare(std::vector<std::string>& found, const char* what, const std::vector<data::NamedArray>& there,
-             const std::vector<data::NamedArray>& here) {
-  if (there.size() != here.size()) {
-    found.push_back(fmt::format("there are {} {} there but {} here", there.size(), what, here.size()));
-    return;
-  }
-  for (std::size_t i = 0; i < there.size(); ++i) {
-    const std::string a = fmt::format("'{}', {}", there[i].name, type_text(there[i].array));
-    const std::string b = fmt::format("'{}', {}", here[i].name, type_text(here[i].array));
-    if (a == b) continue;
-    found.push_back(fmt::format("the {} have {} there but {} here", what, a, b));
-    return;
-  }
-}
-
 }  // namespace
 
 data::Safetensors to_safetensors(const RunState& state) {
   data::Safetensors contents;
-  contents.metadata = {{format_entry, format}, {run_entry, to_json(state).text()}};
+  contents.metadata = data::checkpoint_metadata(format, to_json(state));
   for (const auto& [name, array] : state.weights) contents.tensors.push_back({weight_prefix + name, array});
   for (const auto& [name, array] : state.optimizer_states) contents.tensors.push_back({optimizer_prefix + name, array});
   for (std::size_t i = 0; i < state.callbacks.size(); ++i) add_callback(contents.tensors, i, state.callbacks[i]);
@@ -245,16 +218,9 @@ data::Safetensors to_safetensors(const RunState& state) {
 }
 
 RunState run_state_of(const data::Safetensors& contents, const std::string& name) {
-  const auto entry = [&](const std::string& key) -> const std::string& {
-    for (const auto& [known, text] : contents.metadata)
-      if (known == key) return text;
-    throw_file_error(name, fmt::format("has no '{}' and is not a checkpoint", key), "use another one");
-  };
-  if (entry(format_entry) != format)
-    throw_file_error(name, fmt::format("is a '{}', and this is a Pando for '{}'", entry(format_entry), format),
-                     "use the Pando that wrote it");
+  const Json run = data::checkpoint_run(contents, format, name);
   try {
-    RunState state = state_of(Json::parse(entry(run_entry), "its state"));
+    RunState state = state_of(run);
     add_arrays(state, contents.tensors);
     return state;
   } catch (const Error& error) {
@@ -269,11 +235,15 @@ std::vector<std::string> differences(const RunState& there, const RunState& here
   };
   const auto rate = [](const RunState& state) { return state.learning_rate ? "a number" : "a schedule"; };
   const auto joined = [](const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); };
-  compare(found, "weights", there.weights, here.weights);
+  const auto check_arrays = [&](const char* what, const auto& a, const auto& b) {
+    if (const std::string difference = data::array_difference(what, a, b); !difference.empty())
+      found.push_back(difference);
+  };
+  check_arrays("weights", there.weights, here.weights);
   check("the number of layers", there.layer_keys.size(), here.layer_keys.size());
   check("the optimizer", there.optimizer, here.optimizer);
   if (there.optimizer == here.optimizer)
-    compare(found, "states of the optimizer", there.optimizer_states, here.optimizer_states);
+    check_arrays("states of the optimizer", there.optimizer_states, here.optimizer_states);
   check("the learning rate", std::string(rate(there)), std::string(rate(here)));
   check("the list of metrics", joined(there.metrics), joined(here.metrics));
   compare(found, there.subject, here.subject);

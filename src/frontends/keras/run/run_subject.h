@@ -1,6 +1,6 @@
 // RunSubject: what a run trains, and on what. A run does not resume from a checkpoint of another subject.
 #pragma once
-#include "frontends/keras/files/json_fields.h"
+#include "base/json_fields.h"
 #include "frontends/keras/run/samples.h"
 
 namespace pando::keras {

@@ -1,20 +1,9 @@
 // SamplePasses: successive passes over samples, and the position in them.
 #pragma once
-#include "base/json.h"
 #include "model/batches.h"
+#include "model/data_position.h"
 
 namespace pando::keras {
-
-// What is needed to reach the same batches again.
-struct DataPosition {
-  // What the order of the open pass depends on in addition to the key: the state of the Dataset before it. Nothing if
-  // the next epoch opens a pass.
-  std::optional<Json> pass = {};
-  // Batches of the pass that were used.
-  std::int64_t batches = 0;
-  // The state of the Dataset now, which later passes, also over other Datasets made of it, depend on.
-  Json now = {};
-};
 
 class SamplePasses {
  public:

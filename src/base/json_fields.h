@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 
-namespace pando::keras {
+namespace pando {
 
 // A member that is missing, of another type or out of range is an Error that names it: "batches is -1 but must be at
 // least 0".
@@ -66,4 +66,4 @@ class JsonFields {
   std::string place_;
 };
 
-}  // namespace pando::keras
+}  // namespace pando
