@@ -11,6 +11,8 @@ struct Target {
   std::string name;
   bool is_host = false;
   std::vector<Device> ipus;
+  // Programs stop when a value becomes a NaN or infinite.
+  bool check_numerics = false;
 };
 
 // The target of the innermost scope on this thread; the host outside of all.

@@ -82,8 +82,9 @@ TEST_P(DividedFailures, ANaNOnOneReplicaNamesItsNode) {
     Program program(two_stage_step(), devices(4), two_replicas, variables, {.check_numerics = true});
     Feed feed(program, filled_with(2, row, -1));
     EXPECT_EQ(message([&] { program.run(6, feed); }),
-              "check_numerics: step 0 made a NaN or an infinity in output 0 of log 'layer1/log', float32[2]; lower the "
-              "learning rate or look at its inputs");
+              "check_numerics: update " + std::to_string(row / two_replicas.accumulation) +
+                  " made a NaN or an infinity in output 0 of log 'layer1/log', float32[2]; lower the learning rate or "
+                  "look at its inputs");
     // What was not run has no results.
     EXPECT_EQ(program.output("losses").shape(), (Shape{0}));
     expect_that_it_runs(program, variables);

@@ -113,7 +113,7 @@ TEST(Program, CheckNumericsNamesWhoMadeTheNaN) {
   EXPECT_EQ(message([&] {
               checked.step({{"x", Array::of<float>({1, -2}, {2})}});
             }),
-            "check_numerics: step 0 made a NaN or an infinity in output 0 of log 'layer1/log', float32[2]; lower the "
+            "check_numerics: update 1 made a NaN or an infinity in output 0 of log 'layer1/log', float32[2]; lower the "
             "learning rate or look at its inputs");
   EXPECT_NO_THROW(checked.step({{"x", Array::of<float>({1, 2}, {2})}}));
   Program unchecked(graph, Device({.tiles = 2}), Variables());

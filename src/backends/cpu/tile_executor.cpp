@@ -170,9 +170,10 @@ void TileExecutor::check_numerics(const Superstep& superstep) {
       const Operand& output = call.outputs[i];
       if (output.buffer < 0 || is_finite(output.type, buffers_[static_cast<std::size_t>(output.buffer)])) continue;
       failure_ = fmt::format(
-          "check_numerics: step {} made a NaN or an infinity in output {} of {}{}, {}; lower the learning rate or look "
+          "check_numerics: update {} made a NaN or an infinity in output {} of {}{}, {}; lower the learning rate or "
+          "look "
           "at its inputs",
-          execution_.done, i, call.op->name, call.name.empty() ? "" : fmt::format(" '{}'", call.name),
+          counter_[0], i, call.op->name, call.name.empty() ? "" : fmt::format(" '{}'", call.name),
           to_string(output.type));
       return;
     }

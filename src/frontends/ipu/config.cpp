@@ -55,15 +55,32 @@ void set_counts(Counts& counts, const std::string& option, const std::string& va
   counts = list;
 }
 
+bool parse_bool(const std::string& option, const std::string& value) {
+  if (value == "true" || value == "True") return true;
+  if (value == "false" || value == "False") return false;
+  throw Error(fmt::format("IPUConfig: {} takes true or false, not '{}'", option, value));
+}
+
 using Setter = std::function<void(IPUConfig&, const std::string& option, const std::string& value)>;
+Setter behaviour_setter(bool FloatingPointBehaviour::*member) {
+  return [member](IPUConfig& config, const std::string& option, const std::string& value) {
+    config.floating_point_behaviour.*member = parse_bool(option, value);
+  };
+}
+
 const std::map<std::string, Setter>& setters() {
+  using Behaviour = FloatingPointBehaviour;
   static const std::map<std::string, Setter> table = {
       {"auto_select_ipus", [](IPUConfig& c, const auto& o, const auto& v) { set_counts(c.auto_select_ipus, o, v); }},
       {"select_ipus", [](IPUConfig& c, const auto& o, const auto& v) { set_counts(c.select_ipus, o, v); }},
       {"tiles_per_ipu",
        [](IPUConfig& c, const auto& o, const auto& v) { c.tiles_per_ipu = parse_number(o, "a whole number", v, v); }},
       {"backend", [](IPUConfig& c, const auto&, const auto& v) { c.backend = v; }},
-      {"instruction_set", [](IPUConfig& c, const auto&, const auto& v) { c.instruction_set = v; }}};
+      {"instruction_set", [](IPUConfig& c, const auto&, const auto& v) { c.instruction_set = v; }},
+      {"floating_point_behaviour.inv", behaviour_setter(&Behaviour::inv)},
+      {"floating_point_behaviour.div0", behaviour_setter(&Behaviour::div0)},
+      {"floating_point_behaviour.oflo", behaviour_setter(&Behaviour::oflo)},
+      {"floating_point_behaviour.set_all", behaviour_setter(&Behaviour::set_all)}};
   return table;
 }
 
@@ -110,8 +127,9 @@ void IPUConfig::configure_ipu_system() const {
   std::vector<std::shared_ptr<const Target>> targets;
   auto next = ipus.begin();
   for (std::size_t i = 0; i < sizes.size(); next += sizes[i++])
-    targets.push_back(std::make_shared<const Target>(
-        Target{fmt::format("/device:IPU:{}", i), false, std::vector<Device>(next, next + sizes[i])}));
+    targets.push_back(std::make_shared<const Target>(Target{fmt::format("/device:IPU:{}", i), false,
+                                                            std::vector<Device>(next, next + sizes[i]),
+                                                            floating_point_behaviour.checks()}));
   if (!ipu_targets().empty())
     tell("Warning: the IPU system was configured before and is reset now; models keep their old devices.\n");
   set_ipu_targets(std::move(targets));

@@ -24,7 +24,8 @@ std::string input_name(std::size_t index) { return fmt::format("input{}", index)
 void StepSegment::finish(Computation& computation) {
   traced.trace.bind(computation.variables());
   if (traced.graph.assignments().empty() && traced.graph.outputs().empty()) return;
-  program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables());
+  program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables(),
+                   computation.program_options());
   for (const PortInfo& feed : program_->feeds())
     for (std::size_t i = 0; i < computation.inputs().size(); ++i)
       if (feed.name == input_name(i)) input_of_feed_.push_back(i);

@@ -75,6 +75,7 @@ class Computation : public std::enable_shared_from_this<Computation> {
   explicit Computation(std::shared_ptr<const Target> target) : target_(std::move(target)) {}
 
   const Target& target() const { return *target_; }
+  ProgramOptions program_options() const { return {.check_numerics = target_->check_numerics}; }
   Variables& variables() { return variables_; }
   std::vector<Tensor>& inputs() { return inputs_; }
   std::vector<std::unique_ptr<Segment>>& segments() { return segments_; }

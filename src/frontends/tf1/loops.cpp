@@ -23,7 +23,8 @@ void LoopSegment::add_outfeed(const std::shared_ptr<ipu::OutfeedState>& queue, c
 
 void LoopSegment::finish(Computation& computation) {
   traced.trace.bind(computation.variables());
-  program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables());
+  program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables(),
+                   computation.program_options());
 }
 
 void LoopSegment::begin_feed() {
@@ -68,7 +69,8 @@ void LoopSegment::run(const Arrays&) { run_steps(count_); }
 void WhileSegment::finish(Computation& computation) {
   LoopSegment::finish(computation);
   condition.trace.bind(computation.variables());
-  condition_program_.emplace(condition.graph, computation.target().ipus.front(), computation.variables());
+  condition_program_.emplace(condition.graph, computation.target().ipus.front(), computation.variables(),
+                             computation.program_options());
 }
 
 void WhileSegment::run(const Arrays&) {

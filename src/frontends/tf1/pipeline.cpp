@@ -112,7 +112,7 @@ void PipelineSegment::finish(Computation& computation) {
                             .batch_size = batch_size(),
                             .order = ipu::order_of(options_.pipeline_schedule),
                             .recomputation = options_.recomputation},
-                   computation.variables());
+                   computation.variables(), computation.program_options());
 }
 
 void PipelineSegment::run(const Arrays&) {

@@ -31,6 +31,18 @@ class Counts : public std::vector<int> {
   Counts(const std::vector<int>& list) : std::vector<int>(list) {}
 };
 
+// What happens where a computation gives a NaN or an infinity. There is neither esr nor nanoo: values round to nearest,
+// and an overflow is always infinite.
+struct FloatingPointBehaviour {
+  // End the run with an Error that names the layer when a value becomes a NaN (inv) or infinite (div0, oflo). They are
+  // one check here: each of them looks for both, in all values on all IPUs. Slow.
+  bool inv = false, div0 = false, oflo = false;
+  // All three.
+  bool set_all = false;
+
+  bool checks() const { return inv || div0 || oflo || set_all; }
+};
+
 // Nothing takes effect before configure_ipu_system().
 struct PANDO_API IPUConfig {
   // The number of IPUs of /device:IPU:0, or a list of the numbers of /device:IPU:0, /device:IPU:1, ...
@@ -43,8 +55,10 @@ struct PANDO_API IPUConfig {
   std::string backend = "cpu";
   // "portable", "neon", "avx2", "avx512"; empty takes the best that this machine has.
   std::string instruction_set = {};
+  FloatingPointBehaviour floating_point_behaviour = {};
 
-  // Sets an option by name, from text: set("auto_select_ipus", "[1, 4]"). Throws Error with the nearest name, or the
+  // Sets an option by name, from text: set("auto_select_ipus", "[1, 4]"), set("floating_point_behaviour.inv",
+  // "true"). Throws Error with the nearest name, or the
   // type wanted.
   void set(const std::string& option, const std::string& value);
   // Makes the devices. Throws Error, and changes nothing, if an option is wrong. A system that is configured already is

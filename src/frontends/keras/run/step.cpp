@@ -39,7 +39,7 @@ class StepTracer {
     Division division = context_.division;
     division.batch_size = request_.batch_size;
     return {request_, result_names(),
-            Program(graph_, context_.devices, division, context_.variables, {.precision = context_.precision})};
+            Program(graph_, context_.devices, division, context_.variables, context_.options)};
   }
 
  private:

@@ -69,7 +69,7 @@ struct StepContext {
   const ModelDivision& division;
   // The IPUs of all replicas: the stages of the first, then those of the next.
   std::vector<Device> devices;
-  Precision precision = Precision::float32;
+  ProgramOptions options = {};
 };
 Step build_step(const StepRequest& request, StepContext& context);
 

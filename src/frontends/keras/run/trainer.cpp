@@ -80,7 +80,8 @@ Step Trainer::build(const StepRequest& request, const ModelDivision& division) {
                       .variables = training().variables,
                       .division = division,
                       .devices = devices_of(division, training().parallelism, *training().target),
-                      .precision = training().options ? precision_named(compiled().precision) : Precision::float32};
+                      .options = {.check_numerics = training().target->check_numerics}};
+  if (training().options) context.options.precision = precision_named(compiled().precision);
   return build_step(request, context);
 }
 

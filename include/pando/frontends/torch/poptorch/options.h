@@ -38,7 +38,7 @@ class PANDO_API TrainingOptions {
 
 class PANDO_API PrecisionOptions {
  public:
-  // Stop with an Error that names the op when a value becomes NaN or infinite. Slow; on one IPU only.
+  // Stop with an Error that names the module when a value becomes NaN or infinite, on any IPU. Slow.
   PrecisionOptions& enableFloatingPointExceptions(bool enable);
   // Sums within ops are float32: throws Error for anything else.
   PrecisionOptions& setPartialsType(DType dtype);
