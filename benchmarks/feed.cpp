@@ -6,7 +6,6 @@
 #include <cstring>
 #include <thread>
 
-#include "data/pipeline/shuffled_order.h"
 #include "measurement.h"
 #include "models.h"
 #include "model/batches.h"
@@ -52,9 +51,10 @@ double rate_of_dataset(const Array& images, const Array& labels) {
 double rate_of_arrays(const Array& images, const Array& labels) {
   std::vector<std::byte> x(static_cast<std::size_t>(batch * images.elements() / count)), y(batch);
   std::byte* const columns[] = {x.data(), y.data()};
+  const auto batches = array_batches({images, labels}, batch, true);
   std::uint64_t key = 0;
   return samples_a_second_on_one_core([&] {
-    const auto batches = array_batches({images, labels}, shuffled_order(count, ++key));
+    batches->begin(++key);
     std::int64_t samples = 0;
     while (const std::int64_t taken = batches->next(batch, columns)) samples += taken;
     return samples;

@@ -5,32 +5,41 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/pipeline/recipe.h"
+#include "data/pipeline/shuffled_order.h"
+
 namespace pando {
 
 namespace {
 
-std::size_t row_bytes(const Type& type) {
-  return static_cast<std::size_t>(type.shape.elements()) * size_of(type.dtype);
-}
-
-class ArrayBatches : public BatchSource {
+class ArrayBatches final : public BatchPasses {
  public:
-  ArrayBatches(Arrays columns, std::vector<std::int64_t> order)
-      : columns_(std::move(columns)), order_(std::move(order)) {
-    for (const Array& column : columns_) bytes_.push_back(row_bytes(row_type("batches", column)));
+  ArrayBatches(const Arrays& columns, std::int64_t batch_size, bool shuffle)
+      : columns_(columns), count_(columns.front().shape()[0]), batch_size_(batch_size), shuffle_(shuffle) {
+    for (const Array& column : columns_) bytes_.push_back(row_type("batches", column).bytes());
   }
 
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
-    const std::int64_t count = std::min(limit, columns_.front().shape()[0] - first_);
+    const std::int64_t count = std::min(limit, count_ - first_);
     for (std::size_t i = 0; i < columns_.size(); ++i)
       if (columns[i] != nullptr) copy(columns_[i].raw(), bytes_[i], count, columns[i]);
     first_ += count;
     return count;
   }
 
+  void begin(std::uint64_t key) override {
+    if (shuffle_) order_ = shuffled_order(count_, key);
+    first_ = std::min(count_, used_before_ * batch_size_);
+  }
+  void end(std::int64_t) override { used_before_ = 0; }
+  Arrays sources() const override { return columns_; }
+  DataPosition position(std::int64_t batches) const override { return {.batches = used_before_ + batches}; }
+  void restore(const DataPosition& position) override { used_before_ = position.batches; }
+  void restore_now(const DataPosition&) override {}
+
  private:
   void copy(const std::byte* rows, std::size_t bytes, std::int64_t count, std::byte* out) const {
-    if (order_.empty()) {
+    if (!shuffle_) {
       std::memcpy(out, rows + static_cast<std::size_t>(first_) * bytes, static_cast<std::size_t>(count) * bytes);
       return;
     }
@@ -39,9 +48,13 @@ class ArrayBatches : public BatchSource {
   }
 
   Arrays columns_;
+  std::int64_t count_, batch_size_;
+  bool shuffle_;
   std::vector<std::int64_t> order_;
   std::vector<std::size_t> bytes_;
   std::int64_t first_ = 0;
+  // Batches of the epoch that were used before begin().
+  std::int64_t used_before_ = 0;
 };
 
 std::string column_texts(const std::vector<Type>& types) {
@@ -58,23 +71,24 @@ Type row_type(const std::string& who, const Array& array) {
   return {array.dtype(), array.shape().part(1, array.shape().rank())};
 }
 
-std::unique_ptr<BatchSource> array_batches(Arrays columns, std::vector<std::int64_t> order) {
-  return std::make_unique<ArrayBatches>(std::move(columns), std::move(order));
+std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle) {
+  return std::make_shared<ArrayBatches>(columns, batch_size, shuffle);
 }
 
-void skip_batches(BatchSource& source, std::int64_t batches, std::int64_t limit, std::size_t columns) {
-  const std::vector<std::byte*> nowhere(columns, nullptr);
-  while (batches-- > 0 && source.next(limit, nowhere) > 0) {
-  }
-}
-
-DatasetBatches::DatasetBatches(const std::string& who, const data::Dataset& dataset)
-    : who_(who), iterator_(dataset.iterator()), ahead_(iterator_.next()) {
-  if (!ahead_ || ahead_->empty()) throw Error(fmt::format("{}: the data set is empty", who));
+DatasetBatches::DatasetBatches(const std::string& who, const data::Dataset& dataset, bool goes_on)
+    : who_(who), dataset_(dataset), goes_on_(goes_on) {
+  open();
   for (const Array& column : *ahead_) row_types_.push_back(row_type(who, column));
   batch_size_ = ahead_->front().shape()[0];
   check(*ahead_);
   if (batch_size_ == 0) throw Error(fmt::format("{}: the first batch of the data set is empty", who));
+}
+
+void DatasetBatches::open() {
+  DatasetPass pass = begin_pass(dataset_);
+  ahead_ = pass.iterator.next();
+  if (!ahead_ || ahead_->empty()) throw Error(fmt::format("{}: the data set is empty", who_));
+  pass_.emplace(std::move(pass));
 }
 
 void DatasetBatches::check(const data::Element& element) const {
@@ -93,7 +107,7 @@ void DatasetBatches::check(const data::Element& element) const {
 }
 
 std::int64_t DatasetBatches::next(std::int64_t limit, std::span<std::byte* const> columns) {
-  if (!ahead_) ahead_ = iterator_.next();
+  if (!ahead_) ahead_ = pass_->iterator.next();
   if (!ahead_) return 0;
   check(*ahead_);
   const std::int64_t count = ahead_->front().shape()[0];
@@ -107,5 +121,31 @@ std::int64_t DatasetBatches::next(std::int64_t limit, std::span<std::byte* const
   ahead_.reset();
   return count;
 }
+
+void DatasetBatches::begin(std::uint64_t) {
+  if (!pass_) open();
+}
+
+void DatasetBatches::end(std::int64_t batches) {
+  if (goes_on_) pass_->used += batches;
+  else pass_.reset();
+}
+
+Arrays DatasetBatches::sources() const { return data::DatasetState::sources(dataset_); }
+
+DataPosition DatasetBatches::position(std::int64_t batches) const {
+  if (!pass_) return {.now = data::DatasetState::of(dataset_)};
+  DataPosition position = position_of(dataset_, *pass_);
+  position.batches += batches;
+  return position;
+}
+
+void DatasetBatches::restore(const DataPosition& position) {
+  pass_.reset();
+  ahead_.reset();
+  if (position.pass) pass_.emplace(open_pass(dataset_, position));
+}
+
+void DatasetBatches::restore_now(const DataPosition& position) { data::DatasetState::restore(dataset_, position.now); }
 
 }  // namespace pando

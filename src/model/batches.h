@@ -1,10 +1,12 @@
-// BatchSource: samples one batch after the other, as columns: inputs, then targets, then sample weights.
+// BatchSource: samples one batch after the other, as columns: inputs, then targets, then sample weights. BatchPasses:
+// one pass over them after the other, and the position in them.
 #pragma once
-#include <pando/data/dataset.h>
 #include <pando/graph/graph.h>
 
 #include <memory>
 #include <span>
+
+#include "model/data_position.h"
 
 namespace pando {
 
@@ -16,32 +18,60 @@ class BatchSource {
   virtual std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) = 0;
 };
 
-// Rows of arrays of equal first size, gathered by number; an empty order takes them as they lie.
-std::unique_ptr<BatchSource> array_batches(Arrays columns, std::vector<std::int64_t> order);
-
-// The batches of a Dataset: each element is a batch, its columns with samples along axis 0. It can be looked into
-// before the batches are taken.
-class DatasetBatches : public BatchSource {
+// No other thread may be in next() while begin(), end() or restore() run.
+class BatchPasses : public BatchSource {
  public:
-  // `who` begins messages: "fit".
-  DatasetBatches(const std::string& who, const data::Dataset& dataset);
-  // The types of the columns' rows, and the batch size, of the first element. Throws Error if there is none.
+  // Begins the next epoch; the key decides the order of its batches.
+  virtual void begin(std::uint64_t key) = 0;
+  // Ends the epoch; that many batches were used since begin().
+  virtual void end(std::int64_t batches) = 0;
+
+  // The arrays that the samples are made of; nothing if a program makes them.
+  virtual Arrays sources() const = 0;
+
+  // The position after that many batches since begin(), or between epochs.
+  virtual DataPosition position(std::int64_t batches = 0) const = 0;
+  // The next begin() starts with the batches from there. Throws Error if the position belongs to other samples.
+  virtual void restore(const DataPosition& position) = 0;
+  // The second half of this. Call it after all samples that may use the same Dataset have done the first half.
+  virtual void restore_now(const DataPosition& position) = 0;
+};
+
+// Rows of arrays of equal first size, in another order for each key if `shuffle`.
+std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle);
+
+// The batches of a Dataset: each element is a batch, its columns with samples along axis 0.
+class DatasetBatches final : public BatchPasses {
+ public:
+  // Opens the first pass. Each epoch is a separate pass or, with `goes_on`, a part of one pass. `who` begins messages:
+  // "fit". Throws Error if there is no first batch.
+  DatasetBatches(const std::string& who, const data::Dataset& dataset, bool goes_on);
+  // The types of the columns' rows, and the batch size, of the first element.
   const std::vector<Type>& row_types() const { return row_types_; }
   std::int64_t batch_size() const { return batch_size_; }
+
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override;
+  void begin(std::uint64_t key) override;
+  void end(std::int64_t batches) override;
+  Arrays sources() const override;
+  DataPosition position(std::int64_t batches) const override;
+  void restore(const DataPosition& position) override;
+  void restore_now(const DataPosition& position) override;
 
  private:
+  void open();
   void check(const data::Element& element) const;
 
   std::string who_;
-  data::Dataset::Iterator iterator_;
+  data::Dataset dataset_;
+  bool goes_on_;
+  // The pass that is open or that the next epoch begins with; if there is none, the next epoch opens one. Its batches
+  // are used when the epoch ends.
+  std::optional<DatasetPass> pass_;
   std::optional<data::Element> ahead_;
   std::vector<Type> row_types_;
   std::int64_t batch_size_ = 0;
 };
-
-// Skips up to `batches` batches of at most `limit` samples.
-void skip_batches(BatchSource& source, std::int64_t batches, std::int64_t limit, std::size_t columns);
 
 // The type of a row, without axis 0. Throws Error naming `who` for a scalar.
 Type row_type(const std::string& who, const Array& array);

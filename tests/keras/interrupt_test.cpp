@@ -17,7 +17,7 @@
 
 #include "tests/data/temporary_folder.h"
 #include "tests/keras/checkpoint_state.h"
-#include "model/execution.h"
+#include "model/interrupt_delay.h"
 
 using namespace pando;
 using namespace pando::keras;

@@ -8,7 +8,7 @@
 
 #include "base/random_stream.h"
 #include "base/crowding.h"
-#include "frontends/keras/run/trainer.h"
+#include "frontends/keras/run/job.h"
 #include "program/state.h"
 
 using namespace pando;
@@ -75,7 +75,7 @@ std::vector<Array> train(int replicas, int stages, const Data& data, StepObserve
                  .steps_per_execution = 100});
   const FitOptions options{.batch_size = 4, .epochs = 1, .shuffle = false, .verbose = 0};
   model.fit(data.x, data.y, options);
-  Step& step = Trainer(model, "test").training().steps.front()->step;
+  Step& step = *Job(model, "test", Mode::train).training().steps.front();
   ProgramInside::set_observer(step.program, observer);
   model.fit(data.x, data.y, options);
   ProgramInside::set_observer(step.program, nullptr);

@@ -201,7 +201,7 @@ class PANDO_API Model : public Layer {
   std::shared_ptr<Training> training_;
 
  private:
-  friend class Trainer;
+  friend class Job;
 };
 
 // A stack of layers; it is built when it first sees data, or at once if it begins with an Input or if the first layer

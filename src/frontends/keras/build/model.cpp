@@ -11,7 +11,7 @@
 #include "frontends/keras/run/explain_model.h"
 #include "frontends/keras/build/names.h"
 #include "frontends/keras/build/optimizer_state.h"
-#include "frontends/keras/run/trainer.h"
+#include "frontends/keras/run/fit.h"
 #include "report/terminal/table.h"
 
 namespace pando::keras {
@@ -94,24 +94,16 @@ Split split_samples(const Arrays& x, const Arrays& y, const FitOptions& options)
   return split;
 }
 
-Samples limited(Samples samples, std::int64_t steps) {
-  if (steps > 0) samples.steps = samples.steps < 0 ? steps : std::min(samples.steps, steps);
-  return samples;
-}
-
 // Checked against the model before training begins; nothing if there is no validation.
-std::optional<Samples> validation_samples(Model& model, const ValidationData& data, const FitOptions& options) {
-  if (!data.given) return std::nullopt;
-  Trainer trainer(model, "fit: validation_data");
-  if (data.dataset) {
-    const Samples samples = samples_of(trainer.use(true), *data.dataset, options.validation_steps);
-    trainer.check(samples, true);
-    return samples;
-  }
-  const Samples samples = samples_of(trainer.use(true), data.x, data.y, data.sample_weight, options.batch_size, false);
-  trainer.check(samples, true);
-  trainer.check_labels_of(data.y);
-  return limited(samples, options.validation_steps);
+std::unique_ptr<Job> validation_job(Model& model, const ValidationData& data, const FitOptions& options) {
+  if (!data.given) return nullptr;
+  auto job = std::make_unique<Job>(model, "fit: validation_data", Mode::test);
+  if (data.dataset) job->take(*data.dataset, options.validation_steps);
+  else
+    job->take(
+        data.x, data.y,
+        {.sample_weight = data.sample_weight, .batch_size = options.batch_size, .steps = options.validation_steps});
+  return job;
 }
 
 Array only(const Model& model, std::vector<Array> outputs) {
@@ -187,14 +179,14 @@ History Model::fit(const Arrays& x, const Arrays& y, const FitOptions& options) 
   const CallLock::Call turn = training_->take_turn("fit", name());
   check_numbers(options);
   const Split split = split_samples(x, y, options);
-  Trainer trainer(*this, "fit");
-  Samples samples =
-      samples_of(trainer.use(true), split.x, split.y, split.sample_weight, options.batch_size, options.shuffle);
-  trainer.check(samples, true);
-  trainer.check_labels_of(split.y);
-  samples = limited(std::move(samples), options.steps_per_epoch);
-  const std::optional<Samples> validation = validation_samples(*this, split.validation, options);
-  return trainer.fit(samples, validation ? &*validation : nullptr, options);
+  Job job(*this, "fit", Mode::train);
+  job.take(split.x, split.y,
+           {.sample_weight = split.sample_weight,
+            .batch_size = options.batch_size,
+            .shuffle = options.shuffle,
+            .steps = options.steps_per_epoch});
+  const std::unique_ptr<Job> validation = validation_job(*this, split.validation, options);
+  return Fit(job, validation.get(), options).run();
 }
 
 History Model::fit(const data::Dataset& dataset, const FitOptions& options) {
@@ -203,40 +195,34 @@ History Model::fit(const data::Dataset& dataset, const FitOptions& options) {
   if (options.sample_weight)
     throw Error("fit: sample_weight is for arrays; put weights into the data set as a third column");
   if (options.validation_split != 0) throw Error("fit: validation_split is for arrays; use validation_data");
-  Trainer trainer(*this, "fit");
-  const Samples samples = samples_of(trainer.use(true), dataset, options.steps_per_epoch);
-  trainer.check(samples, true);
-  const std::optional<Samples> validation = validation_samples(*this, options.validation_data, options);
-  return trainer.fit(samples, validation ? &*validation : nullptr, options);
+  Job job(*this, "fit", Mode::train);
+  job.take(dataset, options.steps_per_epoch);
+  const std::unique_ptr<Job> validation = validation_job(*this, options.validation_data, options);
+  return Fit(job, validation.get(), options).run();
 }
 
 Logs Model::evaluate(const Arrays& x, const Arrays& y, const EvaluateOptions& options) {
-  Trainer trainer(*this, "evaluate");
-  const Samples samples = samples_of(trainer.use(true), x, y, options.sample_weight, options.batch_size, false);
-  trainer.check(samples, true);
-  trainer.check_labels_of(y);
-  return trainer.evaluate(limited(samples, options.steps), options);
+  Job job(*this, "evaluate", Mode::test);
+  job.take(x, y, {.sample_weight = options.sample_weight, .batch_size = options.batch_size, .steps = options.steps});
+  return job.evaluate(options);
 }
 
 Logs Model::evaluate(const data::Dataset& dataset, const EvaluateOptions& options) {
-  Trainer trainer(*this, "evaluate");
-  const Samples samples = samples_of(trainer.use(true), dataset, options.steps);
-  trainer.check(samples, true);
-  return trainer.evaluate(samples, options);
+  Job job(*this, "evaluate", Mode::test);
+  job.take(dataset, options.steps);
+  return job.evaluate(options);
 }
 
 std::vector<Array> Model::predict_outputs(const Arrays& x, const PredictOptions& options) {
-  Trainer trainer(*this, "predict");
-  const Samples samples = samples_of(trainer.use(false), x, {}, {}, options.batch_size, false);
-  trainer.check(samples, false);
-  return trainer.predict(limited(samples, options.steps), options);
+  Job job(*this, "predict", Mode::predict);
+  job.take(x, {}, {.batch_size = options.batch_size, .steps = options.steps});
+  return job.predict(options);
 }
 
 std::vector<Array> Model::predict_outputs(const data::Dataset& dataset, const PredictOptions& options) {
-  Trainer trainer(*this, "predict");
-  const Samples samples = samples_of(trainer.use(false), dataset, options.steps);
-  trainer.check(samples, false);
-  return trainer.predict(samples, options);
+  Job job(*this, "predict", Mode::predict);
+  job.take(dataset, options.steps);
+  return job.predict(options);
 }
 
 Array Model::predict(const Arrays& x, const PredictOptions& options) {
@@ -248,12 +234,10 @@ Array Model::predict(const data::Dataset& dataset, const PredictOptions& options
 
 Logs Model::train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight) {
   const CallLock::Call turn = training_->take_turn("train_on_batch", name());
-  Trainer trainer(*this, "train_on_batch");
+  Job job(*this, "train_on_batch", Mode::train);
   const std::int64_t count = x.empty() || x[0].shape().rank() == 0 ? 1 : std::max<std::int64_t>(1, x[0].shape()[0]);
-  const Samples samples = samples_of(trainer.use(true), x, y, sample_weight, count, false);
-  trainer.check(samples, true);
-  trainer.check_labels_of(y);
-  return trainer.train_on_batch(samples);
+  job.take(x, y, {.sample_weight = sample_weight, .batch_size = count});
+  return job.train_on_batch();
 }
 
 void Model::set_pipeline_stage_assignment(const std::vector<int>& stages) {

@@ -7,7 +7,6 @@
 #include "data/formats/safetensors.h"
 #include "frontends/keras/run/run_subject.h"
 #include "frontends/keras/run/running_means.h"
-#include "frontends/keras/run/sample_passes.h"
 
 namespace pando::keras {
 

@@ -33,10 +33,11 @@ std::map<std::string, double>::iterator find_layer(std::map<std::string, double>
 }  // namespace
 
 Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch_size) {
-  Trainer trainer(model, "explain");
-  const StepLease lease = trainer.imagined_step(batch_size);
-  const Step& step = *lease;
-  const auto& training = trainer.training();
+  Job job(model, "explain", Mode::train);
+  job.imagine(batch_size);
+  job.divide();
+  job.check_accumulation();
+  const auto& training = job.training();
   const ModelDivision& division = training.division;
   const Target& target = *training.target;
   const Optimizer::State& optimizer = training.options->optimizer.state();
@@ -57,23 +58,24 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
                           .cores = usable_cores(),
                           .tiles_per_ipu = target.ipus.front().tiles(),
                           .schedule = schedule_of(division.order, division.stages.stages, true)};
-  explanation.stages = explain_stages(step.program);
+  explanation.stages = explain_stages(job.step().program);
   for (std::size_t stage = 0; stage < explanation.stages.size(); ++stage)
-    explanation.stages[stage].layers = layers_of_stage(trainer.network(), division, static_cast<int>(stage));
+    explanation.stages[stage].layers = layers_of_stage(job.network(), division, static_cast<int>(stage));
   return explanation;
 }
 
 std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_size) {
-  Trainer trainer(model, "split_into_stages");
-  const std::vector<KernelInfo> kernels = trainer.imagined_whole_step_kernels(batch_size);
+  Job job(model, "split_into_stages", Mode::train);
+  job.imagine(batch_size);
+  const std::vector<KernelInfo> kernels = job.whole_step_kernels();
   // A byte from memory takes about as long as three operations.
   std::map<std::string, double> cost_of_layer;
-  for (const auto& call : trainer.network().calls) cost_of_layer[call->name] = 0;
+  for (const auto& call : job.network().calls) cost_of_layer[call->name] = 0;
   for (const KernelInfo& kernel : kernels)
     if (const auto layer = find_layer(cost_of_layer, kernel.name); layer != cost_of_layer.end())
       layer->second += kernel.flops + 3 * kernel.bytes;
   std::vector<double> until = {0.0};
-  for (const auto& call : trainer.network().calls)
+  for (const auto& call : job.network().calls)
     if (call->function) until.push_back(until.back() + cost_of_layer[call->name]);
   const int count = static_cast<int>(until.size()) - 1;
   if (stages < 1 || stages > count)

@@ -1,6 +1,6 @@
 // What a model's training would do, for report/explain; and stages of equal work.
 #pragma once
-#include "frontends/keras/run/trainer.h"
+#include "frontends/keras/run/job.h"
 #include "report/explain/explain.h"
 
 namespace pando::keras {

@@ -8,7 +8,7 @@ namespace pando::keras {
 namespace {
 
 std::string fingerprint_of(const Samples& samples) {
-  const Arrays sources = samples.passes->sources();
+  const Arrays sources = samples.batches->sources();
   if (sources.empty()) return "";
   Fingerprint sum;
   for (const Array& array : sources) {

@@ -1,14 +1,14 @@
 #include "frontends/keras/run/running_means.h"
 
 #include "base/text.h"
-#include "frontends/keras/run/step_run.h"
+#include "frontends/keras/run/step.h"
 
 namespace pando::keras {
 
-void RunningMeans::add(const StepRun& run, const std::function<void()>& each) {
-  const Array counts = run.output(count_output);
+void RunningMeans::add(const RunLoop& loop, const std::function<void()>& each) {
+  const Array counts = loop.output(count_output);
   std::vector<Array> outputs;
-  for (const std::string& name : names_) outputs.push_back(run.output(name));
+  for (const std::string& name : names_) outputs.push_back(loop.output(name));
   for (std::int64_t batch = 0; batch < counts.elements(); ++batch) {
     for (std::size_t i = 0; i < names_.size(); ++i)
       sums_.values[i] += static_cast<double>(outputs[i].data<float>()[batch]);

@@ -2,11 +2,9 @@
 #pragma once
 #include <pando/frontends/keras/history.h>
 
-#include <functional>
+#include "model/run_loop.h"
 
 namespace pando::keras {
-
-class StepRun;
 
 // Sums over the samples of an epoch, in double: exact counts, and means that do not drift.
 struct RunningSums {
@@ -22,7 +20,7 @@ class RunningMeans {
     sums_.values.resize(names_.size());
   }
   // Adds the batches of the last execution, one by one; `each` (if any) is called after each.
-  void add(const StepRun& run, const std::function<void()>& each = {});
+  void add(const RunLoop& loop, const std::function<void()>& each = {});
   Logs logs(const std::string& prefix = "") const;
   const RunningSums& sums() const { return sums_; }
 

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <limits>
 
-#include "data/pipeline/recipe.h"
-
 namespace pando::keras {
 
 namespace {
@@ -67,7 +65,7 @@ Samples samples_of(const SampleUse& use, const Arrays& x, const Arrays& y, const
   samples.batch_size = std::min(batch_size, count);
   samples.steps = (count + samples.batch_size - 1) / samples.batch_size;
   samples.count = count;
-  samples.passes = array_passes(columns, samples.batch_size, shuffle);
+  samples.batches = array_batches(columns, samples.batch_size, shuffle);
   return samples;
 }
 
@@ -82,19 +80,18 @@ Samples samples_of(const SampleUse& use, const data::Dataset& dataset, std::int6
     cast.push_back(element[weight].astype(DType::float32));
     return cast;
   });
-  const Json before = data::DatasetState::of(columns);
-  auto first = std::make_shared<DatasetBatches>(use.who, columns);
-  if (first->row_types().size() < weight)
+  const auto batches = std::make_shared<DatasetBatches>(use.who, columns, steps > 0);
+  if (batches->row_types().size() < weight)
     throw Error(fmt::format("{}: an element of the data set has {} columns but the model has {} inputs and {} outputs",
-                            use.who, first->row_types().size(), use.inputs, use.targets));
+                            use.who, batches->row_types().size(), use.inputs, use.targets));
   Samples samples;
-  samples.columns = first->row_types();
-  samples.batch_size = first->batch_size();
+  samples.columns = batches->row_types();
+  samples.batch_size = batches->batch_size();
   const std::int64_t cardinality = dataset.cardinality();
   samples.steps = steps > 0 ? steps : cardinality >= 0 ? cardinality : -1;
   if (steps <= 0 && cardinality == data::Dataset::infinite)
     throw Error(fmt::format("{}: the data set repeats without end; say how many steps to take of it", use.who));
-  samples.passes = dataset_passes(use.who, columns, steps > 0, std::move(first), before);
+  samples.batches = batches;
   return samples;
 }
 
@@ -210,99 +207,64 @@ void check_class_weight(const SampleUse& use, const std::map<std::int64_t, doubl
                                   : "classes are numbered from 0"));
 }
 
-StepFeeder::StepFeeder(const Step& step, const Network& network, const std::vector<OutputGoals>& goals, Options options)
-    : request_(step.request), options_(std::move(options)), counts_(std::make_shared<SampleCounts>()) {
-  const std::vector<PortInfo> feeds = step.program.feeds();
-  feeds_of_replica_ = feeds.size();
-  const auto index_of = [&](const std::string& name) {
-    for (std::size_t i = 0; i < feeds.size(); ++i)
-      if (feeds[i].name == name) return static_cast<int>(i);
-    return -1;
-  };
-  const auto add = [&](const Type& sample, int feed, std::int64_t classes) {
-    Column column{sample, feed, {}, classes};
-    const auto bytes = static_cast<std::size_t>(sample.shape.elements()) * size_of(sample.dtype);
-    if (feed < 0) column.scratch.resize(bytes * static_cast<std::size_t>(request_.batch_size));
-    return column;
-  };
-  for (std::size_t i = 0; i < request_.inputs.size(); ++i)
-    columns_.push_back(add(request_.inputs[i], index_of(input_feed(i)), 0));
-  for (std::size_t i = 0; i < request_.targets.size(); ++i)
-    columns_.push_back(add(request_.targets[i], index_of(target_feed(i)), classes_of(network.outputs[i], goals[i])));
-  weights_ = add({DType::float32, {}}, index_of(weight_feed), 0);
-  scale_feed_ = index_of(scale_feed);
-}
+namespace {
 
-std::byte* StepFeeder::memory(Column& column, std::span<std::byte* const> feeds) const {
-  return column.feed < 0 ? column.scratch.data() : feeds[static_cast<std::size_t>(column.feed)];
-}
-
-void StepFeeder::weigh_classes(std::span<std::byte* const> feeds, std::int64_t count, float* weights) {
-  Column& target = columns_[request_.inputs.size()];
-  const std::byte* data = memory(target, feeds);
-  const std::int64_t elements = target.type.shape.elements();
-  for (std::int64_t i = 0; i < count; ++i) {
-    // The class is the number itself, or the place of the largest of a row.
-    std::int64_t label = 0;
-    if (elements == 1) label = static_cast<std::int64_t>(element_as_double(data, target.type.dtype, i));
-    else
-      for (std::int64_t j = 1; j < elements; ++j)
-        if (element_as_double(data, target.type.dtype, i * elements + j) >
-            element_as_double(data, target.type.dtype, i * elements + label))
-          label = j;
-    const auto found = options_.class_weight.find(label);
-    if (found != options_.class_weight.end()) weights[i] *= static_cast<float>(found->second);
+class CheckedBatches final : public BatchSource {
+ public:
+  CheckedBatches(const SampleUse& use, const Samples& samples, const Network& network,
+                 const std::vector<OutputGoals>& goals, const std::map<std::int64_t, double>& class_weight)
+      : use_(use),
+        batches_(samples.batches),
+        columns_(samples.columns),
+        has_weights_(has_weights(use, samples)),
+        class_weight_(class_weight) {
+    for (std::size_t i = 0; i < use.targets; ++i) classes_.push_back(classes_of(network.outputs[i], goals[i]));
   }
-}
 
-// Returns the number of samples, 0 at the end of the data.
-std::int64_t StepFeeder::take_batch(std::int64_t number, std::span<std::byte* const> feeds) {
-  if (options_.steps >= 0 && number >= options_.steps) return 0;
-  std::vector<std::byte*> places;
-  for (Column& column : columns_) places.push_back(memory(column, feeds));
-  if (options_.weighted) places.push_back(memory(weights_, feeds));
-  const std::int64_t count = options_.source->next(request_.batch_size, places);
-  for (std::size_t i = 0; i < columns_.size(); ++i)
-    if (columns_[i].classes > 0)
-      check_label_range(options_.use, places[i], columns_[i].type.dtype, count * columns_[i].type.shape.elements(),
-                        columns_[i].classes);
-  return count;
-}
+  std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
+    const std::int64_t count = batches_->next(limit, columns);
+    for (std::size_t i = 0; i < classes_.size(); ++i) {
+      const Type& type = columns_[use_.inputs + i];
+      if (const std::byte* labels = columns[use_.inputs + i]; labels != nullptr && classes_[i] > 0)
+        check_label_range(use_, labels, type.dtype, count * type.shape.elements(), classes_[i]);
+    }
+    if (class_weight_.empty()) return count;
+    float* weights = reinterpret_cast<float*>(columns.back());
+    if (!has_weights_) std::fill_n(weights, count, 1.0f);
+    weigh_classes(columns[use_.inputs], count, weights);
+    return count;
+  }
 
-// A batch is filled up with a real sample, the first of `example`, so that nothing unusual is computed; its weight is
-// 0.
-void StepFeeder::fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) {
-  for (Column& column : columns_) {
-    const auto bytes = static_cast<std::size_t>(column.type.shape.elements()) * size_of(column.type.dtype);
-    for (std::int64_t row = count; row < request_.batch_size; ++row) {
-      std::byte* place = memory(column, feeds) + static_cast<std::size_t>(row) * bytes;
-      if (const std::byte* sample = memory(column, example); sample != place) std::memcpy(place, sample, bytes);
+ private:
+  void weigh_classes(const std::byte* targets, std::int64_t count, float* weights) const {
+    const auto& [dtype, shape] = columns_[use_.inputs];
+    const std::int64_t elements = shape.elements();
+    const auto value = [&](std::int64_t index) { return element_as_double(targets, dtype, index); };
+    for (std::int64_t i = 0; i < count; ++i) {
+      // The class is the number itself, or the place of the largest of a row.
+      std::int64_t label = elements == 1 ? static_cast<std::int64_t>(value(i)) : 0;
+      for (std::int64_t j = 1; j < elements; ++j)
+        if (value(i * elements + j) > value(i * elements + label)) label = j;
+      const auto found = class_weight_.find(label);
+      if (found != class_weight_.end()) weights[i] *= static_cast<float>(found->second);
     }
   }
-}
 
-void StepFeeder::weigh(std::int64_t count, std::span<std::byte* const> feeds) {
-  float* weights = reinterpret_cast<float*>(memory(weights_, feeds));
-  if (!options_.weighted) std::fill_n(weights, count, 1.0f);
-  std::fill(weights + count, weights + request_.batch_size, 0.0f);
-  if (!options_.class_weight.empty()) weigh_classes(feeds, count, weights);
-  const auto counted =
-      static_cast<float>(std::count_if(weights, weights + request_.batch_size, [](float w) { return w != 0; }));
-  const float scale = !options_.scale_by_samples ? 1.0f : counted > 0 ? 1.0f / counted : 0.0f;
-  if (scale_feed_ >= 0) std::memcpy(feeds[static_cast<std::size_t>(scale_feed_)], &scale, sizeof scale);
-}
+  SampleUse use_;
+  std::shared_ptr<BatchSource> batches_;
+  std::vector<Type> columns_;
+  bool has_weights_;
+  std::map<std::int64_t, double> class_weight_;
+  // For each target: the labels that the loss takes are below this; 0 if any are allowed.
+  std::vector<std::int64_t> classes_;
+};
 
-bool StepFeeder::operator()(std::int64_t row, std::span<std::byte* const> feeds) {
-  const std::span<std::byte* const> first = feeds.subspan(0, feeds_of_replica_);
-  for (std::int64_t replica = 0; replica < options_.replicas; ++replica) {
-    const auto own = feeds.subspan(static_cast<std::size_t>(replica) * feeds_of_replica_, feeds_of_replica_);
-    const std::int64_t count = take_batch(row * options_.replicas + replica, own);
-    if (replica == 0 && count == 0) return false;
-    fill_up(count, own, first);
-    weigh(count, own);
-    counts_->add(count);
-  }
-  return true;
+}  // namespace
+
+std::shared_ptr<BatchSource> checked_batches(const SampleUse& use, const Samples& samples, const Network& network,
+                                             const std::vector<OutputGoals>& goals,
+                                             const std::map<std::int64_t, double>& class_weight) {
+  return std::make_shared<CheckedBatches>(use, samples, network, goals, class_weight);
 }
 
 }  // namespace pando::keras

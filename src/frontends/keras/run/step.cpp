@@ -28,18 +28,18 @@ class StepTracer {
   StepTracer(const StepRequest& request, StepContext& context)
       : request_(request), context_(context), trace_(graph_, request.mode == Mode::train), values_(trace_) {}
 
-  Step build() {
+  ModelStep build() {
     add_samples();
     run_calls();
     if (request_.mode == Mode::predict) add_predictions();
     else add_goals();
     for (const auto& [name, value] : results_) graph_.add_output(name, value, true);
     if (request_.mode == Mode::train) add_update();
-    trace_.bind(context_.variables);
     Division division = context_.division;
     division.batch_size = request_.batch_size;
-    return {request_, result_names(),
-            Program(graph_, context_.devices, division, context_.variables, context_.options)};
+    if (request_.mode != Mode::train) division.accumulation = 1;
+    return {Step(trace_, context_.devices, division, context_.variables, feeds_, context_.options), request_,
+            result_names()};
   }
 
  private:
@@ -49,6 +49,7 @@ class StepTracer {
   std::int32_t last_stage() const { return stage(stages() - 1); }
 
   void add_samples() {
+    feeds_ = {.mask = weight_feed, .scale = scale_feed};
     weights_ = ops::input(graph_, weight_feed, DType::float32, {request_.batch_size});
     mask_ =
         request_.weighted ? ops::cast(ops::not_equal(weights_, ops::scalar(weights_, 0.0)), DType::float32) : weights_;
@@ -59,7 +60,9 @@ class StepTracer {
       const Type& fed = request_.inputs[i];
       const Value value = ops::input(graph_, input_feed(i), fed.dtype, with_batch(request_.batch_size, fed.shape, 0));
       values_.set(inputs[i], ops::cast(value, inputs[i].dtype()));
+      feeds_.columns.push_back(input_feed(i));
     }
+    for (std::size_t i = 0; i < request_.targets.size(); ++i) feeds_.columns.push_back(target_feed(i));
   }
 
   void run_calls() {
@@ -193,6 +196,7 @@ class StepTracer {
   std::vector<std::pair<Parameter, Value>> penalties_;
   std::vector<Parameter> parameters_;
   NamedValues results_;
+  StepFeeds feeds_;
 };
 
 std::vector<std::string> output_names(const Network& network) {
@@ -238,6 +242,6 @@ std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions
   return goals;
 }
 
-Step build_step(const StepRequest& request, StepContext& context) { return StepTracer(request, context).build(); }
+ModelStep build_step(const StepRequest& request, StepContext& context) { return StepTracer(request, context).build(); }
 
 }  // namespace pando::keras

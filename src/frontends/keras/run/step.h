@@ -2,10 +2,10 @@
 #pragma once
 #include <pando/frontends/ipu/pipelining.h>
 #include <pando/frontends/keras/model.h>
-#include <pando/program/program.h>
 
 #include "frontends/keras/build/stages.h"
 #include "frontends/keras/build/trainable_layers.h"
+#include "model/step.h"
 
 namespace pando::keras {
 
@@ -48,14 +48,15 @@ std::string target_feed(std::size_t index);
 inline constexpr const char* weight_feed = "sample_weight";
 inline constexpr const char* scale_feed = "update_scale";
 inline constexpr const char* rate_variable = "learning_rate";
-// The number of samples that count: an output in addition to those of Step::names.
+// The number of samples that count: an output in addition to those of ModelStep::names.
 inline constexpr const char* count_output = "sample_count";
 
-struct Step {
+struct ModelStep : Step {
   StepRequest request;
   // Outputs of every step that are sums over its samples; the first is the loss. For a prediction, the model's outputs.
   std::vector<std::string> names;
-  Program program;
+  // One call at a time uses it.
+  bool in_use = false;
 };
 
 struct StepContext {
@@ -71,6 +72,6 @@ struct StepContext {
   std::vector<Device> devices;
   ProgramOptions options = {};
 };
-Step build_step(const StepRequest& request, StepContext& context);
+ModelStep build_step(const StepRequest& request, StepContext& context);
 
 }  // namespace pando::keras

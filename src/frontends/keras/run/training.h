@@ -52,12 +52,8 @@ struct Model::Training {
   ModelDivision division = {};
   // The states of the optimizer; the weights are shared into it.
   Variables variables = {};
-  // One call at a time uses a step; if all suitable steps are in use, another one is made.
-  struct KeptStep {
-    Step step;
-    bool in_use = false;
-  };
-  std::vector<std::shared_ptr<KeptStep>> steps = {};
+  // If all suitable steps are in use, another one is made.
+  std::vector<std::shared_ptr<ModelStep>> steps = {};
   std::atomic<bool> stop = false;
   // Calls that train the model, or change how it is trained, take turns.
   CallLock calls = {};

@@ -1,10 +1,11 @@
-#include "frontends/keras/run/fit_run.h"
+#include "frontends/keras/run/fit.h"
 
 #include <pando/program/profile.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "base/notice.h"
@@ -30,26 +31,37 @@ void set_layer_keys(const Model& model, const std::vector<std::uint64_t>& keys) 
 
 }  // namespace
 
-FitRun::FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options)
-    : trainer_(trainer), model_(trainer.model_), samples_(samples), validation_(validation), options_(options) {
+Fit::Fit(Job& job, Job* validation, const FitOptions& options)
+    : job_(job), validation_(validation), model_(job.model()), samples_(job.samples()), options_(options) {
+  job_.check_accumulation();
+  job_.set_class_weight(options.class_weight);
+  check_callbacks();
+  job_.tell_about_trainable();
   if (!options.profile.empty()) probe_file(options.profile);
   position_.epoch = options.initial_epoch;
-  position_.epochs_begun = trainer.training().epochs_begun;
-  if (!options.checkpoint.directory.empty()) checkpoints_.emplace(trainer.who_, options.checkpoint);
-  find_step();
-  if (!checkpoints_) return;
-  subject_ = subject_of(model_, trainer_.training().goals, samples_, validation_, options_.class_weight);
+  position_.epochs_begun = job_.training().epochs_begun;
+  if (options.checkpoint.directory.empty()) return;
+  checkpoints_.emplace(job_.who(), options.checkpoint);
+  subject_ = subject_of(model_, job_.training().goals, samples_,
+                        validation_ != nullptr ? &validation_->samples() : nullptr, options_.class_weight);
   settings_ = settings_here();
   if (const std::optional<RunCheckpoints::Resumed> resumed = checkpoints_->resumed()) resume(*resumed);
   checkpoint_at_ = {position_.epoch, position_.batches};
 }
 
-void FitRun::find_step() {
-  const bool weighted = has_weights(trainer_.use(true), samples_) || !options_.class_weight.empty();
-  step_ = trainer_.step_for(Mode::train, samples_, weighted);
+void Fit::check_callbacks() {
+  std::vector<std::string> names = job_.step().names;
+  if (validation_ != nullptr)
+    for (const std::string& name : job_.step().names) names.push_back("val_" + name);
+  for (const auto& callback : options_.callbacks) {
+    callback->check_logs(names);
+    const std::optional<std::vector<std::string>> added = callback->added_logs();
+    if (!added) return;
+    names.insert(names.end(), added->begin(), added->end());
+  }
 }
 
-void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
+void Fit::resume(const RunCheckpoints::Resumed& resumed) {
   const RunState& state = resumed.state;
   std::vector<std::string> found = differences(state, describe());
   if (found.empty()) {
@@ -63,15 +75,14 @@ void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
     throw Error(
         fmt::format("{}: {} is of another run: {}. Go on with the same model, optimizer, data and callbacks, or give "
                     "another directory",
-                    trainer_.who_, resumed.path, fmt::join(found, "; ")));
-  auto& training = trainer_.training();
+                    job_.who(), resumed.path, fmt::join(found, "; ")));
+  auto& training = job_.training();
   training.key = state.model_key;
   training.epochs_begun = state.position.epochs_begun;
   if (state.layer_keys != layer_keys(model_)) {
     // Programs contain the seeds in their random ops.
     set_layer_keys(model_, state.layer_keys);
-    training.steps.clear();
-    find_step();
+    job_.renew_step();
   }
   position_ = state.position;
   batches_before_ = position_.batches;
@@ -89,24 +100,24 @@ void FitRun::resume(const RunCheckpoints::Resumed& resumed) {
   if (!over_ && !kept.empty()) tell(options_.output, fmt::format("It keeps {}.\n", fmt::join(kept, " and ")));
 }
 
-RunSettings FitRun::settings_here() const {
-  const auto& rate = trainer_.compiled().optimizer.state().learning_rate;
+RunSettings Fit::settings_here() const {
+  const auto& rate = job_.compiled().optimizer.state().learning_rate;
   return {.seed = random_seed(), .learning_rate = rate.schedule() ? std::nullopt : std::optional(rate.rate())};
 }
 
-void FitRun::restore_data(const RunPosition& position) {
+void Fit::restore_data(const RunPosition& position) {
   const bool validates = validation_ != nullptr && position.validation;
-  samples_.passes->restore(position.data);
-  if (validates) validation_->passes->restore(*position.validation);
-  samples_.passes->restore_now(position.data);
-  if (validates) validation_->passes->restore_now(*position.validation);
+  samples_.batches->restore(position.data);
+  if (validates) validation_->samples().batches->restore(*position.validation);
+  samples_.batches->restore_now(position.data);
+  if (validates) validation_->samples().batches->restore_now(*position.validation);
 }
 
-void FitRun::restore_state() {
+void Fit::restore_state() {
   std::vector<Parameter> weights = model_.weights();
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i].set_value(resumed_->weights[i].array);
-  for (const auto& [name, array] : resumed_->optimizer_states) trainer_.training().variables.set(name, array);
-  Optimizer::State& optimizer = trainer_.compiled().optimizer.state();
+  for (const auto& [name, array] : resumed_->optimizer_states) job_.training().variables.set(name, array);
+  Optimizer::State& optimizer = job_.compiled().optimizer.state();
   optimizer.iterations = resumed_->updates;
   if (resumed_->learning_rate) optimizer.learning_rate = *resumed_->learning_rate;
   for (std::size_t i = 0; i < options_.callbacks.size(); ++i)
@@ -114,26 +125,26 @@ void FitRun::restore_state() {
   resumed_.reset();
 }
 
-bool FitRun::is_over() {
-  return over_ || position_.epoch >= options_.epochs || trainer_.training().stop || interrupt_->requested();
+bool Fit::is_over() {
+  return over_ || position_.epoch >= options_.epochs || job_.training().stop || interrupt_->requested();
 }
 
-void FitRun::for_callbacks(const std::function<void(Callback&)>& tell) const {
+void Fit::for_callbacks(const std::function<void(Callback&)>& tell) const {
   for (const auto& callback : options_.callbacks) tell(*callback);
 }
 
-History FitRun::run() {
-  if (options_.verbose != 0) trainer_.tell_about_steps_per_execution(samples_.steps);
-  trainer_.training().stop = false;
+History Fit::run() {
+  if (options_.verbose != 0) tell_about_steps_per_execution();
+  job_.training().stop = false;
   std::optional<Profiler> profiler;
   if (!options_.profile.empty() || options_.record_timeline) {
     profiler.emplace(model_.name());
-    profiler->attach(step_->program);
+    profiler->attach(job_.step().program);
   }
   interrupt_.emplace();
   for_callbacks([&](Callback& callback) { callback.on_train_begin(model_); });
   if (resumed_) restore_state();
-  trainer_.apply_learning_rate();
+  job_.apply_learning_rate();
   while (!is_over()) run_epoch();
   for_callbacks([&](Callback& callback) { callback.on_train_end(model_); });
   if (profiler) {
@@ -147,7 +158,7 @@ History FitRun::run() {
 }
 
 // The model is worth more than the page about it.
-void FitRun::save_profile(const report::Timeline& timeline) const {
+void Fit::save_profile(const report::Timeline& timeline) const {
   try {
     timeline.save(options_.profile);
   } catch (const std::exception& error) {
@@ -155,10 +166,10 @@ void FitRun::save_profile(const report::Timeline& timeline) const {
   }
 }
 
-void FitRun::run_epoch() {
+void Fit::run_epoch() {
   if (position_.batches == 0) {
     for_callbacks([&](Callback& callback) { callback.on_epoch_begin(model_, position_.epoch); });
-    trainer_.apply_learning_rate();
+    job_.apply_learning_rate();
   }
   if (options_.verbose != 0) tell(options_.output, fmt::format("Epoch {}/{}\n", position_.epoch + 1, options_.epochs));
   ProgressBar bar = make_bar(samples_.steps, options_.verbose, options_.output);
@@ -169,32 +180,29 @@ void FitRun::run_epoch() {
     over_ = true;
     return;
   }
-  Logs logs = RunningMeans(step_->names, position_.sums).logs();
+  Logs logs = RunningMeans(job_.step().names, position_.sums).logs();
   if (!validate(logs)) return checkpoint();
   if (validation_ != nullptr) bar.update(position_.batches, logs.entries());
   bar.finish();
   end_epoch(logs, taken.count());
 }
 
-bool FitRun::train(ProgressBar& bar) {
-  auto& training = trainer_.training();
+bool Fit::train(ProgressBar& bar) {
+  auto& training = job_.training();
   position_.epochs_begun = training.epochs_begun;
-  StepRun run = trainer_.begin(*step_, samples_, options_.class_weight, batches_before_);
+  RunLoop loop = job_.begin(batches_before_);
   ++training.epochs_begun;
-  RunningMeans means(step_->names, position_.sums);
+  RunningMeans means(job_.step().names, position_.sums);
   const std::int64_t left = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - batches_before_);
-  const auto execute = [&](std::int64_t batches) {
-    const auto begun = std::chrono::steady_clock::now();
-    const std::int64_t count = run.run(batches);
-    interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
-    return count;
-  };
-  const std::int64_t done = run_executions(left, trainer_.compiled().steps_per_execution, execute,
-                                           [&](std::int64_t first, std::int64_t count) {
-                                             after_execution(run, means, first + count);
-                                             bar.update(position_.batches, means.logs().entries());
-                                             return !stopped_inside_;
-                                           });
+  auto begun = std::chrono::steady_clock::now();
+  const std::int64_t done =
+      loop.run_all(left, job_.compiled().steps_per_execution, [&](std::int64_t first, std::int64_t count) {
+        interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
+        after_execution(loop, means, first + count);
+        bar.update(position_.batches, means.logs().entries());
+        begun = std::chrono::steady_clock::now();
+        return !stopped_inside_;
+      });
   // For an interrupt during validation.
   if (checkpoints_) locate(done);
   const bool ran_out = !stopped_inside_ && done < left;
@@ -206,8 +214,8 @@ bool FitRun::train(ProgressBar& bar) {
   return ran_out;
 }
 
-void FitRun::after_execution(const StepRun& run, RunningMeans& means, std::int64_t batches) {
-  trainer_.compiled().optimizer.state().iterations += run.updates();
+void Fit::after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t batches) {
+  job_.compiled().optimizer.state().iterations += loop.updates();
   const bool batches_seen = std::any_of(options_.callbacks.begin(), options_.callbacks.end(),
                                         [](const auto& callback) { return callback->sees_batches(); });
   std::int64_t batch = position_.batches;
@@ -217,35 +225,34 @@ void FitRun::after_execution(const StepRun& run, RunningMeans& means, std::int64
     });
     ++batch;
   };
-  means.add(run, batches_seen ? tell_callbacks : nullptr);
+  means.add(loop, batches_seen ? tell_callbacks : nullptr);
   position_.batches = batches_before_ + batches;
   position_.sums = means.sums();
   // A callback may have changed it.
-  trainer_.apply_learning_rate();
-  stopped_inside_ = trainer_.training().stop || interrupt_->requested();
+  job_.apply_learning_rate();
+  stopped_inside_ = job_.training().stop || interrupt_->requested();
   if (checkpoints_ && (checkpoints_->is_due() || stopped_inside_)) {
     locate(batches);
     checkpoint();
   }
 }
 
-bool FitRun::validate(Logs& logs) {
+bool Fit::validate(Logs& logs) {
   if (validation_ == nullptr) return true;
-  const std::optional<Logs> tested =
-      trainer_.test(*validation_, "val_", nullptr, [&] { return interrupt_->requested(); });
+  const std::optional<Logs> tested = validation_->test("val_", nullptr, [&] { return interrupt_->requested(); });
   if (!tested) return false;
   for (const auto& [name, value] : *tested) logs.set(name, value);
   return true;
 }
 
-void FitRun::end_epoch(Logs& logs, double seconds) {
+void Fit::end_epoch(Logs& logs, double seconds) {
   for_callbacks([&](Callback& callback) { callback.on_epoch_end(model_, position_.epoch, logs); });
   position_.history.add(position_.epoch, logs, seconds);
-  samples_.passes->end(position_.batches - batches_before_);
+  samples_.batches->end(position_.batches - batches_before_);
   batches_before_ = 0;
-  if (!stopped_inside_ && (over_ || trainer_.training().stop || position_.epoch + 1 >= options_.epochs))
+  if (!stopped_inside_ && (over_ || job_.training().stop || position_.epoch + 1 >= options_.epochs))
     position_.finished_of = options_.epochs;
-  const auto& training = trainer_.training();
+  const auto& training = job_.training();
   position_ = {.epoch = position_.epoch + 1,
                .epochs_begun = training.epochs_begun,
                .finished_of = position_.finished_of,
@@ -256,18 +263,18 @@ void FitRun::end_epoch(Logs& logs, double seconds) {
   checkpoint();
 }
 
-void FitRun::locate(std::int64_t batches) {
-  position_.data = samples_.passes->position(batches);
-  if (validation_ != nullptr) position_.validation = validation_->passes->position();
+void Fit::locate(std::int64_t batches) {
+  position_.data = samples_.batches->position(batches);
+  if (validation_ != nullptr) position_.validation = validation_->samples().batches->position();
 }
 
-RunState FitRun::describe() const {
-  const auto& training = trainer_.training();
-  const Optimizer::State& optimizer = trainer_.compiled().optimizer.state();
+RunState Fit::describe() const {
+  const auto& training = job_.training();
+  const Optimizer::State& optimizer = job_.compiled().optimizer.state();
   RunState state{.position = position_,
                  .subject = subject_,
                  .settings = settings_,
-                 .metrics = step_->names,
+                 .metrics = job_.step().names,
                  .model_key = training.key,
                  .layer_keys = layer_keys(model_),
                  .optimizer = optimizer.rule.name,
@@ -278,28 +285,39 @@ RunState FitRun::describe() const {
                  .callbacks = std::vector<CallbackState>(options_.callbacks.size())};
   if (!optimizer.learning_rate.schedule()) state.learning_rate = optimizer.learning_rate.rate();
   for (const Parameter& weight : model_.weights()) state.weights.push_back({weight.name(), weight.value()});
-  for (const VariableInfo& variable : step_->program.variables())
+  for (const VariableInfo& variable : job_.step().program.variables())
     if (variable.role == VariableRole::slot)
       state.optimizer_states.push_back({variable.name, training.variables.get(variable.name)});
   return state;
 }
 
-RunState FitRun::capture() const {
+RunState Fit::capture() const {
   RunState state = describe();
   for (std::size_t i = 0; i < state.callbacks.size(); ++i) state.callbacks[i] = options_.callbacks[i]->save_state();
   return state;
 }
 
-void FitRun::checkpoint() {
+void Fit::checkpoint() {
   const std::pair at(position_.epoch, position_.batches);
   if (!checkpoints_ || at == checkpoint_at_) return;
   checkpoint_at_ = at;
   checkpoints_->write(capture());
 }
 
-void FitRun::tell_of_the_end() {
+void Fit::tell_about_steps_per_execution() const {
+  static std::atomic<bool> told = false;
+  if (job_.training().target->is_host || job_.compiled().steps_per_execution > 1 || samples_.steps == 1 ||
+      told.exchange(true))
+    return;
+  tell(
+      fmt::format("The model '{}' has been configured with only 1 step per execution. Consider increasing the value of "
+                  "`steps_per_execution` passed to `compile()` to improve performance.\n",
+                  model_.name()));
+}
+
+void Fit::tell_of_the_end() {
   const RunCheckpoints::Outcome outcome = checkpoints_ ? checkpoints_->wait() : RunCheckpoints::Outcome();
-  const std::int64_t update = trainer_.compiled().optimizer.iterations();
+  const std::int64_t update = job_.compiled().optimizer.iterations();
   const std::string last = outcome.path.empty() ? "there is none" : "the last is " + outcome.path;
   if (!interrupt_->requested()) {
     if (!outcome.failure.empty())

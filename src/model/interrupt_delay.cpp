@@ -1,4 +1,4 @@
-#include "model/execution.h"
+#include "model/interrupt_delay.h"
 
 #include <unistd.h>
 
@@ -11,19 +11,6 @@
 #include <string_view>
 
 namespace pando {
-
-std::int64_t run_executions(std::int64_t steps, std::int64_t steps_per_execution,
-                            const std::function<std::int64_t(std::int64_t steps)>& execute,
-                            const std::function<bool(std::int64_t first, std::int64_t count)>& after) {
-  std::int64_t done = 0;
-  while (steps < 0 || done < steps) {
-    const std::int64_t count = execute(steps < 0 ? steps_per_execution : std::min(steps_per_execution, steps - done));
-    if (count == 0) break;
-    if (!after(done, count)) return done + count;
-    done += count;
-  }
-  return done;
-}
 
 namespace {
 

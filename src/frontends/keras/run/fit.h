@@ -1,20 +1,21 @@
-// FitRun: one run of fit, from its first or any later execution to its end.
+// Fit: a run of fit, from its first or any later execution to its end.
 #pragma once
 #include "frontends/keras/files/checkpoint.h"
-#include "frontends/keras/run/trainer.h"
-#include "model/execution.h"
+#include "frontends/keras/run/job.h"
+#include "model/interrupt_delay.h"
 
 namespace pando::keras {
 
-class FitRun {
+class Fit {
  public:
-  // All arguments must outlive it; `validation` may be null. Throws Error if there is a checkpoint to resume from and
-  // it does not match.
-  FitRun(Trainer& trainer, const Samples& samples, const Samples* validation, const FitOptions& options);
+  // All arguments must outlive it; `validation` may be null. Throws Error if options do not fit the model, or there is
+  // a checkpoint to resume from and it does not match.
+  Fit(Job& job, Job* validation, const FitOptions& options);
   History run();
 
  private:
-  void find_step();
+  // Throws Error if a callback needs a log that no epoch will have.
+  void check_callbacks();
   // Checks the checkpoint that the run resumes from, and takes its position.
   void resume(const RunCheckpoints::Resumed& resumed);
   RunSettings settings_here() const;
@@ -27,7 +28,7 @@ class FitRun {
   // Returns whether the data ended too early.
   bool train(ProgressBar& bar);
   // `batches` were run since train() began.
-  void after_execution(const StepRun& run, RunningMeans& means, std::int64_t batches);
+  void after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t batches);
   // Adds to the logs; returns false if it was interrupted.
   bool validate(Logs& logs);
   // `seconds`: how long its training took.
@@ -42,16 +43,17 @@ class FitRun {
   void checkpoint();
   // Failures to write are reported and do not end the run.
   void save_profile(const report::Timeline& timeline) const;
+  // Shown once per process.
+  void tell_about_steps_per_execution() const;
   void tell_of_the_end();
   void for_callbacks(const std::function<void(Callback&)>& tell) const;
 
-  Trainer& trainer_;
+  Job& job_;
+  Job* validation_;
   Model& model_;
   const Samples& samples_;
-  const Samples* validation_;
   const FitOptions& options_;
   std::optional<RunCheckpoints> checkpoints_;
-  StepLease step_;
   std::optional<InterruptDelay> interrupt_;
   RunPosition position_;
   // For runs with checkpoints.

@@ -1,18 +1,8 @@
-// Running a program over its batches, an execution at a time.
+// InterruptDelay: a run ends between two executions.
 #pragma once
 #include <chrono>
-#include <cstdint>
-#include <functional>
 
 namespace pando {
-
-// Runs `steps` steps (negative: until the data ends), at most `steps_per_execution` in each execution. `execute` takes
-// the number of steps to run and returns how many it ran, 0 at the end. After each execution, `after` takes the number
-// of its first step and how many there were; it ends the run by returning false. Returns the number of steps that were
-// run.
-std::int64_t run_executions(std::int64_t steps, std::int64_t steps_per_execution,
-                            const std::function<std::int64_t(std::int64_t steps)>& execute,
-                            const std::function<bool(std::int64_t first, std::int64_t count)>& after);
 
 // While it lives, the first interrupt, SIGINT (Ctrl-C), SIGTERM or SIGHUP (the terminal has gone), is remembered
 // instead of acted on, even if the program has its own handler. A second one ends the process at once. So does the

@@ -1,0 +1,255 @@
+#include "frontends/keras/run/job.h"
+
+#include <pando/base/array_functions.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/notice.h"
+#include "frontends/keras/build/optimizer_state.h"
+
+namespace pando::keras {
+
+namespace {
+
+const Network* network_of(const Model& model) { return static_cast<ModelBody&>(model.body()).network(); }
+
+}  // namespace
+
+ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output) {
+  const ProgressStyle style = verbose == 0   ? ProgressStyle::silent
+                              : verbose == 1 ? ProgressStyle::bar
+                                             : ProgressStyle::lines;
+  return ProgressBar(std::max<std::int64_t>(0, steps), {.stream = output, .style = style});
+}
+
+Job::Job(Model& model, const std::string& who, Mode mode) : model_(model), mode_(mode), use_{.who = who} { find_use(); }
+
+const Network& Job::network() const { return *network_of(model_); }
+
+void Job::find_use() {
+  const auto guard = lock();
+  const Network* built = network_of(model_);
+  use_.inputs = built == nullptr ? 1 : built->inputs.size();
+  use_.targets = !has_targets() ? 0 : built == nullptr ? 1 : built->outputs.size();
+}
+
+void Job::take(const Arrays& x, const Arrays& y, const ArrayOptions& options) {
+  samples_ = samples_of(use_, x, y, options.sample_weight, options.batch_size, options.shuffle);
+  check();
+  if (has_targets()) check_labels(use_, y, network(), training().goals);
+  if (options.steps > 0) samples_.steps = std::min(samples_.steps, options.steps);
+}
+
+void Job::take(const data::Dataset& dataset, std::int64_t steps) {
+  samples_ = samples_of(use_, dataset, steps);
+  check();
+}
+
+void Job::check_compiled() const {
+  if (!training().options)
+    throw Error(fmt::format("{}: the model '{}' is not compiled; call compile() first", who(), model_.name()));
+}
+
+void Job::find_goals() {
+  // A model may have been built after it was compiled.
+  if (training().options && training().goals.empty()) training().goals = make_goals(network(), compiled());
+}
+
+void Job::divide() {
+  const auto guard = lock();
+  training().division = make_division(who(), training().parallelism, *training().target, network());
+}
+
+void Job::check() {
+  const auto guard = lock();
+  if (has_targets()) check_compiled();
+  if (!model_.built()) {
+    Shape shape = {-1};
+    for (std::int64_t size : samples_.columns[0].shape) shape.append(size);
+    model_.build({shape});
+    find_use();
+  }
+  find_goals();
+  divide();
+  check_samples(use_, samples_, network(), training().goals);
+}
+
+void Job::imagine(std::int64_t batch_size) {
+  const auto guard = lock();
+  check_compiled();
+  check_built(who(), model_);
+  find_goals();
+  if (batch_size < 1) throw Error(fmt::format("{}: batch_size is {} but must be at least 1", who(), batch_size));
+  for (const Tensor& input : network().inputs)
+    samples_.columns.push_back({input.dtype(), input.shape().part(1, input.shape().rank())});
+  for (std::size_t i = 0; i < network().outputs.size(); ++i) {
+    const Shape& shape = network().outputs[i].shape();
+    const std::optional<Loss>& loss = training().goals[i].loss;
+    const bool labels = loss && loss->takes_labels();
+    samples_.columns.push_back(
+        {labels ? DType::int32 : DType::float32, shape.part(1, shape.rank() - (labels ? 1 : 0))});
+  }
+  samples_.batch_size = batch_size;
+}
+
+void Job::set_class_weight(const std::map<std::int64_t, double>& class_weight) {
+  check_class_weight(use_, class_weight, network(), training().goals);
+  class_weight_ = class_weight;
+}
+
+void Job::check_accumulation() const { keras::check_accumulation(who(), training().parallelism, training().division); }
+
+void Job::tell_about_trainable() const {
+  if (training().told_about_trainable || training().trainable.are_those_of(model_)) return;
+  training().told_about_trainable = true;
+  tell(
+      fmt::format("Notice: set_trainable() was called after compile(), and the model '{}' trains as it was compiled; "
+                  "call compile() "
+                  "again to change that.\n",
+                  model_.name()));
+}
+
+StepRequest Job::request() const {
+  const auto first = samples_.columns.begin();
+  const auto inputs = first + static_cast<std::ptrdiff_t>(use_.inputs);
+  return {mode_,
+          samples_.batch_size,
+          {first, inputs},
+          {inputs, inputs + static_cast<std::ptrdiff_t>(use_.targets)},
+          is_weighted()};
+}
+
+ModelStep Job::build(const ModelDivision& division) {
+  const std::vector<OutputGoals>& goals = training().goals;
+  if (has_targets() && std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
+    throw Error(
+        fmt::format("{}: the model '{}' was compiled without a loss; give one to compile()", who(), model_.name()));
+  StepContext context{.model = model_,
+                      .network = network(),
+                      .goals = goals,
+                      .optimizer = training().options ? &compiled().optimizer : nullptr,
+                      .trainable = training().trainable,
+                      .variables = training().variables,
+                      .division = division,
+                      .devices = devices_of(division, training().parallelism, *training().target),
+                      .options = {.check_numerics = training().target->check_numerics}};
+  if (training().options) context.options.precision = precision_named(compiled().precision);
+  return build_step(request(), context);
+}
+
+ModelStep& Job::step() {
+  const auto guard = lock();
+  if (step_) return *step_;
+  auto& steps = training().steps;
+  const auto found = std::find_if(steps.begin(), steps.end(), [wanted = request()](const auto& kept) {
+    return !kept->in_use && kept->request == wanted;
+  });
+  const auto kept =
+      found != steps.end() ? *found : steps.emplace_back(std::make_shared<ModelStep>(build(training().division)));
+  kept->in_use = true;
+  step_ = {kept.get(), [kept, training = model_.training_](ModelStep*) {
+             const std::lock_guard guard(training->mutex);
+             kept->in_use = false;
+           }};
+  return *step_;
+}
+
+void Job::renew_step() {
+  training().steps.clear();
+  step_.reset();
+}
+
+std::vector<KernelInfo> Job::whole_step_kernels() {
+  const auto guard = lock();
+  ModelDivision whole;
+  whole.stages.of_call.resize(network().calls.size(), 0);
+  return build(whole).program.kernels();
+}
+
+std::int64_t Job::steps_per_execution() const {
+  const auto guard = lock();
+  return training().options ? compiled().steps_per_execution : 1;
+}
+
+RunLoop Job::begin(std::int64_t done) {
+  ModelStep& step = this->step();
+  const auto guard = lock();
+  const bool trains = mode_ == Mode::train;
+  // Only training depends on the counts of epochs and updates, and only the thread that trains may read them.
+  const std::uint64_t key = training().key + (trains ? static_cast<std::uint64_t>(training().epochs_begun) : 0);
+  samples_.batches->begin(key);
+  return RunLoop(step, checked_batches(use_, samples_, network(), training().goals, class_weight_),
+                 trains ? compiled().optimizer.iterations() : 0,
+                 {.most_batches = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - done),
+                  .weighted = is_weighted(),
+                  .scale_by_samples = !training().division.divides_updates()});
+}
+
+void Job::apply_learning_rate() const {
+  const auto& rate = compiled().optimizer.state().learning_rate;
+  if (!rate.schedule()) training().variables.set(rate_variable, Array::scalar(static_cast<float>(rate.rate())));
+}
+
+std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const std::function<bool()>& stopping) {
+  RunningMeans means(step().names);
+  bool stopped = false;
+  const std::int64_t done = [&] {
+    RunLoop loop = begin();
+    return loop.run_all(samples_.steps, steps_per_execution(), [&](std::int64_t first, std::int64_t count) {
+      means.add(loop);
+      if (bar != nullptr) bar->update(first + count, means.logs().entries());
+      stopped = stopping && stopping();
+      return !stopped;
+    });
+  }();
+  // Other calls may use it until the next test.
+  step_.reset();
+  if (stopped) return std::nullopt;
+  samples_.batches->end(done);
+  return means.logs(prefix);
+}
+
+Logs Job::evaluate(const EvaluateOptions& options) {
+  ProgressBar bar = make_bar(samples_.steps, options.verbose, options.output);
+  const std::optional<Logs> logs = test("", &bar);
+  bar.finish();
+  return *logs;
+}
+
+std::vector<Array> Job::predict(const PredictOptions& options) {
+  const std::vector<std::string>& names = step().names;
+  RunLoop loop = begin();
+  ProgressBar bar = make_bar(samples_.steps, options.verbose, options.output);
+  std::vector<Arrays> pieces(names.size());
+  loop.run_all(samples_.steps, steps_per_execution(), [&](std::int64_t first, std::int64_t count) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Array rows = loop.output(names[i]);
+      for (std::int64_t j = 0; j < count; ++j) {
+        const Array batch = rows.slice(j, j + 1).reshape(rows.shape().part(1, rows.shape().rank()));
+        pieces[i].push_back(batch.slice(0, loop.samples_of(first + j)));
+      }
+    }
+    bar.update(first + count);
+    return true;
+  });
+  bar.finish();
+  std::vector<Array> outputs;
+  for (const Arrays& list : pieces) outputs.push_back(concatenate(list));
+  return outputs;
+}
+
+Logs Job::train_on_batch() {
+  check_accumulation();
+  tell_about_trainable();
+  RunningMeans means(step().names);
+  apply_learning_rate();
+  RunLoop loop = begin();
+  loop.run(1);
+  compiled().optimizer.state().iterations += loop.updates();
+  means.add(loop);
+  return means.logs();
+}
+
+}  // namespace pando::keras

@@ -1,0 +1,84 @@
+// Job: one call of fit, evaluate, predict or train_on_batch, with its samples and the step that it runs on them.
+#pragma once
+#include <pando/report/progress.h>
+
+#include "frontends/keras/run/running_means.h"
+#include "frontends/keras/run/samples.h"
+#include "frontends/keras/run/training.h"
+
+namespace pando::keras {
+
+// `verbose` is as in FitOptions; negative steps are not known.
+ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output);
+
+class Job {
+ public:
+  // `who` begins messages: "fit".
+  Job(Model& model, const std::string& who, Mode mode);
+
+  struct ArrayOptions {
+    std::optional<Array> sample_weight = {};
+    std::int64_t batch_size = 32;
+    bool shuffle = false;
+    // The most batches of a pass; 0 for all.
+    std::int64_t steps = 0;
+  };
+  // Builds the model for these samples if it is not built, and checks that it can take them.
+  void take(const Arrays& x, const Arrays& y, const ArrayOptions& options);
+  void take(const data::Dataset& dataset, std::int64_t steps);
+  // Hypothetical samples of a compiled model, for explain().
+  void imagine(std::int64_t batch_size);
+  void set_class_weight(const std::map<std::int64_t, double>& class_weight);
+
+  Logs evaluate(const EvaluateOptions& options);
+  std::vector<Array> predict(const PredictOptions& options);
+  Logs train_on_batch();
+  // The means over all samples. Returns nothing if `stopping` ended it early.
+  std::optional<Logs> test(const std::string& prefix, ProgressBar* bar, const std::function<bool()>& stopping = {});
+
+  Model& model() const { return model_; }
+  const std::string& who() const { return use_.who; }
+  const Samples& samples() const { return samples_; }
+  const Network& network() const;
+  Model::Training& training() const { return *model_.training_; }
+  const CompileOptions& compiled() const { return *training().options; }
+  // What the program's learning rate is until the next call.
+  void apply_learning_rate() const;
+  // Finds how the step is divided over IPUs. Throws Error if there are too few.
+  void divide();
+  // For training, the number of micro-batches of an update must be known.
+  void check_accumulation() const;
+  // Says if the model trains otherwise than its layers say now.
+  void tell_about_trainable() const;
+
+  // No other call uses the step until this job ends.
+  ModelStep& step();
+  // Makes another step: the model has changed.
+  void renew_step();
+  // What the kernels of the step would cost if it were not divided.
+  std::vector<KernelInfo> whole_step_kernels();
+  // Begins a pass over the samples, of which `done` batches are done already.
+  RunLoop begin(std::int64_t done = 0);
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(training().mutex); }
+  bool has_targets() const { return mode_ != Mode::predict; }
+  bool is_weighted() const { return has_weights(use_, samples_) || !class_weight_.empty(); }
+  std::int64_t steps_per_execution() const;
+  // Before a Sequential model is built it has one input and one output.
+  void find_use();
+  void check_compiled() const;
+  void find_goals();
+  void check();
+  StepRequest request() const;
+  ModelStep build(const ModelDivision& division);
+
+  Model& model_;
+  Mode mode_;
+  SampleUse use_;
+  Samples samples_;
+  std::map<std::int64_t, double> class_weight_;
+  std::shared_ptr<ModelStep> step_;
+};
+
+}  // namespace pando::keras

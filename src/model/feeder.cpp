@@ -1,0 +1,92 @@
+#include "model/feeder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pando {
+
+void SampleCounts::add(std::int64_t count) {
+  const std::lock_guard lock(mutex_);
+  of_batch_.push_back(count);
+}
+
+void SampleCounts::forget_before(std::int64_t batch) {
+  const std::lock_guard lock(mutex_);
+  for (; first_ < batch && !of_batch_.empty(); ++first_) of_batch_.pop_front();
+}
+
+std::int64_t SampleCounts::of_batch(std::int64_t batch) const {
+  const std::lock_guard lock(mutex_);
+  return of_batch_.at(static_cast<std::size_t>(batch - first_));
+}
+
+namespace {
+
+std::byte* memory_of(int feed, std::span<std::byte* const> feeds) {
+  return feed < 0 ? nullptr : feeds[static_cast<std::size_t>(feed)];
+}
+
+}  // namespace
+
+Feeder::Feeder(const Step& step, std::shared_ptr<BatchSource> source, const FeederOptions& options)
+    : source_(std::move(source)),
+      options_(options),
+      replicas_(step.division.replicas),
+      batch_size_(step.division.batch_size),
+      pads_(!step.feeds.mask.empty()),
+      mask_(step.feed_index(step.feeds.mask)),
+      scale_(step.feed_index(step.feeds.scale)),
+      counts_(std::make_shared<SampleCounts>()) {
+  const std::vector<PortInfo> ports = step.program.feeds();
+  feeds_of_replica_ = ports.size();
+  for (const std::string& name : step.feeds.columns) {
+    const int feed = step.feed_index(name);
+    const std::size_t bytes = feed < 0 ? 0 : ports[static_cast<std::size_t>(feed)].type.bytes();
+    columns_.push_back({feed, bytes / static_cast<std::size_t>(batch_size_)});
+  }
+}
+
+// Returns the number of samples, 0 at the end of the data.
+std::int64_t Feeder::take_batch(std::int64_t number, std::span<std::byte* const> feeds) {
+  if (options_.most_batches >= 0 && number >= options_.most_batches) return 0;
+  std::vector<std::byte*> places;
+  for (const Column& column : columns_) places.push_back(memory_of(column.feed, feeds));
+  if (options_.weighted) places.push_back(memory_of(mask_, feeds));
+  return source_->next(batch_size_, places);
+}
+
+// A batch is filled up with a real sample, the first of `example`, so that nothing unusual is computed.
+void Feeder::fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) const {
+  for (const Column& column : columns_) {
+    const std::byte* sample = memory_of(column.feed, example);
+    std::byte* place = memory_of(column.feed, feeds) + static_cast<std::size_t>(count) * column.sample_bytes;
+    for (std::int64_t i = count; sample != nullptr && i < batch_size_; ++i, place += column.sample_bytes)
+      if (place != sample) std::memcpy(place, sample, column.sample_bytes);
+  }
+}
+
+void Feeder::weigh(std::int64_t count, std::span<std::byte* const> feeds) const {
+  if (mask_ < 0) return;
+  float* weights = reinterpret_cast<float*>(memory_of(mask_, feeds));
+  if (!options_.weighted) std::fill_n(weights, count, 1.0f);
+  std::fill(weights + count, weights + batch_size_, 0.0f);
+  if (scale_ < 0) return;
+  const auto counted = static_cast<float>(std::count_if(weights, weights + count, [](float w) { return w != 0; }));
+  const float scale = !options_.scale_by_samples ? 1.0f : counted > 0 ? 1.0f / counted : 0.0f;
+  std::memcpy(memory_of(scale_, feeds), &scale, sizeof scale);
+}
+
+bool Feeder::operator()(std::int64_t row, std::span<std::byte* const> feeds) {
+  const std::span<std::byte* const> first = feeds.subspan(0, feeds_of_replica_);
+  for (std::int64_t replica = 0; replica < replicas_; ++replica) {
+    const auto own = feeds.subspan(static_cast<std::size_t>(replica) * feeds_of_replica_, feeds_of_replica_);
+    const std::int64_t count = take_batch(row * replicas_ + replica, own);
+    if (count == 0 && (replica == 0 || !pads_)) return false;
+    if (pads_) fill_up(count, own, first);
+    weigh(count, own);
+    counts_->add(count);
+  }
+  return true;
+}
+
+}  // namespace pando

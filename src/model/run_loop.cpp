@@ -1,0 +1,49 @@
+#include "model/run_loop.h"
+
+#include <algorithm>
+
+namespace pando {
+
+RunLoop::RunLoop(Step& step, std::shared_ptr<BatchSource> source, std::int64_t first_update,
+                 const FeederOptions& options)
+    : step_(step), next_update_(first_update) {
+  if (!source) return;
+  Feeder feeder(step, std::move(source), options);
+  counts_ = feeder.counts();
+  feed_.emplace(step.program, std::move(feeder));
+}
+
+std::int64_t RunLoop::run(std::int64_t batches) {
+  const std::int64_t replicas = step_.division.replicas, rows_per_update = step_.division.accumulation;
+  const std::int64_t rows = (batches + replicas - 1) / replicas;
+  const Launch launch{.rows = std::max<std::int64_t>(1, rows / rows_per_update) * rows_per_update,
+                      .first_update = next_update_};
+  if (counts_) counts_->forget_before(rows_before_ * replicas);
+  const std::int64_t done = feed_ ? step_.program.run(launch, *feed_) : step_.program.run(launch);
+  updates_ = (done + rows_per_update - 1) / rows_per_update;
+  next_update_ += updates_;
+  batches_ = done * replicas;
+  // Spare replicas of the last row have no samples.
+  while (counts_ && batches_ > 0 && counts_->of_batch(rows_before_ * replicas + batches_ - 1) == 0) --batches_;
+  rows_before_ += done;
+  return batches_;
+}
+
+std::int64_t RunLoop::run_all(std::int64_t batches, std::int64_t per_execution,
+                              const std::function<bool(std::int64_t first, std::int64_t count)>& after) {
+  std::int64_t done = 0;
+  while (batches < 0 || done < batches) {
+    const std::int64_t count = run(batches < 0 ? per_execution : std::min(per_execution, batches - done));
+    if (count == 0) break;
+    done += count;
+    if (!after(done - count, count)) break;
+  }
+  return done;
+}
+
+Array RunLoop::output(const std::string& name) const {
+  const Array rows = step_.program.output(name);
+  return rows.shape()[0] == batches_ ? rows : rows.slice(0, batches_);
+}
+
+}  // namespace pando

@@ -1,0 +1,33 @@
+#include "model/step.h"
+
+#include <algorithm>
+
+namespace pando {
+
+Step::Step(const Trace& trace, const std::vector<Device>& devices, const Division& division, Variables variables,
+           StepFeeds feeds, const ProgramOptions& options)
+    : division(division),
+      feeds(std::move(feeds)),
+      program((trace.bind(variables), trace.graph()), devices, division, variables, options) {}
+
+int Step::feed_index(const std::string& name) const {
+  const std::vector<PortInfo> ports = program.feeds();
+  const auto found = std::find_if(ports.begin(), ports.end(), [&](const PortInfo& port) { return port.name == name; });
+  return found == ports.end() ? -1 : static_cast<int>(found - ports.begin());
+}
+
+Arrays Step::run_once(const Arrays& columns, std::int64_t update) {
+  std::vector<const std::byte*> fed;
+  for (const PortInfo& port : program.feeds()) {
+    const auto found = std::find(feeds.columns.begin(), feeds.columns.end(), port.name);
+    fed.push_back(columns.at(static_cast<std::size_t>(found - feeds.columns.begin())).raw());
+  }
+  Arrays outputs;
+  std::vector<std::byte*> memory;
+  for (const PortInfo& port : program.outputs())
+    memory.push_back(outputs.emplace_back(Array::uninitialised(port.type.dtype, port.type.shape)).mutable_raw());
+  program.step(fed, memory, update);
+  return outputs;
+}
+
+}  // namespace pando

@@ -1,0 +1,36 @@
+// Step: the program of a step, whichever front end traced it, and what its feeds are filled with.
+#pragma once
+#include <pando/graph/division.h>
+#include <pando/model/trace.h>
+
+namespace pando {
+
+// The names of a step's feeds.
+struct StepFeeds {
+  // One for each column of the batches. The program may have no use for some of them.
+  std::vector<std::string> columns = {};
+  // Holds 0 for each sample that only fills up a micro-batch, and 1, or its weight, for each other. If empty, batches
+  // must be full.
+  std::string mask = {};
+  // Holds 1 / the number of samples that count. May be empty.
+  std::string scale = {};
+};
+
+struct Step {
+  // Makes the trace's parameters variables of the program, and compiles it. A step that does not train has an
+  // accumulation of 1.
+  Step(const Trace& trace, const std::vector<Device>& devices, const Division& division, Variables variables,
+       StepFeeds feeds, const ProgramOptions& options = {});
+
+  // The index among the program's feeds; -1 if it has no use for that feed.
+  int feed_index(const std::string& name) const;
+  // Runs it once on whole columns, without a Feed: only for a step that is not divided, and without a mask. Returns its
+  // outputs.
+  Arrays run_once(const Arrays& columns, std::int64_t update);
+
+  Division division;
+  StepFeeds feeds;
+  Program program;
+};
+
+}  // namespace pando
