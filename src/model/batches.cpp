@@ -15,14 +15,12 @@ namespace {
 class ArrayBatches final : public BatchPasses {
  public:
   ArrayBatches(const Arrays& columns, std::int64_t batch_size, bool shuffle)
-      : columns_(columns), count_(columns.front().shape()[0]), batch_size_(batch_size), shuffle_(shuffle) {
-    for (const Array& column : columns_) bytes_.push_back(row_type("batches", column).bytes());
-  }
+      : columns_(columns), count_(columns.front().shape()[0]), batch_size_(batch_size), shuffle_(shuffle) {}
 
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
     const std::int64_t count = std::min(limit, count_ - first_);
     for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (columns[i] != nullptr) copy(columns_[i].raw(), bytes_[i], count, columns[i]);
+      if (columns[i] != nullptr) copy(columns_[i], count, columns[i]);
     first_ += count;
     return count;
   }
@@ -38,20 +36,24 @@ class ArrayBatches final : public BatchPasses {
   void restore_now(const DataPosition&) override {}
 
  private:
-  void copy(const std::byte* rows, std::size_t bytes, std::int64_t count, std::byte* out) const {
+  void copy(const Array& column, std::int64_t count, std::byte* out) const {
+    const auto samples = static_cast<std::size_t>(count_);
+    const std::size_t bytes = column.bytes() / samples, rest = column.bytes() % samples;
+    const auto place = [&](std::size_t sample) { return column.raw() + sample * bytes + sample * rest / samples; };
     if (!shuffle_) {
-      std::memcpy(out, rows + static_cast<std::size_t>(first_) * bytes, static_cast<std::size_t>(count) * bytes);
+      const auto first = static_cast<std::size_t>(first_), end = static_cast<std::size_t>(first_ + count);
+      std::memcpy(out, place(first), static_cast<std::size_t>(place(end) - place(first)));
       return;
     }
     for (std::int64_t i = 0; i < count; ++i, out += bytes)
-      std::memcpy(out, rows + static_cast<std::size_t>(order_[static_cast<std::size_t>(first_ + i)]) * bytes, bytes);
+      std::memcpy(out, column.raw() + static_cast<std::size_t>(order_[static_cast<std::size_t>(first_ + i)]) * bytes,
+                  bytes);
   }
 
   Arrays columns_;
   std::int64_t count_, batch_size_;
   bool shuffle_;
   std::vector<std::int64_t> order_;
-  std::vector<std::size_t> bytes_;
   std::int64_t first_ = 0;
   // Batches of the epoch that were used before begin().
   std::int64_t used_before_ = 0;

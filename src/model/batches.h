@@ -37,7 +37,8 @@ class BatchPasses : public BatchSource {
   virtual void restore_now(const DataPosition& position) = 0;
 };
 
-// Rows of arrays of equal first size, in another order for each key if `shuffle`.
+// Samples along the first axis of arrays, in another order for each key if `shuffle`. The first array says how many
+// there are; another may have several rows for each, or one row for several.
 std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle);
 
 // The batches of a Dataset: each element is a batch, its columns with samples along axis 0.

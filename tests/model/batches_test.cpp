@@ -38,6 +38,20 @@ TEST(Batches, OfArraysHaveAnOrderForEachKey) {
   EXPECT_EQ(take(*batches), first);
 }
 
+TEST(Batches, TakeAsManyRowsOfEachArrayAsBelongToTheirSamples) {
+  const Array twice = counted(8), half = counted(2);
+  const auto batches = array_batches({counted(4), twice, half}, 2, false);
+  float memory[3][4];
+  std::byte* const columns[] = {reinterpret_cast<std::byte*>(memory[0]), reinterpret_cast<std::byte*>(memory[1]),
+                                reinterpret_cast<std::byte*>(memory[2])};
+  EXPECT_EQ(batches->next(2, columns), 2);
+  EXPECT_EQ(batches->next(2, columns), 2);
+  EXPECT_EQ(memory[0][0], 2);
+  EXPECT_EQ(memory[1][0], 4);
+  EXPECT_EQ(memory[1][3], 7);
+  EXPECT_EQ(memory[2][0], 1);
+}
+
 TEST(Batches, GoOnAtAPosition) {
   const auto arrays = array_batches({counted(20)}, 2, true), again = array_batches({counted(20)}, 2, true);
   arrays->begin(1);

@@ -56,6 +56,19 @@ TEST(OutputMode, ReturnsTheValuesOfThoseBatches) {
   EXPECT_TRUE(allclose(predict(OutputMode::Sum, 1), sum(all.reshape({4, 3, 3}), 0)));
 }
 
+struct Scaled : nn::Module {
+  Tensor forward(const Tensor& x, const Tensor& scale) { return x * scale; }
+};
+
+// The second tensor has one row for the three samples of each micro-batch.
+TEST(OutputMode, TensorsMayHaveDifferentNumbersOfRows) {
+  Scaled model;
+  const Array x = waves({12, 5}, 1.3), scale = waves({4, 5}, 0.7);
+  const Array all = poptorch::inferenceModel(model, Options().deviceIterations(4))(x, scale);
+  for (std::int64_t i = 0; i < 12; ++i)
+    EXPECT_TRUE(array_equal(all.slice(i, i + 1), x.slice(i, i + 1) * scale.slice(i / 3, i / 3 + 1))) << i;
+}
+
 }  // namespace
 
 }  // namespace pando

@@ -89,7 +89,7 @@ std::int64_t PoplarExecutor::State::samples_of(const std::vector<Type>& inputs) 
   return inputs[0].shape[0];
 }
 
-Step PoplarExecutor::State::make_step(const std::vector<Type>& inputs, bool masked) {
+ModuleStep PoplarExecutor::State::make_step(const std::vector<Type>& inputs, bool masked) {
   const bool keeps_all = output_mode() != OutputMode::Final && rows() > 1;
   return build_step(micro_batch_types(inputs), {.module = module,
                                                 .forward = forward,
@@ -170,10 +170,10 @@ Arrays PoplarExecutor::run(const Arrays& inputs) {
   const std::vector<Type> types = types_of(inputs);
   if (!state.step) state.build(types);
   state.check_attached();
-  const State::Call call = state.prepared(inputs);
+  const State::Call call = state.prepared(types);
   const double begin = seconds();
   state.set_rates();
-  state.run_step(call);
+  state.run_step(call, inputs);
   const double device_end = seconds();
   Arrays outputs;
   for (std::size_t i = 0; i < call.step.outputs.size(); ++i) outputs.push_back(state.collected(call, i));

@@ -4,8 +4,6 @@
 // iterations and accumulated gradients. A call with fewer samples has as many rows as they need. If they do not fill
 // the last row, copies of a sample fill it up, a step with a mask runs, and the outputs of the copies are cut off.
 #pragma once
-#include <map>
-
 #include "frontends/torch/poptorch/step.h"
 #include "pando/frontends/torch/poptorch/model.h"
 #include "model/call_lock.h"
@@ -22,7 +20,7 @@ struct PoplarExecutor::State {
   Variables variables = {};
   std::vector<Device> devices = {};
   // The second, made when it is first needed, is for calls whose samples do not fill the last micro-batches.
-  std::optional<Step> step = {}, masked_step = {};
+  std::optional<ModuleStep> step = {}, masked_step = {};
   // The types of a whole call, for which the model was compiled.
   std::vector<Type> compiled_for = {};
   bool attached = false, destroyed = false;
@@ -46,10 +44,10 @@ struct PoplarExecutor::State {
 
   // What a call runs: whole rows, whose last micro-batches may be filled up.
   struct Call {
-    Step& step;
-    // By the names of the feeds.
-    std::map<std::string, Array> feeds;
+    ModuleStep& step;
     std::int64_t samples, rows;
+    // Whether it is one full micro-batch of a step that is not divided, which needs no loop.
+    bool is_single;
   };
 
   void check_usable() const;
@@ -62,13 +60,11 @@ struct PoplarExecutor::State {
   std::vector<Type> micro_batch_types(const std::vector<Type>& inputs) const;
   // The number of samples of a call, at most that of a whole call.
   std::int64_t samples_of(const std::vector<Type>& inputs) const;
-  Step make_step(const std::vector<Type>& inputs, bool masked);
+  ModuleStep make_step(const std::vector<Type>& inputs, bool masked);
   void build(const std::vector<Type>& inputs);
   void set_rates();
-  Call prepared(const Arrays& inputs);
-  void run_step(const Call& call);
-  void run_once(const Call& call);
-  FillFeeds filler(const Call& call) const;
+  Call prepared(const std::vector<Type>& inputs);
+  void run_step(const Call& call, const Arrays& inputs);
   // How many parts of these micro-batches of an output come from real samples, and of how many parts in all.
   struct Parts {
     std::int64_t real, all;
@@ -83,7 +79,7 @@ struct PoplarExecutor::State {
   void save(const std::string& path, const torch::utils::data::BatchLoader* loader) const;
   void load(const std::string& path, torch::utils::data::BatchLoader* loader);
 
-  // Outputs of a call of one micro-batch, which is not run as a loop.
+  // Outputs of a call without a loop.
   std::vector<Array> single_outputs = {};
 
   // Calls of several threads take turns.

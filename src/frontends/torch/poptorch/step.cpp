@@ -185,7 +185,7 @@ std::string input_feed(std::size_t index) { return fmt::format("input{}", index)
 std::string output_name(std::size_t index) { return fmt::format("output{}", index); }
 std::string rate_variable(std::size_t group) { return fmt::format("learning_rate/{}", group); }
 
-Step build_step(const std::vector<Type>& inputs, const StepContext& context) {
+ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& context) {
   const std::unique_ptr<Traced> traced = trace_forward(inputs, context);
   std::vector<Type> outputs;
   for (const Value& output : traced->outputs) outputs.push_back(output.type());
@@ -208,11 +208,12 @@ Step build_step(const std::vector<Type>& inputs, const StepContext& context) {
     add_update(context, *traced->trace, parameters,
                update_gradients(*traced->trace, objective_of(*traced, context, is_whole), parameters));
   }
-  traced->trace->bind(context.variables);
   if (context.devices.empty()) context.devices = make_ipus(stages * options.replicas);
-  return {
-      std::move(outputs), std::move(has_rows), std::move(modules), is_whole,
-      Program(traced->graph, context.devices, division, context.variables, {.check_numerics = options.check_numerics})};
+  StepFeeds feeds{.mask = context.masked ? mask_feed : ""};
+  for (std::size_t i = 0; i < inputs.size(); ++i) feeds.columns.push_back(input_feed(i));
+  return {Step(*traced->trace, context.devices, division, context.variables, std::move(feeds),
+               {.check_numerics = options.check_numerics}),
+          std::move(outputs), std::move(has_rows), std::move(modules), is_whole};
 }
 
 }  // namespace pando::poptorch

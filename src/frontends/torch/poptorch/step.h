@@ -1,12 +1,9 @@
 // From a module to the program of one micro-batch, on one IPU or divided over several.
 #pragma once
-#include <pando/program/program.h>
-
-#include <deque>
-
 #include "frontends/torch/nn/module.h"
 #include "frontends/torch/optim/optim.h"
 #include "frontends/torch/poptorch/options.h"
+#include "model/step.h"
 
 namespace pando::poptorch {
 
@@ -27,7 +24,7 @@ struct StepContext {
   std::int64_t optimizer_begin = 0;
 };
 
-struct Step {
+struct ModuleStep : Step {
   // The type of each output of forward(), for one micro-batch.
   std::vector<Type> outputs;
   // With a mask, which of them have rows for each sample; the others are one for the micro-batch.
@@ -35,13 +32,12 @@ struct Step {
   // The modules of each stage.
   std::vector<std::string> modules;
   // On one IPU, with an update for each micro-batch.
-  bool is_whole;
-  Program program;
+  bool is_whole = false;
 };
 
 // The types are those of one micro-batch, as they are fed. Throws Error, naming the node, if samples that only fill up
 // a micro-batch would count.
-Step build_step(const std::vector<Type>& inputs, const StepContext& context);
+ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& context);
 
 std::string input_feed(std::size_t index);
 std::string output_name(std::size_t index);
