@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/cores.h"
 #include "base/text.h"
@@ -22,13 +21,11 @@ std::string input_name(std::size_t index) { return fmt::format("input{}", index)
 }  // namespace
 
 void StepSegment::finish(Computation& computation) {
-  traced.trace.bind(computation.variables());
   if (traced.graph.assignments().empty() && traced.graph.outputs().empty()) return;
-  program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables(),
-                   computation.program_options());
-  for (const PortInfo& feed : program_->feeds())
-    for (std::size_t i = 0; i < computation.inputs().size(); ++i)
-      if (feed.name == input_name(i)) input_of_feed_.push_back(i);
+  StepFeeds feeds;
+  for (std::size_t i = 0; i < computation.inputs().size(); ++i) feeds.columns.push_back(input_name(i));
+  step_.emplace(traced.trace, std::vector{computation.target().ipus.front()}, Division(), computation.variables(),
+                std::move(feeds), computation.program_options());
 }
 
 Explanation StepSegment::explain(const Target& target) const {
@@ -36,14 +33,7 @@ Explanation StepSegment::explain(const Target& target) const {
 }
 
 void StepSegment::run(const Arrays& inputs) {
-  if (!program_) return;
-  std::vector<const std::byte*> feeds;
-  for (std::size_t number : input_of_feed_) feeds.push_back(inputs[number].raw());
-  outputs_.clear();
-  std::vector<std::byte*> outputs;
-  for (const PortInfo& output : program_->outputs())
-    outputs.push_back(outputs_.emplace_back(Array::uninitialised(output.type.dtype, output.type.shape)).mutable_raw());
-  program_->step(feeds, outputs, updates_++);
+  if (step_) outputs_ = step_->run_once(inputs, updates_++);
 }
 
 std::string Computation::new_variable(const std::string& kind) { return fmt::format("{}/{}", kind, names_[kind]++); }

@@ -1,11 +1,11 @@
 // Computation: what ipu_compiler::compile makes from a function: a list of segments that run one after the other.
 #pragma once
-#include <pando/program/program.h>
 #include <pando/frontends/tf1/compile.h>
 
 #include <atomic>
 
 #include "frontends/tf1/session.h"
+#include "model/step.h"
 #include "model/target.h"
 #include "report/explain/explain.h"
 
@@ -57,16 +57,14 @@ class StepSegment final : public Segment {
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
-  Program* program() override { return program_ ? &*program_ : nullptr; }
+  Program* program() override { return step_ ? &step_->program : nullptr; }
   Explanation explain(const Target& target) const override;
   // The outputs of the last run, in the order of add_output.
   Arrays take_outputs() { return std::move(outputs_); }
 
  private:
   // Empty if there is nothing to do.
-  std::optional<Program> program_;
-  // For each feed: the number of the input.
-  std::vector<std::size_t> input_of_feed_;
+  std::optional<Step> step_;
   Arrays outputs_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pando::tf1 {
 
@@ -21,50 +22,49 @@ void LoopSegment::add_outfeed(const std::shared_ptr<ipu::OutfeedState>& queue, c
   outfeeds_.push_back(std::move(outfeed));
 }
 
-void LoopSegment::finish(Computation& computation) {
-  traced.trace.bind(computation.variables());
-  program_.emplace(traced.graph, computation.target().ipus.front(), computation.variables(),
-                   computation.program_options());
-}
-
-void LoopSegment::begin_feed() {
-  const InfeedPorts ports(program_->feeds(), infeed_);
-  feed_.reset();
-  const std::int64_t first = infeed_->consumed(), generation = infeed_->generation();
-  feed_.emplace(*program_, [=, infeed = infeed_](std::int64_t step, std::span<std::byte* const> feeds) {
-    const std::optional<data::Element> element = infeed->element(generation, first + step);
-    if (!element) return false;
-    ports.write(*element, feeds);
-    return true;
-  });
-  next_element_ = first;
-  generation_ = generation;
-}
-
-void LoopSegment::run_steps(std::int64_t count) {
-  const Launch launch{.rows = count, .first_update = updates_};
-  std::int64_t done = 0;
-  if (!infeed_) done = program_->run(launch);
-  else {
-    infeed_->check_initialised("run");
-    // Another loop may have taken elements in between, or the queue was initialised again.
-    if (!feed_ || next_element_ != infeed_->consumed() || generation_ != infeed_->generation()) begin_feed();
-    done = program_->run(launch, *feed_);
-    infeed_->consume(done);
-    next_element_ += done;
+std::vector<Tensor> LoopSegment::infeed_tensors() {
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; infeed_ && i < infeed_->types.size(); ++i) {
+    const auto& [dtype, shape] = infeed_->types[i];
+    tensors.emplace_back(traced.trace, ops::input(traced.graph, infeed_name(i), dtype, shape));
   }
-  updates_ += done;
-  if (done < count) feed_.reset();
+  return tensors;
+}
+
+void LoopSegment::compile(Computation& computation, const std::vector<Device>& devices, const Division& division) {
+  StepFeeds feeds;
+  for (std::size_t i = 0; infeed_ && i < infeed_->types.size(); ++i) feeds.columns.push_back(infeed_name(i));
+  step_.emplace(traced.trace, devices, division, computation.variables(), std::move(feeds),
+                computation.program_options());
+}
+
+void LoopSegment::finish(Computation& computation) { compile(computation, {computation.target().ipus.front()}, {}); }
+
+void LoopSegment::run_rows(std::int64_t rows, const char* what) {
+  if (infeed_) infeed_->check_initialised("run");
+  // Another loop may have taken elements in between, or the queue or the variables were initialised again.
+  const bool fits = loop_ && used_ >= 0 && loop_->next_update() == updates_ && (!batches_ || batches_->fits(used_));
+  if (!fits) {
+    loop_.reset();
+    batches_ = infeed_ ? std::make_shared<InfeedBatches>(infeed_) : nullptr;
+    loop_.emplace(*step_, batches_, updates_);
+    used_ = 0;
+  }
+  const std::int64_t wanted = rows * step_->division.replicas, used = std::exchange(used_, -1);
+  const std::int64_t done = wanted == 0 ? 0 : loop_->run(wanted);
+  updates_ = loop_->next_update();
+  if (infeed_) infeed_->consume(done);
+  if (done == wanted) used_ = used + done;
   for (const Outfeed& outfeed : outfeeds_) {
-    if (done == 0) break;
+    if (done == 0 || !outfeed.queue) continue;
     Arrays values;
-    for (const std::string& name : outfeed.outputs) values.push_back(program_->output(name));
+    for (const std::string& name : outfeed.outputs) values.push_back(loop_->output(name));
     outfeed.queue->add(values);
   }
-  if (infeed_) infeed_->check_complete("steps", done, count);
+  if (infeed_) infeed_->check_complete(what, done, wanted);
 }
 
-void LoopSegment::run(const Arrays&) { run_steps(count_); }
+void LoopSegment::run(const Arrays&) { run_rows(count_, "steps"); }
 
 void WhileSegment::finish(Computation& computation) {
   LoopSegment::finish(computation);
@@ -75,7 +75,7 @@ void WhileSegment::finish(Computation& computation) {
 
 void WhileSegment::run(const Arrays&) {
   const auto goes_on = [&] { return condition_program_->step().at(condition_output).item<double>() != 0; };
-  while (goes_on()) run_steps(1);
+  while (goes_on()) run_rows(1, "steps");
 }
 
 Explanation LoopSegment::explain(const Target& target) const {
@@ -144,18 +144,10 @@ class CarriedValues {
   mutable std::map<std::pair<const Graph*, std::size_t>, Value> variables_;
 };
 
-std::vector<Tensor> infeed_tensors(TracedGraph& traced, const std::shared_ptr<ipu::InfeedState>& infeed) {
-  std::vector<Tensor> tensors;
-  for (std::size_t i = 0; infeed && i < infeed->types.size(); ++i)
-    tensors.emplace_back(
-        traced.trace, ops::input(traced.graph, InfeedPorts::name(i), infeed->types[i].dtype, infeed->types[i].shape));
-  return tensors;
-}
-
 void trace_body(Tracer& tracer, const std::string& who, LoopSegment& loop, const TracedFunction& body,
-                const CarriedValues& carried, const std::shared_ptr<ipu::InfeedState>& infeed) {
+                const CarriedValues& carried) {
   std::vector<Tensor> inputs = carried.tensors(loop.traced);
-  const std::vector<Tensor> fed = infeed_tensors(loop.traced, infeed);
+  const std::vector<Tensor> fed = loop.infeed_tensors();
   inputs.insert(inputs.end(), fed.begin(), fed.end());
   tracer.trace(loop.traced, &loop, [&] {
     const Outputs outputs = body(who, inputs);
@@ -192,7 +184,7 @@ tf1::Outputs repeat(std::int64_t count, const tf1::TracedFunction& body, const s
   tracer.check_straight("repeat");
   const tf1::CarriedValues carried(tracer, "repeat", inputs);
   auto loop = std::make_unique<tf1::LoopSegment>(count, tf1::state_of(infeed_queue));
-  tf1::trace_body(tracer, "repeat", *loop, body, carried, tf1::state_of(infeed_queue));
+  tf1::trace_body(tracer, "repeat", *loop, body, carried);
   return tf1::finish_loop(tracer, std::move(loop), carried);
 }
 
@@ -203,7 +195,7 @@ tf1::Outputs while_loop(const tf1::TracedFunction& condition, const tf1::TracedF
   const tf1::CarriedValues carried(tracer, "while_loop", inputs);
   auto loop = std::make_unique<tf1::WhileSegment>(tf1::state_of(infeed_queue));
   tf1::trace_condition(tracer, loop->condition, condition, carried);
-  tf1::trace_body(tracer, "while_loop", *loop, body, carried, tf1::state_of(infeed_queue));
+  tf1::trace_body(tracer, "while_loop", *loop, body, carried);
   return tf1::finish_loop(tracer, std::move(loop), carried);
 }
 

@@ -2,42 +2,47 @@
 #pragma once
 #include "frontends/tf1/computation.h"
 #include "frontends/tf1/queues.h"
+#include "model/run_loop.h"
 
 namespace pando::tf1 {
 
 class LoopSegment : public Segment {
  public:
   LoopSegment(std::int64_t count, std::shared_ptr<ipu::InfeedState> infeed)
-      : count_(count), infeed_(std::move(infeed)) {}
+      : infeed_(std::move(infeed)), count_(count) {}
 
   TracedGraph traced;
-  // For tracing: the body puts tensors into the queue at every step.
+  // For tracing: the columns of the queue.
+  std::vector<Tensor> infeed_tensors();
+  // For tracing: puts tensors into the queue at every step. Without a queue they are made, but not kept.
   void add_outfeed(const std::shared_ptr<ipu::OutfeedState>& queue, const std::vector<Value>& values);
 
   void finish(Computation& computation) override;
   void run(const Arrays& inputs) override;
   std::vector<Parameter> parameters() const override { return traced.trace.parameters(); }
-  Program* program() override { return &*program_; }
+  Program* program() override { return &step_->program; }
   Explanation explain(const Target& target) const override;
 
  protected:
-  // Throws Error if the queue does not have that many elements.
-  void run_steps(std::int64_t count);
+  void compile(Computation& computation, const std::vector<Device>& devices, const Division& division);
+  // Throws Error if the queue does not have elements for that many rows, which are counted as `what`: "steps".
+  void run_rows(std::int64_t rows, const char* what);
+
+  std::shared_ptr<ipu::InfeedState> infeed_;
 
  private:
-  void begin_feed();
-
   struct Outfeed {
     std::shared_ptr<ipu::OutfeedState> queue;
     std::vector<std::string> outputs;
   };
   std::int64_t count_;
-  std::shared_ptr<ipu::InfeedState> infeed_;
   std::vector<Outfeed> outfeeds_;
-  std::optional<Program> program_;
-  std::optional<Feed> feed_;
-  // The position of the feed, to know whether it is still right.
-  std::int64_t next_element_ = 0, generation_ = 0;
+  std::optional<Step> step_;
+  // Kept from one run to the next, with the elements that were read ahead, as long as its place in the queue is right.
+  std::shared_ptr<InfeedBatches> batches_;
+  std::optional<RunLoop> loop_;
+  // Batches that the loop has run; negative after an error.
+  std::int64_t used_ = 0;
 };
 
 // Goes on while the condition is true.

@@ -12,72 +12,54 @@ namespace {
 using ipu::pipelining_ops::OptimizerFunctionOutput;
 using ipu::pipelining_ops::PipelineOptions;
 
-std::string result_name(std::size_t index) { return fmt::format("output{}", index); }
-
-class PipelineSegment final : public Segment {
+class PipelineSegment final : public LoopSegment {
  public:
-  explicit PipelineSegment(const PipelineOptions& options) : options_(options) {}
+  explicit PipelineSegment(const PipelineOptions& options)
+      : LoopSegment(0, options.infeed_queue->state()), options_(options) {}
 
   void trace(Tracer& tracer, const std::vector<TracedFunction>& functions);
   void finish(Computation& computation) override;
-  void run(const Arrays& inputs) override;
-  std::vector<Parameter> parameters() const override;
-  Program* program() override { return &*program_; }
+  void run(const Arrays&) override { run_rows(rows(), "micro-batches"); }
   Explanation explain(const Target& target) const override;
 
  private:
   bool trains() const { return loss_.has_value(); }
-  std::vector<Tensor> infeed_tensors();
   void set_loss(const OptimizerFunctionOutput& loss);
   // Throws Error if there is nothing to train.
   void add_update(Computation& computation);
   std::int64_t rows() const { return options_.gradient_accumulation_count * options_.repeat_count; }
-  std::int64_t batch_size() const { return options_.infeed_queue->state()->batch_size(); }
 
   PipelineOptions options_;
-  // One graph, whose nodes know their stages.
-  TracedGraph traced_;
   int stages_ = 0;
-  std::vector<std::pair<std::string, Value>> results_;
   // Only training has these.
   std::optional<OptimizerFunctionOutput> loss_;
   Value objective_;
   int replicas_ = 1;
-  std::optional<Program> program_;
 };
-
-std::vector<Tensor> PipelineSegment::infeed_tensors() {
-  const auto& infeed = options_.infeed_queue->state();
-  std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < infeed->types.size(); ++i)
-    tensors.emplace_back(
-        traced_.trace, ops::input(traced_.graph, InfeedPorts::name(i), infeed->types[i].dtype, infeed->types[i].shape));
-  return tensors;
-}
 
 // The outputs of a stage are the inputs of the next.
 void PipelineSegment::trace(Tracer& tracer, const std::vector<TracedFunction>& functions) {
   stages_ = static_cast<int>(functions.size());
   std::vector<Tensor> tensors = infeed_tensors();
   for (int stage = 0; stage < stages_; ++stage) {
-    const Graph::StageScope scope(traced_.graph, stage);
-    tracer.trace(traced_, nullptr, [&] {
+    const Graph::StageScope scope(traced.graph, stage);
+    tracer.trace(traced, nullptr, [&] {
       const Outputs outputs =
           functions[static_cast<std::size_t>(stage)](fmt::format("pipeline: stage {}", stage), tensors);
       const bool is_last = stage + 1 == stages_;
       tensors.clear();
-      if (!outputs.tensors().empty())
-        for (const Value& value : values_in(traced_.trace, "pipeline", outputs.tensors())) {
-          if (is_last) results_.emplace_back(result_name(results_.size()), value);
-          tensors.emplace_back(traced_.trace, value);
-        }
+      if (!outputs.tensors().empty()) {
+        const std::vector<Value> values = values_in(traced.trace, "pipeline", outputs.tensors());
+        for (const Value& value : values) tensors.emplace_back(traced.trace, value);
+        if (is_last) add_outfeed(options_.outfeed_queue ? options_.outfeed_queue->state() : nullptr, values);
+      }
       if (is_last && options_.optimizer_function) set_loss(options_.optimizer_function(outputs));
     });
   }
 }
 
 void PipelineSegment::set_loss(const OptimizerFunctionOutput& loss) {
-  objective_ = values_in(traced_.trace, "pipeline", {loss.loss})[0];
+  objective_ = values_in(traced.trace, "pipeline", {loss.loss})[0];
   if (objective_.shape().elements() != 1)
     throw Error(fmt::format("pipeline: the loss has shape {} but must be one number; use reduce_mean or reduce_sum",
                             to_string(objective_.shape())));
@@ -91,62 +73,30 @@ void PipelineSegment::add_update(Computation& computation) {
   if (trained.empty()) throw Error("pipeline: the stages use no variable that can be trained");
   const bool is_sum = options_.reduction_method == ipu::GradientReduction::Sum;
   const Objective objective{.loss = objective_,
-                            .count = ops::constant(traced_.graph, Array::scalar(1.0F)),
+                            .count = ops::constant(traced.graph, Array::scalar(1.0F)),
                             .reduction = is_sum ? Reduction::sum : Reduction::mean,
                             .spans = true};
-  train::add_update(traced_.trace, computation.variables(), loss_->optimizer,
+  train::add_update(traced.trace, computation.variables(), loss_->optimizer,
                     computation.new_variable(loss_->optimizer.state().rule.name), trained,
-                    update_gradients(traced_.trace, objective, trained));
+                    update_gradients(traced.trace, objective, trained));
 }
 
 void PipelineSegment::finish(Computation& computation) {
   const Target& target = computation.target();
   ipu::check_placement("pipeline", target, stages_, options_.device_mapping);
   replicas_ = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(stages_, options_.device_mapping);
-  for (const auto& [name, value] : results_) traced_.graph.add_output(name, value, true);
   if (trains()) add_update(computation);
-  traced_.trace.bind(computation.variables());
-  program_.emplace(traced_.graph, ipu::place_stages(target, stages_, options_.device_mapping),
-                   Division{.replicas = replicas_,
-                            .accumulation = options_.gradient_accumulation_count,
-                            .batch_size = batch_size(),
-                            .order = ipu::order_of(options_.pipeline_schedule),
-                            .recomputation = options_.recomputation},
-                   computation.variables(), computation.program_options());
+  compile(computation, ipu::place_stages(target, stages_, options_.device_mapping),
+          {.replicas = replicas_,
+           .accumulation = trains() ? options_.gradient_accumulation_count : 1,
+           .batch_size = infeed_->batch_size(),
+           .order = ipu::order_of(options_.pipeline_schedule),
+           .recomputation = options_.recomputation});
 }
-
-void PipelineSegment::run(const Arrays&) {
-  const auto& infeed = options_.infeed_queue->state();
-  infeed->check_initialised("run");
-  const std::int64_t first = infeed->consumed(), total = rows(), replicas = replicas_;
-  const std::int64_t generation = infeed->generation();
-  const InfeedPorts ports(program_->feeds(), infeed);
-  Feed feed(*program_, [=](std::int64_t row, std::span<std::byte* const> feeds) {
-    if (row >= total) return false;
-    for (std::int64_t r = 0; r < replicas; ++r) {
-      const auto element = infeed->element(generation, first + row * replicas + r);
-      if (!element) return false;
-      ports.write(*element, feeds.subspan(static_cast<std::size_t>(r) * ports.count(), ports.count()));
-    }
-    return true;
-  });
-  const std::int64_t done = program_->run({.rows = total, .first_update = updates_}, feed);
-  const std::int64_t rows_per_update = options_.gradient_accumulation_count;
-  infeed->consume(done * replicas);
-  updates_ += (done + rows_per_update - 1) / rows_per_update;
-  if (options_.outfeed_queue && done > 0 && !results_.empty()) {
-    Arrays values;
-    for (const auto& [name, value] : results_) values.push_back(program_->output(name));
-    options_.outfeed_queue->state()->add(values);
-  }
-  infeed->check_complete("micro-batches", done * replicas, total * replicas);
-}
-
-std::vector<Parameter> PipelineSegment::parameters() const { return traced_.trace.parameters(); }
 
 Explanation PipelineSegment::explain(const Target& target) const {
   Explanation explanation{.model = "pipeline",
-                          .batch_size = batch_size(),
+                          .batch_size = infeed_->batch_size(),
                           .ipus = static_cast<int>(target.ipus.size()),
                           .replicas = replicas_,
                           .device_mapping = options_.device_mapping,

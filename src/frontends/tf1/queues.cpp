@@ -130,19 +130,21 @@ tf1::Fetch IPUOutfeedQueue::dequeue() const {
 
 namespace pando::tf1 {
 
-InfeedPorts::InfeedPorts(const std::vector<PortInfo>& feeds, const std::shared_ptr<ipu::InfeedState>& infeed) {
-  for (const PortInfo& feed : feeds)
-    for (std::size_t i = 0; i < infeed->types.size(); ++i)
-      if (feed.name == name(i)) column_of_feed_.push_back(i);
+std::string infeed_name(std::size_t column) { return fmt::format("infeed{}", column); }
+
+InfeedBatches::InfeedBatches(std::shared_ptr<ipu::InfeedState> infeed)
+    : infeed_(std::move(infeed)), first_(infeed_->consumed()), generation_(infeed_->generation()), next_(first_) {}
+
+std::int64_t InfeedBatches::next(std::int64_t limit, std::span<std::byte* const> columns) {
+  const std::optional<data::Element> element = infeed_->element(generation_, next_++);
+  if (!element) return 0;
+  for (std::size_t i = 0; i < element->size(); ++i)
+    if (columns[i] != nullptr) std::memcpy(columns[i], (*element)[i].raw(), (*element)[i].bytes());
+  return limit;
 }
 
-std::string InfeedPorts::name(std::size_t column) { return fmt::format("infeed{}", column); }
-
-void InfeedPorts::write(const data::Element& element, std::span<std::byte* const> feeds) const {
-  for (std::size_t i = 0; i < column_of_feed_.size(); ++i) {
-    const Array& column = element[column_of_feed_[i]];
-    std::memcpy(feeds[i], column.raw(), column.bytes());
-  }
+bool InfeedBatches::fits(std::int64_t used) const {
+  return infeed_->generation() == generation_ && infeed_->consumed() == first_ + used;
 }
 
 }  // namespace pando::tf1

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "frontends/tf1/session.h"
+#include "model/batches.h"
 #include "pando/frontends/tf1/compile.h"
 
 namespace pando::ipu {
@@ -56,17 +57,22 @@ struct OutfeedState {
 
 namespace pando::tf1 {
 
-// Where the feeds of a loop's program come from.
-class InfeedPorts {
+// The name of the feed of a column.
+std::string infeed_name(std::size_t column);
+
+// The elements of a queue from the first that is not consumed on. A micro-batch is an element.
+class InfeedBatches final : public BatchSource {
  public:
-  InfeedPorts(const std::vector<PortInfo>& feeds, const std::shared_ptr<ipu::InfeedState>& infeed);
-  static std::string name(std::size_t column);
-  // Writes the feeds of one micro-batch from an element.
-  void write(const data::Element& element, std::span<std::byte* const> feeds) const;
-  std::size_t count() const { return column_of_feed_.size(); }
+  explicit InfeedBatches(std::shared_ptr<ipu::InfeedState> infeed);
+  // Every micro-batch is full.
+  std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override;
+  // Whether these are the elements after `used`, and the queue has not begun anew.
+  bool fits(std::int64_t used) const;
 
  private:
-  std::vector<std::size_t> column_of_feed_;
+  std::shared_ptr<ipu::InfeedState> infeed_;
+  const std::int64_t first_, generation_;
+  std::int64_t next_;
 };
 
 }  // namespace pando::tf1
