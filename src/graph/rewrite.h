@@ -15,6 +15,14 @@ class GraphEditor {
     graph.nodes_.push_back(std::move(node));
     return static_cast<std::int32_t>(graph.nodes_.size() - 1);
   }
+  // A node of stage i then has stage `numbers[i]`.
+  static void renumber_stages(Graph& graph, const std::vector<int>& numbers) {
+    graph.last_stage_ = 0;
+    for (Node& node : graph.nodes_) {
+      if (node.stage != any_stage) node.stage = numbers[static_cast<std::size_t>(node.stage)];
+      graph.last_stage_ = std::max(graph.last_stage_, node.stage);
+    }
+  }
   static std::vector<Output>& outputs(Graph& graph) { return graph.outputs_; }
   static std::vector<Assignment>& assignments(Graph& graph) { return graph.assignments_; }
 };

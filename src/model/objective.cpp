@@ -2,6 +2,8 @@
 
 #include <pando/autodiff/gradients.h>
 
+#include <algorithm>
+
 namespace pando {
 
 namespace {
@@ -18,6 +20,26 @@ Value factor_of(const Objective& objective) {
 }
 
 }  // namespace
+
+// When the first stage ends an update, the other stages have finished using the variable in it, and in the next update
+// they wait for the first stage. So the first stage may change it.
+std::int32_t updating_stage(const Graph& graph, ValueId variable) {
+  if (graph.stages() == 1) return any_stage;
+  // The variable, and what every stage computes of it for itself.
+  std::vector<bool> is_made_of_it(graph.nodes().size(), false);
+  is_made_of_it[static_cast<std::size_t>(variable.node)] = true;
+  std::int32_t first = any_stage;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    const bool uses_it = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return is_made_of_it[static_cast<std::size_t>(input.node)];
+    });
+    if (!uses_it) continue;
+    if (node.stage == any_stage) is_made_of_it[i] = true;
+    else if (first == any_stage || node.stage < first) first = node.stage;
+  }
+  return first;
+}
 
 std::vector<Value> update_gradients(Trace& trace, const Objective& objective,
                                     const std::vector<Parameter>& parameters) {

@@ -21,6 +21,9 @@ struct Objective {
   bool spans = false;
 };
 
+// The first pipeline stage that uses the variable, which updates it; any_stage if there are no stages.
+std::int32_t updating_stage(const Graph& graph, ValueId variable);
+
 // The gradients of the parameters for an update.
 std::vector<Value> update_gradients(Trace& trace, const Objective& objective, const std::vector<Parameter>& parameters);
 

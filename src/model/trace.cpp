@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "model/objective.h"
+
 namespace pando {
 
 namespace {
@@ -85,25 +87,8 @@ void Trace::assign_statistic(const Parameter& parameter, Value value) {
   assign(parameter, is_floating(value.dtype()) ? ops::replica_mean(value) : value);
 }
 
-// When the first stage ends an update, the other stages have finished using the parameter in it, and in the next update
-// they wait for the first stage. So the first stage may change it.
 std::int32_t Trace::stage_of(const Parameter& parameter) {
-  const Graph& graph = state_->graph;
-  if (graph.stages() == 1) return any_stage;
-  // The variable, and what every stage computes of it for itself.
-  std::vector<bool> is_made_of_it(graph.nodes().size(), false);
-  is_made_of_it[static_cast<std::size_t>(value_of(parameter).id().node)] = true;
-  std::int32_t first = any_stage;
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const Node& node = graph.nodes()[i];
-    const bool uses_it = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return is_made_of_it[static_cast<std::size_t>(input.node)];
-    });
-    if (!uses_it) continue;
-    if (node.stage == any_stage) is_made_of_it[i] = true;
-    else if (first == any_stage || node.stage < first) first = node.stage;
-  }
-  return first;
+  return updating_stage(state_->graph, value_of(parameter).id());
 }
 
 Value Trace::counter() {

@@ -343,15 +343,17 @@ Array Program::output(const std::string& name) const {
 
 std::vector<KernelInfo> Program::kernels() const {
   std::vector<KernelInfo> kernels;
-  for (const StagePlan& stage : state_->plan.stages)
+  for (std::size_t number = 0; number < state_->plan.stages.size(); ++number) {
+    const StagePlan& stage = state_->plan.stages[number];
     for (const auto* plan : {&stage.forward, &stage.backward_next, &stage.update_values, &stage.update}) {
       if (!*plan) continue;
       for (const Superstep& superstep : (*plan)->supersteps)
         for (const KernelCall& call : superstep) {
           const KernelCost cost = cost_of(call);
-          kernels.push_back({std::string(call.op->name), call.name, cost.flops, cost.bytes});
+          kernels.push_back({std::string(call.op->name), call.name, static_cast<int>(number), cost.flops, cost.bytes});
         }
     }
+  }
   return kernels;
 }
 

@@ -126,6 +126,8 @@ struct KernelInfo {
   std::string op;
   // Where it comes from: "conv2d/gradient".
   std::string name;
+  // The stage of a divided program.
+  int stage = 0;
   double flops = 0;
   // The bytes that it reads and writes.
   double bytes = 0;

@@ -99,7 +99,7 @@ std::string Computation::explain() {
     explanation.stages = explain_stages(*program);
     explanation.cores = usable_cores();
     for (std::size_t i = 0; explanation.stages.size() > 1 && i < explanation.stages.size(); ++i)
-      explanation.stages[i].layers = fmt::format("function {}", i);
+      explanation.stages[i].layers = segment->stage_text(static_cast<int>(i));
     text += (text.empty() ? "" : "\n") + to_text(explanation);
   }
   return text;

@@ -41,6 +41,8 @@ class Segment {
   virtual Program* program() = 0;
   // Everything but the stages, which follow from the program.
   virtual Explanation explain(const Target& target) const = 0;
+  // What a stage runs; empty if there is only one.
+  virtual std::string stage_text(int) const { return ""; }
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
 

@@ -1,8 +1,13 @@
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "frontends/ipu/placement.h"
 #include "frontends/tf1/loops.h"
 #include "frontends/tf1/train.h"
+#include "graph/rewrite.h"
+#include "model/balance_stages.h"
+#include "model/explain.h"
 #include "model/objective.h"
 
 namespace pando::tf1 {
@@ -21,16 +26,21 @@ class PipelineSegment final : public LoopSegment {
   void finish(Computation& computation) override;
   void run(const Arrays&) override { run_rows(rows(), "micro-batches"); }
   Explanation explain(const Target& target) const override;
+  std::string stage_text(int stage) const override;
 
  private:
   bool trains() const { return loss_.has_value(); }
   void set_loss(const OptimizerFunctionOutput& loss);
   // Throws Error if there is nothing to train.
+  std::vector<Parameter> trained() const;
   void add_update(Computation& computation);
+  // Gives the functions to that many stages of about equal work.
+  void balance(const Device& device, int stages);
   std::int64_t rows() const { return options_.gradient_accumulation_count * options_.repeat_count; }
 
   PipelineOptions options_;
   int stages_ = 0;
+  std::vector<int> stage_of_function_;
   // Only training has these.
   std::optional<OptimizerFunctionOutput> loss_;
   Value objective_;
@@ -40,6 +50,8 @@ class PipelineSegment final : public LoopSegment {
 // The outputs of a stage are the inputs of the next.
 void PipelineSegment::trace(Tracer& tracer, const std::vector<TracedFunction>& functions) {
   stages_ = static_cast<int>(functions.size());
+  stage_of_function_.resize(functions.size());
+  std::iota(stage_of_function_.begin(), stage_of_function_.end(), 0);
   std::vector<Tensor> tensors = infeed_tensors();
   for (int stage = 0; stage < stages_; ++stage) {
     const Graph::StageScope scope(traced.graph, stage);
@@ -66,25 +78,45 @@ void PipelineSegment::set_loss(const OptimizerFunctionOutput& loss) {
   loss_ = loss;
 }
 
-void PipelineSegment::add_update(Computation& computation) {
-  std::vector<Parameter> trained;
+std::vector<Parameter> PipelineSegment::trained() const {
+  std::vector<Parameter> list;
   for (const Parameter& parameter : parameters())
-    if (parameter.trainable()) trained.push_back(parameter);
-  if (trained.empty()) throw Error("pipeline: the stages use no variable that can be trained");
+    if (parameter.trainable()) list.push_back(parameter);
+  if (list.empty()) throw Error("pipeline: the stages use no variable that can be trained");
+  return list;
+}
+
+void PipelineSegment::balance(const Device& device, int stages) {
+  ForwardPass forward{.graph = traced.graph};
+  if (trains()) {
+    forward.loss = objective_;
+    for (const Parameter& parameter : trained()) forward.trained.push_back(traced.trace.value_of(parameter));
+  }
+  std::vector<double> work = work_of_parts(forward, device);
+  // The last functions may do nothing.
+  work.resize(stage_of_function_.size());
+  stage_of_function_ = balance_stages(work, stages);
+  GraphEditor::renumber_stages(traced.graph, stage_of_function_);
+  stages_ = stages;
+}
+
+void PipelineSegment::add_update(Computation& computation) {
   const bool is_sum = options_.reduction_method == ipu::GradientReduction::Sum;
   const Objective objective{.loss = objective_,
                             .count = ops::constant(traced.graph, Array::scalar(1.0F)),
                             .reduction = is_sum ? Reduction::sum : Reduction::mean,
                             .spans = true};
   train::add_update(traced.trace, computation.variables(), loss_->optimizer,
-                    computation.new_variable(loss_->optimizer.state().rule.name), trained,
-                    update_gradients(traced.trace, objective, trained));
+                    computation.new_variable(loss_->optimizer.state().rule.name), trained(),
+                    update_gradients(traced.trace, objective, trained()));
 }
 
 void PipelineSegment::finish(Computation& computation) {
   const Target& target = computation.target();
+  const int ipus = static_cast<int>(target.ipus.size());
+  if (options_.device_mapping.empty() && stages_ > ipus) balance(target.ipus.front(), ipus);
   ipu::check_placement("pipeline", target, stages_, options_.device_mapping);
-  replicas_ = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(stages_, options_.device_mapping);
+  replicas_ = ipus / ipu::ipus_of_replica(stages_, options_.device_mapping);
   if (trains()) add_update(computation);
   compile(computation, ipu::place_stages(target, stages_, options_.device_mapping),
           {.replicas = replicas_,
@@ -112,6 +144,13 @@ Explanation PipelineSegment::explain(const Target& target) const {
     explanation.steps_grow_with_gradients = optimizer.rule.grows_with_gradients;
   }
   return explanation;
+}
+
+std::string PipelineSegment::stage_text(int stage) const {
+  std::vector<std::string> functions;
+  for (std::size_t i = 0; i < stage_of_function_.size(); ++i)
+    if (stage_of_function_[i] == stage) functions.push_back(fmt::format("function {}", i));
+  return layers_text(functions);
 }
 
 void check_options(std::size_t stages, const PipelineOptions& options) {

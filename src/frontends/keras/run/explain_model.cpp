@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-
 #include "base/cores.h"
 #include "frontends/keras/build/optimizer_state.h"
+#include "model/balance_stages.h"
 #include "model/explain.h"
 
 namespace pando::keras {
@@ -18,16 +16,6 @@ std::string layers_of_stage(const Network& network, const ModelDivision& divisio
   for (std::size_t i = 0; i < network.calls.size(); ++i)
     if (division.stages.of_call[i] == stage && network.calls[i]->function) names.push_back(network.calls[i]->name);
   return layers_text(names);
-}
-
-// The layer whose name a kernel's begins with: "conv" for "conv/gradient". A layer's own name may also contain a '/'.
-std::map<std::string, double>::iterator find_layer(std::map<std::string, double>& layers, std::string name) {
-  while (true) {
-    const auto found = layers.find(name);
-    const std::size_t end = name.rfind('/');
-    if (found != layers.end() || end == std::string::npos) return found;
-    name.resize(end);
-  }
 }
 
 }  // namespace
@@ -67,38 +55,11 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
 std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_size) {
   Job job(model, "split_into_stages", Mode::train);
   job.imagine(batch_size);
-  const std::vector<KernelInfo> kernels = job.whole_step_kernels();
-  // A byte from memory takes about as long as three operations.
-  std::map<std::string, double> cost_of_layer;
-  for (const auto& call : job.network().calls) cost_of_layer[call->name] = 0;
-  for (const KernelInfo& kernel : kernels)
-    if (const auto layer = find_layer(cost_of_layer, kernel.name); layer != cost_of_layer.end())
-      layer->second += kernel.flops + 3 * kernel.bytes;
-  std::vector<double> until = {0.0};
-  for (const auto& call : job.network().calls)
-    if (call->function) until.push_back(until.back() + cost_of_layer[call->name]);
-  const int count = static_cast<int>(until.size()) - 1;
-  if (stages < 1 || stages > count)
-    throw Error(fmt::format("split_into_stages: {} stages for {} layers; every stage needs a layer", stages, count));
-  // best[s][i]: the smallest possible size of the largest stage if the first i layers make s stages; from[s][i] is
-  // where the last stage begins.
-  const auto table = static_cast<std::size_t>(count + 1);
-  std::vector<std::vector<double>> best(static_cast<std::size_t>(stages) + 1, std::vector<double>(table, 1e300));
-  std::vector<std::vector<int>> from(static_cast<std::size_t>(stages) + 1, std::vector<int>(table, 0));
-  best[0][0] = 0;
-  for (std::size_t s = 1; s <= static_cast<std::size_t>(stages); ++s)
-    for (std::size_t i = s; i < table; ++i)
-      for (std::size_t begin = s - 1; begin < i; ++begin) {
-        const double largest = std::max(best[s - 1][begin], until[i] - until[begin]);
-        if (largest < best[s][i]) best[s][i] = largest, from[s][i] = static_cast<int>(begin);
-      }
-  std::vector<int> assignment(static_cast<std::size_t>(count));
-  for (int s = stages, end = count; s > 0; --s) {
-    const int begin = from[static_cast<std::size_t>(s)][static_cast<std::size_t>(end)];
-    std::fill(assignment.begin() + begin, assignment.begin() + end, s - 1);
-    end = begin;
-  }
-  return assignment;
+  const std::vector<double> work = job.work_of_layers();
+  if (stages < 1 || stages > static_cast<int>(work.size()))
+    throw Error(
+        fmt::format("split_into_stages: {} stages for {} layers; every stage needs a layer", stages, work.size()));
+  return balance_stages(work, stages);
 }
 
 }  // namespace pando::keras

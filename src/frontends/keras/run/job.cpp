@@ -8,6 +8,7 @@
 
 #include "base/notice.h"
 #include "frontends/keras/build/optimizer_state.h"
+#include "model/balance_stages.h"
 
 namespace pando::keras {
 
@@ -121,7 +122,7 @@ StepRequest Job::request() const {
           is_weighted()};
 }
 
-ModelStep Job::build(const ModelDivision& division) {
+ModelStep Job::build(const ModelDivision& division, std::vector<Device> devices) {
   const std::vector<OutputGoals>& goals = training().goals;
   if (has_targets() && std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
     throw Error(
@@ -133,7 +134,7 @@ ModelStep Job::build(const ModelDivision& division) {
                       .trainable = training().trainable,
                       .variables = training().variables,
                       .division = division,
-                      .devices = devices_of(division, training().parallelism, *training().target),
+                      .devices = std::move(devices),
                       .options = {.check_numerics = training().target->check_numerics}};
   if (training().options) context.options.precision = precision_named(compiled().precision);
   return build_step(request(), context);
@@ -147,7 +148,10 @@ ModelStep& Job::step() {
     return !kept->in_use && kept->request == wanted;
   });
   const auto kept =
-      found != steps.end() ? *found : steps.emplace_back(std::make_shared<ModelStep>(build(training().division)));
+      found != steps.end()
+          ? *found
+          : steps.emplace_back(std::make_shared<ModelStep>(build(
+                training().division, devices_of(training().division, training().parallelism, *training().target))));
   kept->in_use = true;
   step_ = {kept.get(), [kept, training = model_.training_](ModelStep*) {
              const std::lock_guard guard(training->mutex);
@@ -161,11 +165,15 @@ void Job::renew_step() {
   step_.reset();
 }
 
-std::vector<KernelInfo> Job::whole_step_kernels() {
+std::vector<double> Job::work_of_layers() {
   const auto guard = lock();
-  ModelDivision whole;
-  whole.stages.of_call.resize(network().calls.size(), 0);
-  return build(whole).program.kernels();
+  ModelDivision division;
+  int layers = 0;
+  // Inputs are not layers.
+  for (const auto& call : network().calls) division.stages.of_call.push_back(call->function ? layers++ : 0);
+  division.stages.stages = layers;
+  const std::vector<Device> devices(static_cast<std::size_t>(layers), training().target->ipus.front());
+  return work_of_stages(build(division, devices).program);
 }
 
 std::int64_t Job::steps_per_execution() const {

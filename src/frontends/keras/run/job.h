@@ -55,8 +55,8 @@ class Job {
   ModelStep& step();
   // Makes another step: the model has changed.
   void renew_step();
-  // What the kernels of the step would cost if it were not divided.
-  std::vector<KernelInfo> whole_step_kernels();
+  // The work of each call of a layer in the step, in the order of the network.
+  std::vector<double> work_of_layers();
   // Begins a pass over the samples, of which `done` batches are done already.
   RunLoop begin(std::int64_t done = 0);
 
@@ -71,7 +71,7 @@ class Job {
   void find_goals();
   void check();
   StepRequest request() const;
-  ModelStep build(const ModelDivision& division);
+  ModelStep build(const ModelDivision& division, std::vector<Device> devices);
 
   Model& model_;
   Mode mode_;

@@ -86,7 +86,9 @@ class ModuleAccess {
 class Tracing {
  public:
   // `random_seed` replaces every module's own seed, so that equal models draw the same numbers.
-  Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed);
+  // With `calls_are_stages`, every call of a module begins a stage.
+  Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed,
+          bool calls_are_stages = false);
   ~Tracing();
   Tracing(const Tracing&) = delete;
   Tracing& operator=(const Tracing&) = delete;
@@ -107,19 +109,27 @@ class Tracing {
   // The loss to minimise. Throws Error if it is not clear which it is.
   Tensor loss() const;
 
-  // New nodes belong to the IPU, as a stage of the graph.
+  // To be called before a call of a module makes nodes.
+  void begin_call(const Module& module);
+  // New nodes belong to the IPU, as a stage of the graph. Throws Error if calls are stages.
   void begin_block(int ipu);
-  // Begins the block at the first call only.
-  void begin_block_once(const Module::State::Block& block);
   int current_block() const { return trace_.graph().stage(); }
+  // The stage and the module of every call, in the order of the calls.
+  struct Call {
+    int stage;
+    std::string module;
+  };
+  const std::vector<Call>& calls() const { return calls_; }
 
  private:
   Trace& trace_;
   std::optional<std::uint64_t> random_seed_;
+  bool calls_are_stages_;
   std::vector<std::pair<Module, std::string>> paths_;
   std::vector<Tensor> losses_;
   std::optional<Tensor> identity_loss_;
   std::set<std::int64_t> begun_;
+  std::vector<Call> calls_;
   std::int64_t streams_ = 0;
   Tracing* outer_;
 };

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontends/torch/nn/module.h"
+#include "graph/op_definition.h"
 #include "model/sample_rows.h"
 #include "model/tensor.h"
 
@@ -29,11 +32,6 @@ std::string scope_of(const Module& module) {
   return path.empty() ? module.state().kind : path;
 }
 
-void begin_block_of(const Module& module) {
-  if (Tracing* tracing = Tracing::current(); tracing != nullptr && module.state().block)
-    tracing->begin_block_once(*module.state().block);
-}
-
 Tensor call_module(const Module& module, const std::vector<Tensor>& inputs,
                    const std::function<Value(Trace&, const std::vector<Value>&)>& function) {
   const std::string title = title_of(module);
@@ -43,8 +41,10 @@ Tensor call_module(const Module& module, const std::vector<Tensor>& inputs,
         fmt::format("{}: its input is the tensor of a Keras model; modules take tensors while forward() is "
                     "traced by trainingModel or inferenceModel",
                     title));
-  if (const Tracing* tracing = Tracing::current()) tracing->check_registered(module);
-  begin_block_of(module);
+  if (Tracing* tracing = Tracing::current()) {
+    tracing->check_registered(module);
+    tracing->begin_call(module);
+  }
   try {
     const Graph::Scope scope(trace->graph(), scope_of(module));
     return {*trace, function(*trace, values_in(*trace, title, inputs))};
@@ -130,8 +130,9 @@ Value reduced(const Trace& trace, Value x, const std::string& reduction) {
   return divided_by_weights(trace, sum, ops::reduce_sum(mask) * elements_of_row);
 }
 
-Tracing::Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed)
-    : trace_(trace), random_seed_(random_seed), outer_(innermost) {
+Tracing::Tracing(const Module& root, Trace& trace, const std::optional<std::uint64_t>& random_seed,
+                 bool calls_are_stages)
+    : trace_(trace), random_seed_(random_seed), calls_are_stages_(calls_are_stages), outer_(innermost) {
   collect_paths(root, "", paths_);
   for (const NamedParameters& list : {root.named_parameters(), root.named_buffers()})
     for (const auto& [name, parameter] : list) trace.set_name(parameter.state().stored, name);
@@ -176,10 +177,20 @@ Tensor Tracing::loss() const {
   return found[0];
 }
 
-void Tracing::begin_block(int ipu) { trace_.graph().begin_stage(ipu); }
+void Tracing::begin_block(int ipu) {
+  if (calls_are_stages_) throw Error("PipelinedExecution has stages but the model has blocks; leave out one of them");
+  trace_.graph().begin_stage(ipu);
+}
 
-void Tracing::begin_block_once(const Module::State::Block& block) {
-  if (begun_.insert(block.number).second) begin_block(block.ipu);
+void Tracing::begin_call(const Module& module) {
+  // A block begins at its first call only.
+  if (const auto& block = module.state().block; block && begun_.insert(block->number).second) begin_block(block->ipu);
+  Graph& graph = trace_.graph();
+  // A call that makes no node, such as dropout in inference, is not a stage.
+  const auto is_of_stage = [&](const Node& node) { return !is_source(node) && node.stage == graph.stage(); };
+  if (calls_are_stages_ && std::any_of(graph.nodes().begin(), graph.nodes().end(), is_of_stage))
+    graph.begin_stage(graph.stage() + 1);
+  calls_.push_back({graph.stage(), scope_of(module)});
 }
 
 }  // namespace pando::torch::nn

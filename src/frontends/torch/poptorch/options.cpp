@@ -65,12 +65,18 @@ Options& Options::randomSeed(std::uint64_t seed) {
 }
 
 Options& Options::setExecutionStrategy(const PipelinedExecution& strategy) {
-  changeable(state_, "setExecutionStrategy").order = strategy.schedule;
+  if (strategy.stages < 0)
+    throw Error(fmt::format("Options: stages of a PipelinedExecution is {} but must not be negative", strategy.stages));
+  OptionsState& state = changeable(state_, "setExecutionStrategy");
+  state.order = strategy.schedule;
+  state.stages = strategy.stages;
   return *this;
 }
 
 Options& Options::setExecutionStrategy(const ShardedExecution&) {
-  changeable(state_, "setExecutionStrategy").order = PipelineOrder::sequential;
+  OptionsState& state = changeable(state_, "setExecutionStrategy");
+  state.order = PipelineOrder::sequential;
+  state.stages = 0;
   return *this;
 }
 

@@ -13,6 +13,8 @@ struct OptionsState {
   std::int64_t output_period = 1;
   ReductionType reduction = ReductionType::Mean;
   PipelineOrder order = PipelineOrder::grouped;
+  // 0: the blocks decide.
+  int stages = 0;
   std::optional<std::uint64_t> random_seed = {};
   bool check_numerics = false;
   bool frozen = false;

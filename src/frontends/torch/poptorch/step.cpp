@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "graph/op_definition.h"
+#include "graph/rewrite.h"
+#include "model/balance_stages.h"
 #include "model/explain.h"
 #include "model/objective.h"
 #include "model/sample_rows.h"
@@ -26,6 +28,8 @@ struct Traced {
   std::vector<Value> outputs;
   // Empty for inference.
   Value loss;
+  // The calls of modules, each with its stage.
+  std::vector<Tracing::Call> calls;
   // Empty if all samples are real.
   Value mask;
 };
@@ -40,7 +44,7 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
   auto traced = std::make_unique<Traced>();
   traced->trace = std::make_unique<Trace>(traced->graph, context.optimizer != nullptr);
   const TraceScope scope(*traced->trace);
-  Tracing tracing(context.module, *traced->trace, context.options.random_seed);
+  Tracing tracing(context.module, *traced->trace, context.options.random_seed, context.options.stages > 0);
   if (context.masked) {
     traced->mask = ops::input(traced->graph, mask_feed, DType::float32, {inputs[0].shape[0]});
     traced->trace->set_sample_mask(traced->mask);
@@ -53,6 +57,7 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
   const Graph::StageScope stage(traced->graph, 0);
   for (const Tensor& output : context.forward(tensors)) traced->outputs.push_back(output.state().value);
   if (context.optimizer != nullptr) traced->loss = tracing.loss().state().value;
+  traced->calls = tracing.calls();
   return traced;
 }
 
@@ -90,6 +95,24 @@ std::vector<Parameter> trained_parameters(const StepContext& context, const Trac
   for (const Parameter& parameter : trace.parameters())
     if (is_trained(context, parameter)) trained.push_back(parameter);
   return trained;
+}
+
+// The calls of modules, which are stages so far, become stages of about equal work.
+void balance(Traced& traced, const StepContext& context) {
+  const int calls = traced.graph.stages(), stages = context.options.stages;
+  if (stages > calls)
+    throw Error(fmt::format("PipelinedExecution: {} stages for {} call{} of modules; every stage needs one", stages,
+                            calls, calls == 1 ? "" : "s"));
+  ForwardPass forward{.graph = traced.graph, .results = traced.outputs, .loss = traced.loss};
+  if (traced.loss)
+    for (const Parameter& parameter : trained_parameters(context, *traced.trace))
+      forward.trained.push_back(traced.trace->value_of(parameter));
+  const std::vector<double> work = work_of_parts(forward, make_ipus(1).front());
+  const std::vector<int> stage_of_call = balance_stages(work, stages);
+  GraphEditor::renumber_stages(traced.graph, stage_of_call);
+  // The last call may have made no node.
+  for (Tracing::Call& call : traced.calls)
+    call.stage = stage_of_call[static_cast<std::size_t>(std::min(call.stage, calls - 1))];
 }
 
 // The gradients are those of the parameters, in their order.
@@ -149,14 +172,12 @@ class BlockChecker {
   const int stages_;
 };
 
-// "conv1 .. fc2"; before the update is added.
-std::string modules_of_stage(const Graph& graph, int stage) {
+// "conv1 .. fc2".
+std::string modules_of_stage(const std::vector<Tracing::Call>& calls, int stage) {
   std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) {
-    if (is_source(node) || node.stage != stage || node.name.empty()) continue;
-    const std::string name = node.name.substr(0, node.name.find('/'));
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
+  for (const Tracing::Call& call : calls)
+    if (call.stage == stage && std::find(names.begin(), names.end(), call.module) == names.end())
+      names.push_back(call.module);
   return layers_text(names);
 }
 
@@ -191,7 +212,8 @@ ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& contex
   for (const Value& output : traced->outputs) outputs.push_back(output.type());
   std::vector<bool> has_rows;
   if (traced->mask) has_rows = check_samples_apart(*traced, context);
-  BlockChecker(traced->graph).check();
+  if (context.options.stages > 0) balance(*traced, context);
+  else BlockChecker(traced->graph).check();
   const OptionsState& options = context.options;
   const int stages = traced->graph.stages();
   const Division division{.replicas = options.replicas,
@@ -199,7 +221,7 @@ ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& contex
                           .batch_size = inputs.empty() ? 1 : inputs[0].shape[0],
                           .order = options.order};
   std::vector<std::string> modules;
-  for (int stage = 0; stage < stages; ++stage) modules.push_back(modules_of_stage(traced->graph, stage));
+  for (int stage = 0; stage < stages; ++stage) modules.push_back(modules_of_stage(traced->calls, stage));
   const bool is_whole = stages == 1 && division.replicas == 1 && division.accumulation == 1;
   for (std::size_t i = 0; i < traced->outputs.size(); ++i)
     traced->graph.add_output(output_name(i), traced->outputs[i], context.keeps_all);

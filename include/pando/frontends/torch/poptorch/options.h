@@ -19,6 +19,8 @@ enum class ReductionType { Mean, Sum };
 // Blocks on several IPUs run at the same time, each on another micro-batch.
 struct PipelinedExecution {
   PipelineOrder schedule = PipelineOrder::grouped;
+  // Splits a model without blocks into that many stages of about equal work; with 0, its blocks are the stages.
+  int stages = 0;
 };
 // Blocks on several IPUs run one after the other.
 struct ShardedExecution {};

@@ -1,0 +1,27 @@
+// Automatic stages. A front end traces a step with a stage for each call of a layer, a module or a function: its parts.
+// The work of a part is that of the kernels which the compiler makes of it, and parts that follow each other then make
+// stages of about equal work. No name has a meaning.
+#pragma once
+#include <pando/program/program.h>
+
+namespace pando {
+
+// The work of each stage of a divided program for one micro-batch, in operations.
+std::vector<double> work_of_stages(const Program& program);
+
+// For each part the number of its stage: the work of the largest stage is as small as it can be. `stages` is at least 1
+// and at most the number of parts, so that every stage has one.
+std::vector<int> balance_stages(const std::vector<double>& work, int stages);
+
+// What a step computes, before its update is added. The stages of its nodes are parts.
+struct ForwardPass {
+  const Graph& graph;
+  std::vector<Value> results = {};
+  // What training minimises, and the variables that it changes; nothing for inference.
+  Value loss = {};
+  std::vector<Value> trained = {};
+};
+// The work of each part, with its backward pass and its share of the update.
+std::vector<double> work_of_parts(const ForwardPass& forward, const Device& device);
+
+}  // namespace pando
