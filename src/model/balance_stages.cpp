@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "model/objective.h"
+#include "program/step_kernels.h"
 
 namespace pando {
 
@@ -28,20 +29,19 @@ void add_simple_update(Graph& step, const ForwardPass& forward) {
 
 }  // namespace
 
-std::vector<double> work_of_stages(const Program& program) {
-  std::vector<double> work(program.device_use().size(), 0.0);
-  for (const KernelInfo& kernel : program.kernels())
+std::vector<double> work_of_stages(const Graph& step) {
+  std::vector<double> work(static_cast<std::size_t>(step.stages()), 0.0);
+  for (const KernelInfo& kernel : kernels_of(step))
     work[static_cast<std::size_t>(kernel.stage)] += kernel.flops + operations_per_byte * kernel.bytes;
   return work;
 }
 
-std::vector<double> work_of_parts(const ForwardPass& forward, const Device& device) {
+std::vector<double> work_of_parts(const ForwardPass& forward) {
   Graph step = forward.graph;
   for (std::size_t i = 0; i < forward.results.size(); ++i)
     step.add_output("result" + std::to_string(i), step.value(forward.results[i].id()), true);
   if (forward.loss) add_simple_update(step, forward);
-  const std::vector<Device> devices(static_cast<std::size_t>(step.stages()), device);
-  return work_of_stages(Program(step, devices, {}, Variables()));
+  return work_of_stages(step);
 }
 
 // best[s][i]: the smallest possible size of the largest stage if the first i parts make s stages; from[s][i] is where

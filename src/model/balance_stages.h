@@ -2,12 +2,12 @@
 // The work of a part is that of the kernels which the compiler makes of it, and parts that follow each other then make
 // stages of about equal work. No name has a meaning.
 #pragma once
-#include <pando/program/program.h>
+#include <pando/graph/graph.h>
 
 namespace pando {
 
-// The work of each stage of a divided program for one micro-batch, in operations.
-std::vector<double> work_of_stages(const Program& program);
+// The work of each stage of a whole step, of one micro-batch, in operations. The step is compiled but not loaded.
+std::vector<double> work_of_stages(const Graph& step);
 
 // For each part the number of its stage: the work of the largest stage is as small as it can be. `stages` is at least 1
 // and at most the number of parts, so that every stage has one.
@@ -22,6 +22,6 @@ struct ForwardPass {
   std::vector<Value> trained = {};
 };
 // The work of each part, with its backward pass and its share of the update.
-std::vector<double> work_of_parts(const ForwardPass& forward, const Device& device);
+std::vector<double> work_of_parts(const ForwardPass& forward);
 
 }  // namespace pando

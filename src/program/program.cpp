@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "plan/cost.h"
 #include "program/state.h"
+#include "program/step_kernels.h"
 
 namespace pando {
 
@@ -341,21 +342,7 @@ Array Program::output(const std::string& name) const {
   throw Error(unknown_name("output", name, known));
 }
 
-std::vector<KernelInfo> Program::kernels() const {
-  std::vector<KernelInfo> kernels;
-  for (std::size_t number = 0; number < state_->plan.stages.size(); ++number) {
-    const StagePlan& stage = state_->plan.stages[number];
-    for (const auto* plan : {&stage.forward, &stage.backward_next, &stage.update_values, &stage.update}) {
-      if (!*plan) continue;
-      for (const Superstep& superstep : (*plan)->supersteps)
-        for (const KernelCall& call : superstep) {
-          const KernelCost cost = cost_of(call);
-          kernels.push_back({std::string(call.op->name), call.name, static_cast<int>(number), cost.flops, cost.bytes});
-        }
-    }
-  }
-  return kernels;
-}
+std::vector<KernelInfo> Program::kernels() const { return kernels_of(state_->plan); }
 
 namespace {
 

@@ -35,7 +35,7 @@ class PipelineSegment final : public LoopSegment {
   std::vector<Parameter> trained() const;
   void add_update(Computation& computation);
   // Gives the functions to that many stages of about equal work.
-  void balance(const Device& device, int stages);
+  void balance(int stages);
   std::int64_t rows() const { return options_.gradient_accumulation_count * options_.repeat_count; }
 
   PipelineOptions options_;
@@ -86,13 +86,13 @@ std::vector<Parameter> PipelineSegment::trained() const {
   return list;
 }
 
-void PipelineSegment::balance(const Device& device, int stages) {
+void PipelineSegment::balance(int stages) {
   ForwardPass forward{.graph = traced.graph};
   if (trains()) {
     forward.loss = objective_;
     for (const Parameter& parameter : trained()) forward.trained.push_back(traced.trace.value_of(parameter));
   }
-  std::vector<double> work = work_of_parts(forward, device);
+  std::vector<double> work = work_of_parts(forward);
   // The last functions may do nothing.
   work.resize(stage_of_function_.size());
   stage_of_function_ = balance_stages(work, stages);
@@ -114,7 +114,7 @@ void PipelineSegment::add_update(Computation& computation) {
 void PipelineSegment::finish(Computation& computation) {
   const Target& target = computation.target();
   const int ipus = static_cast<int>(target.ipus.size());
-  if (options_.device_mapping.empty() && stages_ > ipus) balance(target.ipus.front(), ipus);
+  if (options_.device_mapping.empty() && stages_ > ipus) balance(ipus);
   ipu::check_placement("pipeline", target, stages_, options_.device_mapping);
   replicas_ = ipus / ipu::ipus_of_replica(stages_, options_.device_mapping);
   if (trains()) add_update(computation);

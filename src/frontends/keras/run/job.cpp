@@ -122,7 +122,7 @@ StepRequest Job::request() const {
           is_weighted()};
 }
 
-ModelStep Job::build(const ModelDivision& division, std::vector<Device> devices) {
+StepContext Job::context(const ModelDivision& division) const {
   const std::vector<OutputGoals>& goals = training().goals;
   if (has_targets() && std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
     throw Error(
@@ -134,9 +134,16 @@ ModelStep Job::build(const ModelDivision& division, std::vector<Device> devices)
                       .trainable = training().trainable,
                       .variables = training().variables,
                       .division = division,
-                      .devices = std::move(devices),
+                      .devices = {},
                       .options = {.check_numerics = training().target->check_numerics}};
   if (training().options) context.options.precision = precision_named(compiled().precision);
+  return context;
+}
+
+ModelStep Job::build() const {
+  const ModelDivision& division = training().division;
+  StepContext context = this->context(division);
+  context.devices = devices_of(division, training().parallelism, *training().target);
   return build_step(request(), context);
 }
 
@@ -147,11 +154,7 @@ ModelStep& Job::step() {
   const auto found = std::find_if(steps.begin(), steps.end(), [wanted = request()](const auto& kept) {
     return !kept->in_use && kept->request == wanted;
   });
-  const auto kept =
-      found != steps.end()
-          ? *found
-          : steps.emplace_back(std::make_shared<ModelStep>(build(
-                training().division, devices_of(training().division, training().parallelism, *training().target))));
+  const auto kept = found != steps.end() ? *found : steps.emplace_back(std::make_shared<ModelStep>(build()));
   kept->in_use = true;
   step_ = {kept.get(), [kept, training = model_.training_](ModelStep*) {
              const std::lock_guard guard(training->mutex);
@@ -172,8 +175,11 @@ std::vector<double> Job::work_of_layers() {
   // Inputs are not layers.
   for (const auto& call : network().calls) division.stages.of_call.push_back(call->function ? layers++ : 0);
   division.stages.stages = layers;
-  const std::vector<Device> devices(static_cast<std::size_t>(layers), training().target->ipus.front());
-  return work_of_stages(build(division, devices).program);
+  StepContext context = this->context(division);
+  std::vector<double> work = work_of_stages(trace_step(request(), context));
+  // The last layers may do nothing.
+  work.resize(static_cast<std::size_t>(layers));
+  return work;
 }
 
 std::int64_t Job::steps_per_execution() const {

@@ -71,7 +71,8 @@ class Job {
   void find_goals();
   void check();
   StepRequest request() const;
-  ModelStep build(const ModelDivision& division, std::vector<Device> devices);
+  StepContext context(const ModelDivision& division) const;
+  ModelStep build() const;
 
   Model& model_;
   Mode mode_;

@@ -28,13 +28,18 @@ class StepTracer {
   StepTracer(const StepRequest& request, StepContext& context)
       : request_(request), context_(context), trace_(graph_, request.mode == Mode::train), values_(trace_) {}
 
-  ModelStep build() {
+  const Graph& trace() {
     add_samples();
     run_calls();
     if (request_.mode == Mode::predict) add_predictions();
     else add_goals();
     for (const auto& [name, value] : results_) graph_.add_output(name, value, true);
     if (request_.mode == Mode::train) add_update();
+    return graph_;
+  }
+
+  ModelStep build() {
+    trace();
     Division division = context_.division;
     division.batch_size = request_.batch_size;
     if (request_.mode != Mode::train) division.accumulation = 1;
@@ -243,5 +248,6 @@ std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions
 }
 
 ModelStep build_step(const StepRequest& request, StepContext& context) { return StepTracer(request, context).build(); }
+Graph trace_step(const StepRequest& request, StepContext& context) { return StepTracer(request, context).trace(); }
 
 }  // namespace pando::keras

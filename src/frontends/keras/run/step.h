@@ -73,5 +73,7 @@ struct StepContext {
   ProgramOptions options = {};
 };
 ModelStep build_step(const StepRequest& request, StepContext& context);
+// The graph alone, which needs no devices.
+Graph trace_step(const StepRequest& request, StepContext& context);
 
 }  // namespace pando::keras

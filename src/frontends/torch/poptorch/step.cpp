@@ -107,7 +107,7 @@ void balance(Traced& traced, const StepContext& context) {
   if (traced.loss)
     for (const Parameter& parameter : trained_parameters(context, *traced.trace))
       forward.trained.push_back(traced.trace->value_of(parameter));
-  const std::vector<double> work = work_of_parts(forward, make_ipus(1).front());
+  const std::vector<double> work = work_of_parts(forward);
   const std::vector<int> stage_of_call = balance_stages(work, stages);
   GraphEditor::renumber_stages(traced.graph, stage_of_call);
   // The last call may have made no node.
