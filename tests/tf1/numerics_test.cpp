@@ -55,6 +55,21 @@ TEST(Numerics, ALoopNamesTheLayerAndTheUpdate) {
             "; lower the learning rate or look at its inputs");
 }
 
+// Nothing was taken from the queue by the run that failed, whatever had been read ahead.
+TEST(Numerics, ALoopThatFailedBeginsWithTheSameElementsAgain) {
+  configure_checked(1);
+  const ipu::IPUInfeedQueue infeed(samples());
+  const auto add = [](Tensor sum, Tensor x) -> tf::Outputs { return {sum + tf::reduce_sum(x)}; };
+  const auto loop = compiled([&] { return repeat(3, add, {tf::constant(0.0F)}, infeed); });
+  tf::Session session;
+  session.run(tf::global_variables_initializer());
+  session.run(infeed.initializer());
+  session.run(loop);
+  const std::string first = message([&] { session.run(loop); });
+  EXPECT_NE(first.find("made a NaN or an infinity"), std::string::npos);
+  EXPECT_EQ(message([&] { session.run(loop); }), first);
+}
+
 TEST(Numerics, StraightCodeNamesTheLayer) {
   configure_checked(1);
   const Tensor x = tf::placeholder(DType::float32, {1, 4});
