@@ -39,15 +39,15 @@ class ArrayBatches final : public BatchPasses {
   void copy(const Array& column, std::int64_t count, std::byte* out) const {
     const auto samples = static_cast<std::size_t>(count_);
     const std::size_t bytes = column.bytes() / samples, rest = column.bytes() % samples;
-    const auto place = [&](std::size_t sample) { return column.raw() + sample * bytes + sample * rest / samples; };
+    const std::byte* rows = column.raw();
+    const auto place = [&](std::size_t sample) { return rows + sample * bytes + sample * rest / samples; };
     if (!shuffle_) {
       const auto first = static_cast<std::size_t>(first_), end = static_cast<std::size_t>(first_ + count);
       std::memcpy(out, place(first), static_cast<std::size_t>(place(end) - place(first)));
       return;
     }
     for (std::int64_t i = 0; i < count; ++i, out += bytes)
-      std::memcpy(out, column.raw() + static_cast<std::size_t>(order_[static_cast<std::size_t>(first_ + i)]) * bytes,
-                  bytes);
+      std::memcpy(out, rows + static_cast<std::size_t>(order_[static_cast<std::size_t>(first_ + i)]) * bytes, bytes);
   }
 
   Arrays columns_;

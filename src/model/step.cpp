@@ -8,7 +8,12 @@ Step::Step(const Trace& trace, const std::vector<Device>& devices, const Divisio
            StepFeeds feeds, const ProgramOptions& options)
     : division(division),
       feeds(std::move(feeds)),
-      program((trace.bind(variables), trace.graph()), devices, division, variables, options) {}
+      program((trace.bind(variables), trace.graph()), devices, division, variables, options) {
+  const std::vector<std::string>& columns = this->feeds.columns;
+  for (const PortInfo& port : program.feeds())
+    column_of_feed_.push_back(
+        static_cast<std::size_t>(std::find(columns.begin(), columns.end(), port.name) - columns.begin()));
+}
 
 int Step::feed_index(const std::string& name) const {
   const std::vector<PortInfo> ports = program.feeds();
@@ -18,10 +23,7 @@ int Step::feed_index(const std::string& name) const {
 
 Arrays Step::run_once(const Arrays& columns, std::int64_t update) {
   std::vector<const std::byte*> fed;
-  for (const PortInfo& port : program.feeds()) {
-    const auto found = std::find(feeds.columns.begin(), feeds.columns.end(), port.name);
-    fed.push_back(columns.at(static_cast<std::size_t>(found - feeds.columns.begin())).raw());
-  }
+  for (std::size_t column : column_of_feed_) fed.push_back(columns.at(column).raw());
   Arrays outputs;
   std::vector<std::byte*> memory;
   for (const PortInfo& port : program.outputs())

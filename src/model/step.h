@@ -31,6 +31,10 @@ struct Step {
   Division division;
   StepFeeds feeds;
   Program program;
+
+ private:
+  // The column of each of the program's feeds; the mask and the scale have none, and the number after the last.
+  std::vector<std::size_t> column_of_feed_;
 };
 
 }  // namespace pando
