@@ -69,7 +69,7 @@ void propagate(Graph& graph, std::size_t index, const std::vector<bool>& depends
     call.outputs.push_back(graph.value({static_cast<std::int32_t>(index), static_cast<std::int32_t>(i)}));
 
   const Graph::StageScope stage(graph, stage_of_gradient(call));
-  const Graph::Scope scope(graph, call.node.name.empty() ? "gradient" : call.node.name + "/gradient");
+  const Graph::Scope scope(graph, call.node, "gradient");
   const std::vector<Value> results = call.node.op->gradient(call);
   for (std::size_t i = 0; i < call.needed.size(); ++i) {
     if (!call.needed[i] || i >= results.size() || !results[i]) continue;

@@ -87,7 +87,7 @@ std::vector<Value> Graph::add(const OpDefinition& op, const std::vector<Value>& 
       call.fail(fmt::format("{}; use smaller sizes", error.what()));
     }
   }
-  nodes_.push_back({&op, std::move(ids), std::move(attributes), std::move(outputs), scope_, stage_});
+  nodes_.push_back({&op, std::move(ids), std::move(attributes), std::move(outputs), scope_, stage_, layer_});
   last_stage_ = std::max(last_stage_, stage_);
 
   std::vector<Value> values;
@@ -123,11 +123,23 @@ void Graph::assign(Value variable, Value value) {
   assignments_.push_back({variable.id(), value.id()});
 }
 
-Graph::Scope::Scope(Graph& graph, const std::string& name) : graph_(graph), outer_(graph.scope_) {
+Graph::Scope::Scope(Graph& graph, const std::string& name)
+    : graph_(graph), outer_(graph.scope_), outer_layer_(graph.layer_) {
+  if (outer_.empty()) graph.layer_ = name;
   graph.scope_ = outer_.empty() ? name : outer_ + "/" + name;
 }
 
-Graph::Scope::~Scope() { graph_.scope_ = outer_; }
+Graph::Scope::Scope(Graph& graph, const Node& node, const std::string& part)
+    : graph_(graph), outer_(graph.scope_), outer_layer_(graph.layer_) {
+  const bool has_name = !node.name.empty();
+  graph.layer_ = has_name ? node.layer : part;
+  graph.scope_ = has_name && !part.empty() ? node.name + "/" + part : node.name + part;
+}
+
+Graph::Scope::~Scope() {
+  graph_.scope_ = outer_;
+  graph_.layer_ = outer_layer_;
+}
 
 Graph::StageScope::StageScope(Graph& graph, std::int32_t stage) : graph_(graph), outer_(graph.stage_) {
   graph.stage_ = stage;

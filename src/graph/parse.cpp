@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 
 #include "graph/elementwise_program.h"
 
@@ -142,9 +141,9 @@ class GraphParser {
 
   void add_node(LineReader& line, std::int64_t number, const OpDefinition& op, const std::vector<Value>& inputs,
                 Attributes attributes, const std::vector<Type>& types) {
-    const std::string name = line.comment();
-    std::optional<Graph::Scope> scope;
-    if (!name.empty()) scope.emplace(graph_, name);
+    Node made;
+    parse_origin(line, made.name, made.layer);
+    const Graph::Scope scope(graph_, made);
     const std::vector<Value> outputs = graph_.add(op, inputs, std::move(attributes));
     for (std::size_t i = 0; i < types.size(); ++i)
       if (i >= outputs.size() || outputs[i].type() != types[i])
@@ -197,6 +196,15 @@ Attributes parse_attributes(LineReader& line, const OpDefinition& op, FindOp fin
   } while (line.take(","));
   line.expect("}");
   return attributes;
+}
+
+void parse_origin(LineReader& line, std::string& name, std::string& layer) {
+  const std::string text = line.comment();
+  const bool is_quoted = text.starts_with('"');
+  const std::size_t end = is_quoted ? text.find('"', 1) : text.find('/');
+  if (is_quoted && end == std::string::npos) line.fail("the name of a layer has no closing quote");
+  layer = is_quoted ? text.substr(1, end - 1) : text.substr(0, end);
+  name = is_quoted ? layer + text.substr(end + 1) : text;
 }
 
 Array parse_array(LineReader& line) {

@@ -18,6 +18,8 @@ Graph parse_graph(std::string_view text, FindOp find_op);
 void for_each_line(std::string_view text, const std::function<void(LineReader&)>& parse);
 Type parse_type(LineReader& line);
 Attributes parse_attributes(LineReader& line, const OpDefinition& op, FindOp find_op);
+// The comment after a node or a kernel call.
+void parse_origin(LineReader& line, std::string& name, std::string& layer);
 // "<1, 2>"; the text gives the type elsewhere.
 Array parse_array(LineReader& line);
 

@@ -51,7 +51,7 @@ std::string node_text(const Graph& graph, std::size_t index) {
   std::string text = fmt::format("%{} = {}({}){} : {}", index, node.op->name, fmt::join(inputs, ", "),
                                  attributes_text(*node.op, node.attributes), fmt::join(types, ", "));
   if (node.stage != any_stage) text += fmt::format(" @{}", node.stage);
-  return node.name.empty() ? text : fmt::format("{}  # {}", text, node.name);
+  return text + origin_text(node.name, node.layer);
 }
 
 }  // namespace
@@ -59,7 +59,16 @@ std::string node_text(const Graph& graph, std::size_t index) {
 std::string array_text(const Array& array) {
   if (array.elements() > shown_elements) return fmt::format("<{} elements>", array.elements());
   const Array values = array.astype(DType::float64);
-  return fmt::format("<{:.9g}>", fmt::join(values.data<double>(), values.data<double>() + values.elements(), ", "));
+  const std::span<const double> list(values.data<double>(), static_cast<std::size_t>(values.elements()));
+  // As many digits as the type has.
+  return array.dtype() == DType::float64 ? fmt::format("<{}>", fmt::join(list, ", "))
+                                         : fmt::format("<{:.9g}>", fmt::join(list, ", "));
+}
+
+std::string origin_text(const std::string& name, const std::string& layer) {
+  if (name.empty()) return "";
+  const bool is_first_part = layer == name.substr(0, name.find('/'));
+  return is_first_part ? "  # " + name : fmt::format("  # \"{}\"{}", layer, name.substr(layer.size()));
 }
 
 std::string attributes_text(const OpDefinition& op, const Attributes& attributes) {

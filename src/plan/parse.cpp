@@ -118,7 +118,7 @@ class PlanParser {
     for (const auto& definition : call.op->attributes)
       if (call.attributes.find(definition.name) == nullptr)
         call.attributes.set(std::string(definition.name), definition.default_value);
-    call.name = line.comment();
+    parse_origin(line, call.name, call.layer);
     plan_.supersteps.back().push_back(std::move(call));
   }
 

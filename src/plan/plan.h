@@ -36,7 +36,9 @@ struct KernelCall {
   Attributes attributes;
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
+  // Those of the node.
   std::string name;
+  std::string layer = {};
 };
 
 // Kernels without dependencies among them; a barrier ends it.

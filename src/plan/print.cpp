@@ -35,7 +35,7 @@ std::string operands_text(const std::vector<Operand>& operands) {
 
 std::string call_text(const KernelCall& call) {
   return fmt::format("  {} = {}{}{}{}\n", operands_text(call.outputs), call.op->name, operands_text(call.inputs),
-                     attributes_text(*call.op, call.attributes), call.name.empty() ? "" : "  # " + call.name);
+                     attributes_text(*call.op, call.attributes), origin_text(call.name, call.layer));
 }
 
 // The host feeds inputs and receives outputs unless the text says otherwise.
@@ -55,7 +55,8 @@ bool same_attributes(const KernelCall& a, const KernelCall& b) {
 }
 
 bool same_call(const KernelCall& a, const KernelCall& b) {
-  return a.op == b.op && a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs && same_attributes(a, b);
+  return a.op == b.op && a.name == b.name && a.layer == b.layer && a.inputs == b.inputs && a.outputs == b.outputs &&
+         same_attributes(a, b);
 }
 
 bool same_superstep(const Superstep& a, const Superstep& b) {

@@ -30,12 +30,15 @@ std::vector<const KernelCall*> kernels_of(const Plan& plan) {
 
 // One device that is recorded.
 struct Track {
+  struct Kernel {
+    std::string op, name, layer;
+  };
   // The number of the program among those that were attached.
   int program;
   std::string device;
   Recorder recorder;
   // By the numbers in the recording.
-  std::vector<std::vector<std::pair<std::string, std::string>>> kernels;
+  std::vector<std::vector<Kernel>> kernels;
   std::vector<std::size_t> live_bytes;
 
   Track(int program, const std::string& device, int tiles, std::size_t capacity, const std::vector<const Plan*>& plans)
@@ -43,7 +46,8 @@ struct Track {
     for (const Plan* plan : plans) {
       kernels.emplace_back();
       if (plan == nullptr) continue;
-      for (const KernelCall* call : kernels_of(*plan)) kernels.back().emplace_back(call->op->name, call->name);
+      for (const KernelCall* call : kernels_of(*plan))
+        kernels.back().push_back({std::string(call->op->name), call->name, call->layer});
       const std::vector<std::size_t> live = pando::live_bytes(*plan);
       live_bytes.insert(live_bytes.end(), live.begin(), live.end());
     }
@@ -121,10 +125,11 @@ void add_events(const Track& track, int device, const RecordedSpan& span, Profil
                          .begin = static_cast<double>(event.begin - span.begin) / 1e3,
                          .duration = static_cast<double>(event.end - event.begin) / 1e3};
       if (event.kind == RecordedEvent::Kind::kernel) {
-        const auto& [op, layer] =
+        const Track::Kernel& kernel =
             track.kernels[static_cast<std::size_t>(event.plan)][static_cast<std::size_t>(event.number)];
-        shown.op = op;
-        shown.layer = layer;
+        shown.op = kernel.op;
+        shown.name = kernel.name;
+        shown.layer = kernel.layer;
       } else if (tile == track.pass_row()) {
         shown.micro_batch = event.number;
       }
@@ -183,7 +188,7 @@ std::vector<KernelTime> Profiler::kernel_times() const {
   if (state_->tracks.empty()) return {};
   const Track& track = *state_->tracks.front();
   std::vector<KernelTime> times;
-  for (const auto& [op, name] : track.kernels.front()) times.push_back({op, name, 0});
+  for (const Track::Kernel& kernel : track.kernels.front()) times.push_back({kernel.op, kernel.name, 0});
   KernelTime barrier{"barrier", "", 0}, feed{"feed", "", 0};
   std::int64_t steps = 0;
   for (int tile = 0; tile < track.pass_row(); ++tile)

@@ -63,6 +63,7 @@ TEST(TextForm, EveryFieldOfAPlanSurvivesTheRoundTrip) {
   graph.add_output("loss", ops::reduce_sum(y), true);
   graph.add_output("stash0", y, PortKind::stash, 7);
   graph.assign(w, w * 2.0);
+  graph.add_output("third", ops::constant(graph, Array::of<double>({1 / 3.0, -2.5e-300}, {2})));
   const Plan plan = compile(graph, {.check_numerics = true, .mixed_bfloat16 = true});
   const Plan again = parse_plan(to_string(plan), find_op);
   EXPECT_TRUE(again == plan) << to_string(again) << to_string(plan);
@@ -74,6 +75,28 @@ TEST(TextForm, EveryFieldOfAPlanSurvivesTheRoundTrip) {
   Plan other = plan;
   other.mixed_bfloat16 = false;
   EXPECT_FALSE(other == plan);
+}
+
+TEST(TextForm, LayersWhoseNamesHaveASlashSurviveTheRoundTrip) {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {4, 3});
+  const Value w = ops::variable(graph, "w", DType::float32, {3, 2});
+  Value y;
+  {
+    const Graph::Scope layer(graph, "block/dense"), part(graph, "product");
+    y = ops::matmul(x, w);
+  }
+  graph.assign(w, gradients(ops::reduce_sum(ops::exp(y)), {w})[0]);
+  const std::string text = to_string(graph);
+  EXPECT_NE(text.find("  # \"block/dense\"/product\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  # \"block/dense\"/product/gradient\n"), std::string::npos) << text;
+  const Graph again = parse_graph(text);
+  EXPECT_EQ(to_string(again), text);
+  EXPECT_EQ(again.nodes()[2].name, "block/dense/product");
+  EXPECT_EQ(again.nodes()[2].layer, "block/dense");
+  const Plan plan = compile(graph);
+  EXPECT_EQ(plan.supersteps.front().front().layer, "block/dense");
+  EXPECT_TRUE(parse_plan(to_string(plan), find_op) == plan) << to_string(plan);
 }
 
 TEST(TextForm, ErrorsNameTheLine) {

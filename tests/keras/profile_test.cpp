@@ -52,6 +52,20 @@ TEST(Profiles, ShowTheLayersOfOneDevice) {
   EXPECT_NE(trace.find("result"), std::string::npos);
 }
 
+TEST(Profiles, ShowLayersWhoseNamesHaveASlashApart) {
+  const std::string path = testing::TempDir() + "slash.html";
+  Sequential model({layers::Dense(8, {.activation = "tanh", .input_shape = Shape{4}, .name = "block/hidden"}),
+                    layers::Dense(1, {.kernel_regularizer = regularizers::L2(0.1), .name = "block/result"})});
+  model.compile({.optimizer = "sgd", .loss = "mse"});
+  const Array x = arange(64).astype(DType::float32).reshape({16, 4}) / 64.0;
+  model.fit(x, sum(x, 1), {.batch_size = 4, .verbose = 0, .profile = path});
+  const std::string page = contents(path);
+  // The rows of the table: kind, name, time.
+  for (const char* row : {"[0,\"block/hidden\",", "[0,\"block/result\","})
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  EXPECT_EQ(page.find("[0,\"block\","), std::string::npos);
+}
+
 TEST(Profiles, ShowThePassesOfEveryDevice) {
   const std::string path = testing::TempDir() + "pipeline.html";
   const std::vector<Array> profiled = train(4, 2, path), plain = train(4, 2, "");

@@ -31,7 +31,8 @@ Profile pipeline_profile() {
         profile.events.push_back({.device = device,
                                   .tile = tile,
                                   .op = forward ? "conv2d" : "conv2d_gradient",
-                                  .layer = forward ? "conv2d_1" : "conv2d_1/gradient",
+                                  .name = forward ? "conv2d_1" : "conv2d_1/gradient",
+                                  .layer = "conv2d_1",
                                   .begin = begin,
                                   .duration = 70.0 + 10 * tile});
         profile.events.push_back({.kind = Kind::barrier,
@@ -98,7 +99,7 @@ report::Run long_words() {
   add_samples(run, 600, 30);
   Profile profile = pipeline_profile();
   profile.devices = {hostile, word};
-  for (ProfileEvent& event : profile.events) event.layer = hostile;
+  for (ProfileEvent& event : profile.events) event.name = event.layer = hostile;
   profile.memory = {{hostile, {1}}};
   run.timeline = report::Timeline(std::make_shared<Profile>(profile));
   return run;

@@ -61,6 +61,8 @@ struct Node {
   std::string name;
   // The part of the step that it belongs to, if the step is divided over several devices.
   std::int32_t stage = any_stage;
+  // What its name begins with: the layer or module whose call made it, such as "layer1", which may contain a '/'.
+  std::string layer = {};
 };
 
 // What an input or an output of a graph is connected to. Front ends use host and result; dividing a step makes the
@@ -144,17 +146,19 @@ class PANDO_API Graph {
     std::int32_t outer_;
   };
 
-  // While it lives, new nodes are named `name`, under the scopes around it.
+  // While it lives, new nodes are named `name`, under the scopes around it. The outermost scope is their layer.
   class PANDO_API Scope {
    public:
     Scope(Graph& graph, const std::string& name);
+    // New nodes have the layer and the name of `node`, with `part` under it, whatever the scopes around it.
+    Scope(Graph& graph, const Node& node, const std::string& part = {});
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     Graph& graph_;
-    std::string outer_;
+    std::string outer_, outer_layer_;
   };
 
  private:
@@ -163,7 +167,7 @@ class PANDO_API Graph {
   std::vector<Node> nodes_;
   std::vector<Output> outputs_;
   std::vector<Assignment> assignments_;
-  std::string scope_;
+  std::string scope_, layer_;
   std::int32_t stage_ = any_stage;
   std::int32_t last_stage_ = 0;
 };

@@ -153,7 +153,7 @@ class Emitter {
                      [&](std::size_t a, std::size_t b) { return schedule_.superstep[a] < schedule_.superstep[b]; });
     for (std::size_t i : order) {
       const Node& node = graph_.nodes()[i];
-      KernelCall call{node.op, node.attributes, {}, {}, node.name};
+      KernelCall call{node.op, node.attributes, {}, {}, node.name, node.layer};
       for (ValueId input : node.inputs)
         call.inputs.push_back({buffer_of_.at(root_of(graph_, input)), graph_.type(input)});
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {

@@ -112,7 +112,7 @@ Graph choose_layouts(const Graph& graph, const PassContext& context) {
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.nodes().size()); ++i) {
     Node node = graph.nodes()[static_cast<std::size_t>(i)];
     for (ValueId& input : node.inputs) input = rewriter[input];
-    const Graph::Scope scope(rewriter.to(), node.name);
+    const Graph::Scope scope(rewriter.to(), node);
     if (node.op->id == Op::transpose)
       rewriter.replace({i, 0}, compose(rewriter.to(), node.inputs[0], node.attributes.integers("permutation")));
     else if (!sink_below_elementwise(rewriter, i, node) && !absorb_into_matmul(rewriter, i, node)) rewriter.keep(i);

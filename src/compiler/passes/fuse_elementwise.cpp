@@ -143,7 +143,7 @@ void append_with_epilogue(Rewriter& rewriter, std::int32_t root, Fused fused, st
 void append_fused(Rewriter& rewriter, std::int32_t root, Fused fused) {
   const Node& old = rewriter.from().nodes()[static_cast<std::size_t>(root)];
   for (ValueId& operand : fused.operands) operand = rewriter[operand];
-  Node node{&definitions::fused, std::move(fused.operands), {}, old.outputs, old.name};
+  Node node{&definitions::fused, std::move(fused.operands), {}, old.outputs, old.name, old.stage, old.layer};
   node.attributes.set("program", std::make_shared<const ElementwiseProgram>(std::move(fused.program)));
   rewriter.replace({root, 0}, {GraphEditor::append(rewriter.to(), std::move(node)), 0});
 }

@@ -36,7 +36,9 @@ Graph fuse_updates(const Graph& graph, const PassContext&) {
                {rewriter[product.inputs[0]], rewriter[product.inputs[1]], rewriter[parameter], rewriter[rate]},
                {},
                update.outputs,
-               product.name};
+               product.name,
+               product.stage,
+               product.layer};
     for (const char* flag : {"transpose_a", "transpose_b"}) fused.attributes.set(flag, product.attributes.flag(flag));
     rewriter.replace({i, 0}, {GraphEditor::append(rewriter.to(), std::move(fused)), 0});
   }

@@ -52,7 +52,7 @@ void append_merged(Rewriter& rewriter, const std::vector<std::int32_t>& members)
   }
   for (ValueId& input : merged.inputs) input = rewriter[input];
   merged.attributes.set("groups", groups);
-  merged.name = "update";
+  merged.name = merged.layer = "update";
   const std::int32_t added = GraphEditor::append(rewriter.to(), std::move(merged));
   std::int32_t output = 0;
   for (std::int32_t member : members)

@@ -15,8 +15,9 @@ struct ProfileEvent {
   Kind kind = Kind::kernel;
   int device = 0;
   int tile = 0;
-  // Kernels: "conv2d" and "conv2d_1/gradient".
+  // Kernels: "conv2d", "conv2d_1/gradient" and "conv2d_1".
   std::string op = {};
+  std::string name = {};
   std::string layer = {};
   // Passes.
   std::int64_t micro_batch = -1;

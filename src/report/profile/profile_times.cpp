@@ -36,10 +36,7 @@ std::map<int, int> tiles_by_device(const Profile& profile) {
   return tiles;
 }
 
-std::string layer_of(const ProfileEvent& event) {
-  const std::string layer = event.layer.substr(0, event.layer.find('/'));
-  return layer.empty() ? event.op : layer;
-}
+std::string layer_of(const ProfileEvent& event) { return event.layer.empty() ? event.op : event.layer; }
 
 struct Item {
   double share = 0, limit = 1;

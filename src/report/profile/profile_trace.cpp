@@ -26,7 +26,7 @@ std::string event_name(const ProfileEvent& event) {
   if (event.kind != ProfileEvent::Kind::kernel)
     return event.micro_batch < 0 ? std::string(name_of(event.kind))
                                  : fmt::format("{} {}", name_of(event.kind), event.micro_batch);
-  return event.layer.empty() ? event.op : event.layer;
+  return event.name.empty() ? event.op : event.name;
 }
 
 void write_arguments(JsonWriter& json, const ProfileEvent& event) {

@@ -36,16 +36,16 @@ constexpr JsonLayout layout = {.blanks = false, .in_script = true};
 class Labels {
  public:
   std::size_t number_of(const ProfileEvent& event) {
-    const auto [found, added] = numbers_.try_emplace({event.op, event.layer}, numbers_.size());
+    const auto [found, added] = numbers_.try_emplace({event.op, event.name}, numbers_.size());
     if (added) names_.push_back(found->first);
     return found->second;
   }
   void write(JsonWriter& json) const {
     json.begin_list();
-    for (const auto& [op, layer] : names_) {
+    for (const auto& [op, name] : names_) {
       json.begin_list();
       json.value(plot::readable_text(op));
-      json.value(plot::readable_text(layer));
+      json.value(plot::readable_text(name));
       json.end_list();
     }
     json.end_list();

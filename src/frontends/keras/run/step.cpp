@@ -138,7 +138,7 @@ class StepTracer {
         const Regularizer& regularizer = weight.regularizer;
         const auto& used = trace_.parameters();
         if (!regularizer || std::find(used.begin(), used.end(), weight.parameter) == used.end()) continue;
-        const Graph::Scope scope(graph_, layer.name() + "/regularizer");
+        const Graph::Scope layer_scope(graph_, layer.name()), scope(graph_, "regularizer");
         const Graph::StageScope stage_scope(graph_, trace_.stage_of(weight.parameter));
         const Value value = trace_.value_of(weight.parameter);
         Value term;
