@@ -22,6 +22,7 @@ class StepCompiler {
 
   StepPlan run() {
     verify(step_);
+    check_replicas(step_, division_.replicas);
     StepPlan plan{.replicas = division_.replicas,
                   .rows_per_update = trains_ ? division_.accumulation : 1,
                   .batch_size = division_.batch_size,

@@ -265,6 +265,47 @@ TEST_F(Tf1, all_replicas_see_what_other_computations_assigned) {
   }
 }
 
+// The mean over the replicas of a float32 variable is taken before each update, of others there is none.
+TEST_F(Tf1, replicas_agree_on_what_they_assign) {
+  configure(2);
+  const tf::Variable weight(Array::scalar(0.0F), {.name = "weight"}),
+      total(Array::scalar(0.0F), {.name = "total", .trainable = false});
+  const tf::Variable count(Array::scalar<std::int32_t>(0), {.name = "count", .trainable = false});
+  const ipu::IPUInfeedQueue infeed(counting(64));
+  const auto optimizer = [](const tf::Outputs& outputs) -> OptimizerFunctionOutput {
+    return {tf::train::GradientDescentOptimizer({.learning_rate = 0.0}), outputs.tensor(0)};
+  };
+  const auto run_of = [&](const tf::TracedFunction& stage, bool trains) {
+    ipu::pipelining_ops::PipelineOptions options{.gradient_accumulation_count = 1, .infeed_queue = infeed};
+    if (trains) options.optimizer_function = optimizer;
+    return compiled([=] { return pipeline({stage}, options); });
+  };
+  const auto add_up = [&](Tensor x) {
+    total.assign(Tensor(total) + x);
+    return x * weight;
+  };
+  const tf::Compiled training = run_of(add_up, true);
+  tf::Session session;
+  session.run(tf::global_variables_initializer());
+  session.run(infeed.initializer());
+  session.run(training);
+  session.run(training);
+  EXPECT_EQ(session.run(total)[0].item<float>(), (0 + 1) / 2.0F + (2 + 3) / 2.0F);
+  EXPECT_EQ(message([&] { run_of(add_up, false); }),
+            "the variable 'total' takes a value of each micro-batch and would differ between 2 replicas, which are "
+            "averaged by updates only; use one replica, or train");
+  EXPECT_EQ(message([&] {
+              run_of(
+                  [&](Tensor x) {
+                    count.assign(Tensor(count) + tf::cast(x, DType::int32));
+                    return x * weight;
+                  },
+                  true);
+            }),
+            "the variable 'count' takes a value of each micro-batch and would differ between 2 replicas; assign a "
+            "floating-point variable the replica_mean of the value, or use one replica");
+}
+
 TEST_F(Tf1, a_pipeline_says_how_many_micro_batches_ran) {
   configure(2);
   const tf::Variable w(Array::scalar(1.0F), {.name = "w"});

@@ -6,9 +6,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/rewrite.h"
 
 namespace pando {
+
+std::vector<bool> nodes_depending_on(const Graph& graph, bool (*is_one)(const Node& node)) {
+  std::vector<bool> depends(graph.nodes().size(), false);
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    depends[i] = is_one(node) || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+                   return depends[static_cast<std::size_t>(input.node)];
+                 });
+  }
+  return depends;
+}
 
 std::string port_name(PortKind kind, std::int32_t number) { return fmt::format("{}{}", name(kind), number); }
 

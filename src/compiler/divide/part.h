@@ -47,6 +47,9 @@ class GraphPart {
   std::map<ValueId, Value> replaced_;
 };
 
+// Marks the nodes that `is_one` accepts, and all that depend on one.
+std::vector<bool> nodes_depending_on(const Graph& graph, bool (*is_one)(const Node& node));
+
 // "stash0".
 std::string port_name(PortKind kind, std::int32_t number);
 

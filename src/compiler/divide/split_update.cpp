@@ -14,25 +14,12 @@ namespace pando {
 
 namespace {
 
-// Marks the nodes that `is_one` accepts, and all that depend on one.
-template <class IsOne>
-std::vector<bool> depending_on(const Graph& graph, const IsOne& is_one) {
-  std::vector<bool> depends(graph.nodes().size(), false);
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const Node& node = graph.nodes()[i];
-    depends[i] = is_one(node) || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-                   return depends[static_cast<std::size_t>(input.node)];
-                 });
-  }
-  return depends;
-}
-
 class UpdateSplitter {
  public:
   explicit UpdateSplitter(const Graph& step)
       : step_(step),
-        is_update_(depending_on(step, [](const Node& node) { return node.op->id == Op::update_sum; })),
-        is_fed_(depending_on(step, [](const Node& node) { return is_role(node, Role::input); })) {}
+        is_update_(nodes_depending_on(step, [](const Node& node) { return node.op->id == Op::update_sum; })),
+        is_fed_(nodes_depending_on(step, [](const Node& node) { return is_role(node, Role::input); })) {}
 
   StepHalves split() {
     check_outputs();
