@@ -19,7 +19,8 @@ class PlanParser {
     return std::move(plan_);
   }
 
- private:
+  const Plan& plan() const { return plan_; }
+
   void parse_line(LineReader& line) {
     if (line.take("plan")) parse_header(line);
     else if (line.take("feed")) plan_.inputs.push_back(parse_port(line, PortKind::host));
@@ -31,6 +32,18 @@ class PlanParser {
     else parse_call(line);
   }
 
+  VariablePort parse_variable(LineReader& line) {
+    VariablePort variable;
+    variable.name = line.quoted();
+    line.expect("=");
+    variable.buffer = parse_buffer_number(line);
+    variable.type = parse_type(line);
+    variable.role = variable_role_named(line.word());
+    variable.assigned = line.take("assigned");
+    return variable;
+  }
+
+ private:
   void parse_header(LineReader& line) {
     line.expect("arena");
     plan_.arena_bytes = line.number<std::size_t>();
@@ -87,17 +100,6 @@ class PlanParser {
     return port;
   }
 
-  VariablePort parse_variable(LineReader& line) {
-    VariablePort variable;
-    variable.name = line.quoted();
-    line.expect("=");
-    variable.buffer = parse_buffer_number(line);
-    variable.type = parse_type(line);
-    variable.role = variable_role_named(line.word());
-    variable.assigned = line.take("assigned");
-    return variable;
-  }
-
   std::vector<Operand> parse_operands(LineReader& line) {
     std::vector<Operand> operands;
     line.list("(", ")", [&] {
@@ -122,13 +124,115 @@ class PlanParser {
     plan_.supersteps.back().push_back(std::move(call));
   }
 
-  const FindOp find_op_;
+  FindOp find_op_;
   Plan plan_;
   std::int32_t feeds_ = 0;
+};
+
+class StepPlanParser {
+ public:
+  explicit StepPlanParser(FindOp find_op) : find_op_(find_op), plan_parser_(find_op) {}
+
+  StepPlan run(std::string_view text) {
+    for_each_line(text, [this](LineReader& line) { parse_line(line); });
+    end_program();
+    return std::move(step_);
+  }
+
+ private:
+  void parse_line(LineReader& line) {
+    if (line.take("step of")) parse_header(line);
+    else if (line.take("schedule")) parse_schedule(line);
+    else if (line.take("host")) parse_fields(line, step_.host);
+    else if (line.take("results")) parse_fields(line, step_.results);
+    else if (line.take("exchange")) parse_fields(line, step_.exchange);
+    else if (line.take("stage")) parse_stage(line);
+    else if (line.take("slot")) parse_fields(line, stage(line).slot);
+    else if (line.take("sum")) stage(line).sums.push_back(plan_parser_.parse_variable(line));
+    else if (line.take("statistic")) stage(line).statistics.push_back(plan_parser_.parse_variable(line));
+    else if (line.take("program")) parse_program(line);
+    else if (program_) plan_parser_.parse_line(line);
+    else parse_field(line);
+  }
+
+  void parse_header(LineReader& line) {
+    step_.replicas = line.number<int>();
+    line.expect("replicas,");
+    step_.rows_per_update = line.number<std::int64_t>();
+    line.expect("rows an update,");
+    step_.batch_size = line.number<std::int64_t>();
+    line.expect("samples a micro-batch");
+  }
+
+  void parse_schedule(LineReader& line) {
+    step_.schedule.name = line.word();
+    line.expect("period");
+    step_.schedule.period = line.number<std::int64_t>();
+    for (auto& [word, offsets] :
+         {std::pair("forward", &step_.schedule.forward), {"backward", &step_.schedule.backward}}) {
+      line.expect(word);
+      line.list("[", "]", [&, &list = *offsets] { list.push_back(line.number<std::int64_t>()); });
+    }
+  }
+
+  void parse_fields(LineReader& line, Fields& fields) {
+    fields.bytes = line.number<std::size_t>();
+    line.expect("bytes");
+    fields_ = &fields;
+  }
+
+  void parse_field(LineReader& line) {
+    if (fields_ == nullptr) line.fail("a place stands before the memory that it is in");
+    Field& field = fields_->list.emplace_back();
+    field.offset = line.number<std::size_t>();
+    line.expect("=");
+    field.name = line.quoted();
+    field.type = parse_type(line);
+    field.kind = port_kind_named(line.word());
+    field.number = line.number<std::int32_t>();
+    field.every_step = line.take("every_step");
+  }
+
+  void parse_stage(LineReader& line) {
+    end_program();
+    fields_ = nullptr;
+    line.expect(fmt::format("{}", step_.stages.size()));
+    step_.stages.emplace_back();
+  }
+
+  StagePlan& stage(LineReader& line) {
+    if (step_.stages.empty()) line.fail("this stands before the first stage");
+    return step_.stages.back();
+  }
+
+  void parse_program(LineReader& line) {
+    StagePlan& own = stage(line);
+    end_program();
+    const std::string name = line.word();
+    for (const auto& [known, program] : stage_programs)
+      if (known == name) program_ = &(own.*program);
+    if (program_ == nullptr) line.fail(fmt::format("a stage has no program '{}'", name));
+  }
+
+  void end_program() {
+    if (program_ == nullptr) return;
+    *program_ = plan_parser_.plan();
+    program_ = nullptr;
+    plan_parser_ = PlanParser(find_op_);
+  }
+
+  const FindOp find_op_;
+  StepPlan step_;
+  PlanParser plan_parser_;
+  // Where the next lines belong.
+  Fields* fields_ = nullptr;
+  std::optional<Plan>* program_ = nullptr;
 };
 
 }  // namespace
 
 Plan parse_plan(std::string_view text, FindOp find_op) { return PlanParser(find_op).run(text); }
+
+StepPlan parse_step_plan(std::string_view text, FindOp find_op) { return StepPlanParser(find_op).run(text); }
 
 }  // namespace pando

@@ -1,13 +1,14 @@
-// parse_plan: reads the text form of a Plan back.
+// Reads the text forms of a Plan and of a StepPlan back.
 #pragma once
 #include <string_view>
 
 #include "graph/parse.h"
-#include "plan/plan.h"
+#include "plan/step_plan.h"
 
 namespace pando {
 
 // What to_string(Plan) prints, except constants of more than 16 elements. Throws Error naming the line.
 Plan parse_plan(std::string_view text, FindOp find_op);
+StepPlan parse_step_plan(std::string_view text, FindOp find_op);
 
 }  // namespace pando

@@ -24,6 +24,7 @@ struct PipelineSchedule {
   std::int64_t slots(std::int64_t micro_batches) const;
   // The part of all slots of all stages in which a stage has nothing to do.
   double bubble(std::int64_t micro_batches) const;
+  friend bool operator==(const PipelineSchedule&, const PipelineSchedule&) = default;
 };
 
 // All forward, then all backward; one forward, one backward; one stage at a time. Without `training`, all but the

@@ -1,11 +1,12 @@
-// The text form of a plan: a line for each buffer, port and kernel call. Plans are compared by their fields rather than
-// by this text, so that a test notices a field that the text forgets.
+// The text form of a plan: a line for each buffer, port and kernel call. That of a step has a line for each place that
+// programs share, and the plans. Plans are compared by their fields rather than by this text, so that a test notices a
+// field that the text forgets.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "graph/text_form.h"
-#include "plan/plan.h"
+#include "plan/step_plan.h"
 
 namespace pando {
 
@@ -22,14 +23,13 @@ std::string buffer_text(const Buffer& buffer) {
   return "";
 }
 
-std::string operand_text(const Operand& operand) {
-  const std::string buffer = operand.buffer < 0 ? "none" : fmt::format("b{}", operand.buffer);
-  return fmt::format("{} {}", buffer, to_string(operand.type));
+std::string operand_text(std::int32_t buffer, const Type& type) {
+  return fmt::format("{} {}", buffer < 0 ? "none" : fmt::format("b{}", buffer), to_string(type));
 }
 
 std::string operands_text(const std::vector<Operand>& operands) {
   std::vector<std::string> texts;
-  for (const Operand& operand : operands) texts.push_back(operand_text(operand));
+  for (const Operand& operand : operands) texts.push_back(operand_text(operand.buffer, operand.type));
   return fmt::format("({})", fmt::join(texts, ", "));
 }
 
@@ -40,14 +40,30 @@ std::string call_text(const KernelCall& call) {
 
 // The host feeds inputs and receives outputs unless the text says otherwise.
 std::string port_text(std::string_view what, const Port& port, PortKind usual) {
-  std::string text = fmt::format("{} \"{}\" = b{} {}", what, port.name, port.buffer, to_string(port.type));
+  std::string text = fmt::format("{} \"{}\" = {}", what, port.name, operand_text(port.buffer, port.type));
   if (port.kind != usual) text += fmt::format(" {} {}", name(port.kind), port.number);
   return text + (port.every_step ? " every_step\n" : "\n");
 }
 
-std::string variable_text(const VariablePort& variable) {
-  return fmt::format("variable \"{}\" = b{} {} {}{}\n", variable.name, variable.buffer, to_string(variable.type),
-                     name(variable.role), variable.assigned ? " assigned" : "");
+std::string variables_text(std::string_view what, const std::vector<VariablePort>& variables) {
+  std::string text;
+  for (const VariablePort& variable : variables)
+    text += fmt::format("{} \"{}\" = {} {}{}\n", what, variable.name, operand_text(variable.buffer, variable.type),
+                        name(variable.role), variable.assigned ? " assigned" : "");
+  return text;
+}
+
+std::string fields_text(std::string_view what, const Fields& fields) {
+  std::string text = fmt::format("{} {} bytes\n", what, fields.bytes);
+  for (const Field& field : fields.list)
+    text += fmt::format("  {} = \"{}\" {} {} {}{}\n", field.offset, field.name, to_string(field.type), name(field.kind),
+                        field.number, field.every_step ? " every_step" : "");
+  return text;
+}
+
+std::string schedule_text(const PipelineSchedule& schedule) {
+  return fmt::format("schedule {} period {} forward [{}] backward [{}]\n", schedule.name, schedule.period,
+                     fmt::join(schedule.forward, ", "), fmt::join(schedule.backward, ", "));
 }
 
 bool same_attributes(const KernelCall& a, const KernelCall& b) {
@@ -84,13 +100,29 @@ std::string to_string(const Plan& plan) {
   for (std::size_t i = 0; i < plan.buffers.size(); ++i)
     text += fmt::format("b{} = {}, {} bytes\n", i, buffer_text(plan.buffers[i]), plan.buffers[i].bytes);
   for (const Port& port : plan.inputs) text += port_text("feed", port, PortKind::host);
-  for (const VariablePort& variable : plan.variables) text += variable_text(variable);
+  text += variables_text("variable", plan.variables);
   for (const Port& port : plan.outputs) text += port_text("output", port, PortKind::result);
   for (const Array& constant : plan.constants)
     text += fmt::format("constant {} {}\n", array_text(constant), to_string(Type{constant.dtype(), constant.shape()}));
   for (const Superstep& superstep : plan.supersteps) {
     text += "superstep\n";
     for (const KernelCall& call : superstep) text += call_text(call);
+  }
+  return text;
+}
+
+std::string to_string(const StepPlan& plan) {
+  std::string text = fmt::format("step of {} replicas, {} rows an update, {} samples a micro-batch\n", plan.replicas,
+                                 plan.rows_per_update, plan.batch_size);
+  text += schedule_text(plan.schedule);
+  text +=
+      fields_text("host", plan.host) + fields_text("results", plan.results) + fields_text("exchange", plan.exchange);
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const StagePlan& stage = plan.stages[i];
+    text += fmt::format("stage {}\n{}", i, fields_text("slot", stage.slot));
+    text += variables_text("sum", stage.sums) + variables_text("statistic", stage.statistics);
+    for (const auto& [name, program] : stage_programs)
+      if (stage.*program) text += fmt::format("program {}\n{}", name, to_string(*(stage.*program)));
   }
   return text;
 }

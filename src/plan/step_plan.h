@@ -3,6 +3,7 @@
 #include <pando/graph/division.h>
 
 #include <optional>
+#include <utility>
 
 #include "plan/pipeline_schedule.h"
 #include "plan/plan.h"
@@ -46,7 +47,16 @@ struct StagePlan {
 
   // In the order of the numbers by which a recording tells them apart; null where there is none.
   std::vector<const Plan*> all() const;
+  friend bool operator==(const StagePlan&, const StagePlan&) = default;
 };
+
+// The programs of a stage with their names, in the order of StagePlan::all().
+inline constexpr std::pair<std::string_view, std::optional<Plan> StagePlan::*> stage_programs[] = {
+    {"forward", &StagePlan::forward},
+    {"backward_first", &StagePlan::backward_first},
+    {"backward_next", &StagePlan::backward_next},
+    {"update_values", &StagePlan::update_values},
+    {"update", &StagePlan::update}};
 
 struct StepPlan {
   int replicas = 1;
@@ -62,9 +72,10 @@ struct StepPlan {
   bool has_backward() const { return !schedule.backward.empty(); }
   // With one device and one micro-batch per update, the loop over steps runs on the device.
   bool is_whole() const { return stages.size() == 1 && replicas == 1 && !has_backward(); }
+  friend bool operator==(const StepPlan&, const StepPlan&) = default;
 };
 
-// The text form: the connections, then the plan of each program.
+// The text form: the schedule, what the host and the stages exchange, then the plan of each program.
 std::string to_string(const StepPlan& plan);
 
 }  // namespace pando
