@@ -4,7 +4,7 @@
 #   scripts/same_bits.sh REVISION     that revision and the working tree
 #
 # Builds the release library of both, REVISION's in a worktree under build/ that is removed again, and runs
-# tests/bits/bits.cpp of the working tree with each of them, on all cores and on one. Prints the lines that differ from
+# tests/bits of the working tree with each of them, on all cores and on one. Prints the lines that differ from
 # those of REVISION on all cores. A compiler cache, where there is one, makes it quick.
 #
 # Exit codes: 0  all lines are the same
@@ -37,7 +37,7 @@ build() {
         cmake --preset release "${launcher[@]}" "$@" >/dev/null
         cmake --build --preset release --target pando_shared -j "${JOBS:-$(nproc)}" >/dev/null
     )
-    g++ -std=c++20 -O1 -I"$source/include" tests/bits/bits.cpp "$source/build/release/src/libpando.so" \
+    g++ -std=c++20 -O1 -I"$source/include" tests/bits/*.cpp "$source/build/release/src/libpando.so" \
         -Wl,-rpath,"$source/build/release/src" -pthread -o "$folder/$name"
 }
 
