@@ -4,8 +4,8 @@
 #pragma once
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/routines/elementwise.h"
-#include "backends/cpu/routines/matrix.h"
-#include "backends/cpu/routines/normalise.h"
+#include "backends/cpu/routines/matmul.h"
+#include "backends/cpu/routines/norm.h"
 #include "backends/cpu/routines/pool.h"
 #include "backends/cpu/routines/random.h"
 #include "backends/cpu/routines/reduce.h"

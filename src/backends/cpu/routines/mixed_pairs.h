@@ -3,7 +3,7 @@
 #pragma once
 #include <immintrin.h>
 
-#include "backends/cpu/routines/matrix.h"
+#include "backends/cpu/routines/matmul.h"
 #include "backends/cpu/routines/transpose.h"
 
 namespace pando::cpu {

@@ -3,7 +3,7 @@
 // store<tile> writes one; multiply<sum, a, b>() adds a of 16 rows by 32 elements, times b of 16 columns, to 16 x 16
 // sums. b has pairs of rows side by side, as mixed_pairs.h lays out panels. begin() comes before, end() after.
 #pragma once
-#include "backends/cpu/routines/matrix.h"
+#include "backends/cpu/routines/matmul.h"
 #include "base/host_device.h"
 
 namespace pando::cpu {

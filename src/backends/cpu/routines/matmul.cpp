@@ -1,4 +1,4 @@
-#include "backends/cpu/routines/matrix.h"
+#include "backends/cpu/routines/matmul.h"
 
 #include "backends/cpu/routines/transpose.h"
 

@@ -1,7 +1,7 @@
 // Products of bfloat16 by the matrix instructions of Arm: compiled and reached only where the machine has them.
 #include <arm_neon.h>
 
-#include "backends/cpu/routines/matrix.h"
+#include "backends/cpu/routines/matmul.h"
 
 namespace pando::cpu::bfloat16 {
 namespace {

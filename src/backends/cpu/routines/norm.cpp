@@ -1,4 +1,4 @@
-#include "backends/cpu/routines/normalise.h"
+#include "backends/cpu/routines/norm.h"
 
 #include "backends/cpu/routines/lanes.h"
 #include "ops/scalar.h"
