@@ -5,7 +5,8 @@ Usage: tools/check_recipes.py [ROOT]
 
 A recipe names the files, or folders, that a change touches. For an example of such a change, the files that mention it
 must be exactly those: none that the recipe forgets, and none that it names in vain. Paths that any recipe names must
-exist. Prints what is wrong; exit status 1 if something is.
+exist. A family of ops has one name, from its definitions to its kernels and routines. Prints what is wrong; exit status 1
+if something is.
 """
 import pathlib
 import re
@@ -47,7 +48,24 @@ def mentions(root, example, places):
                 yield file.relative_to(root)
 
 
+def check_families(root):
+    cpu = root / "src/backends/cpu"
+    family_of = {op: file.stem for file in (root / "src/ops").glob("*.cpp")
+                 for op in re.findall(r"^const OpDefinition (\w+) =", file.read_text(), re.MULTILINE)}
+    for file in sorted((cpu / "kernels").glob("*.cpp")):
+        for op in re.findall(r"^std::unique_ptr<Kernel> (\w+)\(const KernelCall", file.read_text(), re.MULTILINE):
+            family = family_of.get(op)
+            # kernels/conv_gradient.cpp is of the family conv.
+            if family and not f"{file.stem}_".startswith(f"{family}_"):
+                yield f"{op} is defined in ops/{family}.cpp, but its kernel is in kernels/{file.name}"
+    families = set(family_of.values())
+    for file in sorted((cpu / "routines").glob("*.cpp")):
+        if file.stem not in families and not file.stem.startswith(tuple(f"mixed_{family}_" for family in families)):
+            yield f"routines/{file.name} has the name of no family of ops"
+
+
 def check(root):
+    yield from check_families(root)
     for title, text in recipes((root / "ARCHITECTURE.md").read_text()).items():
         example, places = EXAMPLES.get(title, ("", []))
         named = dict(paths_in(root, text, example))

@@ -33,7 +33,7 @@ std::vector<float> random_numbers(std::int64_t count) {
 // A product of random factors. Every other element, except the zeros that a panel ends with, is NaN.
 class Check {
  public:
-  Check(const MixedMatrixRoutines& matrix, const Sizes& sizes)
+  Check(const MixedMatmulRoutines& matrix, const Sizes& sizes)
       : matrix_(matrix),
         sizes_(sizes),
         a_(random_numbers(sizes.rows * sizes.segments * sizes.depth)),
@@ -124,7 +124,7 @@ class Check {
   static constexpr BFloat16 no_number = {0x7fc0};
   // The factor of what is added.
   static constexpr float scale = -0.75F;
-  const MixedMatrixRoutines& matrix_;
+  const MixedMatmulRoutines& matrix_;
   Sizes sizes_;
   std::vector<float> a_, b_, c_;
   std::vector<BFloat16> rounded_a_, rounded_b_;
@@ -133,13 +133,13 @@ class Check {
 
 void for_each_table(const auto& check) {
   check("tiles of the model", modelled_products);
-  for (const MixedMatrixRoutines* matrix : mixed_products_for(choose_instruction_set(""))) {
+  for (const MixedMatmulRoutines* matrix : mixed_products_for(choose_instruction_set(""))) {
     check("blocks of " + std::to_string(matrix->block_rows) + " rows", *matrix);
   }
 }
 
 void expect_right(const auto& sizes_for) {
-  for_each_table([&](const std::string& name, const MixedMatrixRoutines& matrix) {
+  for_each_table([&](const std::string& name, const MixedMatmulRoutines& matrix) {
     for (const Sizes& sizes : sizes_for(matrix.depth_step)) {
       SCOPED_TRACE(name + ": " + text_of(sizes));
       Check(matrix, sizes).run();
@@ -185,7 +185,7 @@ TEST(MixedProducts, LongSums) {
 }
 
 TEST(MixedProducts, MatricesAreRoundedToNearest) {
-  for_each_table([](const std::string& name, const MixedMatrixRoutines& matrix) {
+  for_each_table([](const std::string& name, const MixedMatmulRoutines& matrix) {
     SCOPED_TRACE(name);
     for (std::int64_t rows : {1, 4, 15, 16, 37}) {
       for (std::int64_t columns : {1, 2, 31, 32, 33, 70}) {

@@ -18,10 +18,11 @@ namespace pando::cpu {
 #define PANDO_DECLARE_FILLS(set)                    \
   namespace set {                                   \
   void fill(ElementwiseRoutines&);                  \
-  void fill(MatrixRoutines&);                       \
+  void fill(MatmulRoutines&);                       \
   void fill(PoolRoutines&);                         \
   void fill(ReduceRoutines&);                       \
-  void fill(NormaliseRoutines&);                    \
+  void fill(LossRoutines&);                         \
+  void fill(NormRoutines&);                         \
   void fill(RandomRoutines&);                       \
   void fill(UpdateRoutines&);                       \
   }                                                 \
@@ -29,10 +30,11 @@ namespace pando::cpu {
     Routines routines{};                            \
     routines.instruction_set = InstructionSet::set; \
     set::fill(routines.elementwise);                \
-    set::fill(routines.matrix);                     \
+    set::fill(routines.matmul);                     \
     set::fill(routines.pool);                       \
     set::fill(routines.reduce);                     \
-    set::fill(routines.normalise);                  \
+    set::fill(routines.loss);                       \
+    set::fill(routines.norm);                       \
     set::fill(routines.random);                     \
     set::fill(routines.update);                     \
     return routines;                                \
@@ -49,14 +51,14 @@ PANDO_DECLARE_FILLS(avx512)
 
 #if defined(__aarch64__)
 namespace bfloat16 {
-extern const MixedMatrixRoutines routines;
+extern const MixedMatmulRoutines routines;
 }
 #elif defined(__x86_64__)
 namespace avx512bf16 {
-extern const MixedMatrixRoutines mixed_routines;
+extern const MixedMatmulRoutines mixed_routines;
 }
 namespace amx {
-extern const MixedMatrixRoutines mixed_routines;
+extern const MixedMatmulRoutines mixed_routines;
 }
 
 namespace {
@@ -81,8 +83,8 @@ bool has_amx() {
 }  // namespace
 #endif
 
-std::vector<const MixedMatrixRoutines*> mixed_products_for([[maybe_unused]] InstructionSet set) {
-  std::vector<const MixedMatrixRoutines*> found;
+std::vector<const MixedMatmulRoutines*> mixed_products_for([[maybe_unused]] InstructionSet set) {
+  std::vector<const MixedMatmulRoutines*> found;
 #if defined(__aarch64__)
   if (set == InstructionSet::neon && (getauxval(AT_HWCAP2) & HWCAP2_BF16) != 0) found.push_back(&bfloat16::routines);
 #elif defined(__x86_64__)
@@ -98,7 +100,7 @@ std::vector<const MixedMatrixRoutines*> mixed_products_for([[maybe_unused]] Inst
 Routines with_mixed_products(const Routines& routines) {
   Routines mixed = routines;
   const auto found = mixed_products_for(routines.instruction_set);
-  if (!found.empty()) mixed.matrix.mixed = found.back();
+  if (!found.empty()) mixed.matmul.mixed = found.back();
   return mixed;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/routines/elementwise.h"
+#include "backends/cpu/routines/loss.h"
 #include "backends/cpu/routines/matmul.h"
 #include "backends/cpu/routines/norm.h"
 #include "backends/cpu/routines/pool.h"
@@ -16,17 +17,18 @@ namespace pando::cpu {
 struct Routines {
   InstructionSet instruction_set;
   ElementwiseRoutines elementwise;
-  MatrixRoutines matrix;
+  MatmulRoutines matmul;
   PoolRoutines pool;
   ReduceRoutines reduce;
-  NormaliseRoutines normalise;
+  LossRoutines loss;
+  NormRoutines norm;
   RandomRoutines random;
   UpdateRoutines update;
 };
 
 const Routines& routines_for(InstructionSet set);
 // The products of bfloat16 by this machine that go with an instruction set, the slowest first.
-std::vector<const MixedMatrixRoutines*> mixed_products_for(InstructionSet set);
+std::vector<const MixedMatmulRoutines*> mixed_products_for(InstructionSet set);
 // With products of bfloat16 where this machine multiplies them faster.
 Routines with_mixed_products(const Routines& routines);
 

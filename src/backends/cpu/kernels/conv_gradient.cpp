@@ -144,7 +144,7 @@ class Conv2dWeightGradient final : public Kernel {
 
   Operand x_, dy_, result_;
   Window window_;
-  const MatrixRoutinesOf<T>& matrix_;
+  const MatmulRoutinesOf<T>& matrix_;
   PixelRuns runs_;
   PaddedImage image_;
   // A convolution of each channel by itself runs over all channels at once, as one group.

@@ -16,7 +16,7 @@ class MixedWeightGradient final : public Kernel {
         dy_(call.inputs[1]),
         result_(call.outputs[0]),
         window_(window),
-        matrix_(*routines.matrix.mixed),
+        matrix_(*routines.matmul.mixed),
         runs_(window, x_.type.shape, dy_.type.shape),
         filters_(result_.type.shape[3]),
         block_(divide_up(result_.type.shape[2], divide_up(result_.type.shape[2], most_block_channels))),
@@ -129,7 +129,7 @@ class MixedWeightGradient final : public Kernel {
 
   Operand x_, dy_, result_;
   Window window_;
-  const MixedMatrixRoutines& matrix_;
+  const MixedMatmulRoutines& matrix_;
   PixelRuns runs_;
   std::int64_t filters_, block_, panel_;
   // Pixels between the rows of a plane.
@@ -147,7 +147,7 @@ class MixedWeightGradient final : public Kernel {
 
 std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                      const Routines& routines) {
-  const MixedMatrixRoutines* const mixed = routines.matrix.mixed;
+  const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
   const Shape& result = call.outputs[0].type.shape;
   if (mixed == nullptr || call.inputs[0].type.dtype != DType::float32 || call.attributes.integer("groups") != 1 ||
       window.strides[0] != 1 || window.strides[1] != 1 || result[2] < 8 || result[3] < 16)

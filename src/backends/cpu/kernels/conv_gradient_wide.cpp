@@ -111,7 +111,7 @@ class WideWeightGradient final : public Kernel {
 
   Operand x_, dy_, result_;
   Window window_;
-  const MatrixRoutinesOf<T>& matrix_;
+  const MatmulRoutinesOf<T>& matrix_;
   PixelRuns runs_;
   std::int64_t groups_, channels_, filters_, block_, panel_, image_elements_;
   ChannelBlocks blocks_;

@@ -302,7 +302,7 @@ class Matmul final : public Kernel {
 
 // Every element of both matrices must be part of enough products to pay for its rounding.
 bool suits_mixed(const MatmulSizes& sizes, const Routines& routines) {
-  return routines.matrix.mixed != nullptr && std::min(sizes.rows, sizes.columns) >= 32 && sizes.inner >= 32;
+  return routines.matmul.mixed != nullptr && std::min(sizes.rows, sizes.columns) >= 32 && sizes.inner >= 32;
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ T* find(const Tile& tile, const std::vector<Operand>& operands, std::size_t numb
 
 template <class Make>
 std::unique_ptr<Kernel> for_dtype(const KernelCall& call, const Routines& routines, Make make) {
-  if (call.inputs[0].type.dtype == DType::float64) return make(routines.normalise.float64);
-  return make(routines.normalise.float32);
+  if (call.inputs[0].type.dtype == DType::float64) return make(routines.norm.float64);
+  return make(routines.norm.float32);
 }
 
 // x[samples, places..., channels].
@@ -46,7 +46,7 @@ struct Batch {
 };
 
 template <class T>
-std::unique_ptr<Kernel> make_batch_norm(const KernelCall& call, const NormaliseRoutinesOf<T>& of) {
+std::unique_ptr<Kernel> make_batch_norm(const KernelCall& call, const NormRoutinesOf<T>& of) {
   const double epsilon = call.attributes.number("epsilon");
   const Batch batch(call.inputs[0].type.shape);
   const auto run = [in = call.inputs, out = call.outputs, batch, epsilon, routine = of.batch_norm](const Tile& tile) {
@@ -65,7 +65,7 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelCall& call, const NormaliseR
 }
 
 template <class T>
-std::unique_ptr<Kernel> make_batch_norm_gradient(const KernelCall& call, const NormaliseRoutinesOf<T>& of) {
+std::unique_ptr<Kernel> make_batch_norm_gradient(const KernelCall& call, const NormRoutinesOf<T>& of) {
   const Batch batch(call.inputs[1].type.shape);
   const auto run = [in = call.inputs, out = call.outputs, batch, routine = of.batch_norm_gradient](const Tile& tile) {
     const BatchNormGradientArguments<T> arguments = {.dy = find<const T>(tile, in, 0),
@@ -92,7 +92,7 @@ Matrix matrix_of(const Shape& x) {
 }
 
 template <class T>
-std::unique_ptr<Kernel> make_layer_norm(const KernelCall& call, const NormaliseRoutinesOf<T>& of) {
+std::unique_ptr<Kernel> make_layer_norm(const KernelCall& call, const NormRoutinesOf<T>& of) {
   const double epsilon = call.attributes.number("epsilon");
   return make_kernel([in = call.inputs, out = call.outputs, x = matrix_of(call.inputs[0].type.shape), epsilon,
                       routine = of.layer_norm](const Tile& tile) {
@@ -109,7 +109,7 @@ std::unique_ptr<Kernel> make_layer_norm(const KernelCall& call, const NormaliseR
 }
 
 template <class T>
-std::unique_ptr<Kernel> make_layer_norm_gradient(const KernelCall& call, const NormaliseRoutinesOf<T>& of) {
+std::unique_ptr<Kernel> make_layer_norm_gradient(const KernelCall& call, const NormRoutinesOf<T>& of) {
   return make_kernel([in = call.inputs, out = call.outputs, x = matrix_of(call.inputs[1].type.shape),
                       by_rows = of.layer_norm_gradient_rows,
                       by_columns = of.layer_norm_gradient_columns](const Tile& tile) {

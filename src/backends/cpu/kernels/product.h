@@ -11,11 +11,11 @@ namespace pando::cpu {
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
-const MatrixRoutinesOf<T>& matrix_routines(const Routines& routines) {
+const MatmulRoutinesOf<T>& matrix_routines(const Routines& routines) {
   if constexpr (sizeof(T) == sizeof(float)) {
-    return routines.matrix.float32;
+    return routines.matmul.float32;
   } else {
-    return routines.matrix.float64;
+    return routines.matmul.float64;
   }
 }
 
@@ -25,7 +25,7 @@ const auto& product_routines(const Routines& routines) {
   if constexpr (std::is_same_v<T, S>) {
     return matrix_routines<T>(routines);
   } else {
-    return *routines.matrix.mixed;
+    return *routines.matmul.mixed;
   }
 }
 template <class T, class S>

@@ -165,5 +165,11 @@ inline T largest_of(const T* x, std::int64_t count, T least) {
   return buffer[0];
 }
 
+// Calls f(i, n) for the 16 or fewer elements [i, i + n).
+template <class F>
+inline void for_lanes(std::int64_t columns, F f) {
+  for (std::int64_t i = 0; i < columns; i += lane_count) f(i, columns - i < lane_count ? columns - i : lane_count);
+}
+
 PANDO_KERNEL_END
 }  // namespace pando::cpu

@@ -405,7 +405,7 @@ void pack_transposed(const Packing<T>& packing) {
 }
 
 template <class T>
-void fill_table(MatrixRoutinesOf<T>& table) {
+void fill_table(MatmulRoutinesOf<T>& table) {
   table.block_rows = block_rows;
   table.panel_vectors = panel_vectors;
   table.lanes = VectorOf<T>::lanes;
@@ -419,7 +419,7 @@ void fill_table(MatrixRoutinesOf<T>& table) {
 
 PANDO_KERNEL_BEGIN
 
-void fill(MatrixRoutines& table) {
+void fill(MatmulRoutines& table) {
   fill_table(table.float32);
   fill_table(table.float64);
 }

@@ -49,7 +49,7 @@ struct Packing {
 };
 
 template <class T>
-struct MatrixRoutinesOf {
+struct MatmulRoutinesOf {
   // The largest block that stays in registers: rows, and vectors of `lanes` columns, which bound `panel`.
   std::int64_t block_rows;
   std::int64_t panel_vectors;
@@ -63,7 +63,7 @@ struct MatrixRoutinesOf {
 
 // Products of float32 matrices whose factors are rounded to bfloat16. In a Product a_step is 1 and `depth` a multiple
 // of `depth_step`; `panel` is one or more times `lanes`, up to `panel_vectors` times, and b_step the same.
-struct MixedMatrixRoutines {
+struct MixedMatmulRoutines {
   std::int64_t block_rows;
   std::int64_t panel_vectors;
   std::int64_t lanes;
@@ -78,11 +78,11 @@ struct MixedMatrixRoutines {
                            BFloat16* to, std::int64_t to_step);
 };
 
-struct MatrixRoutines {
-  MatrixRoutinesOf<float> float32;
-  MatrixRoutinesOf<double> float64;
+struct MatmulRoutines {
+  MatmulRoutinesOf<float> float32;
+  MatmulRoutinesOf<double> float64;
   // Null where they would not be faster, and where float32 was asked for.
-  const MixedMatrixRoutines* mixed = nullptr;
+  const MixedMatmulRoutines* mixed = nullptr;
 };
 
 }  // namespace pando::cpu

@@ -45,7 +45,7 @@ using AmxProduct = TileProduct<AmxTiles>;
 
 PANDO_KERNEL_BEGIN
 
-extern const MixedMatrixRoutines mixed_routines = {.block_rows = AmxProduct::block_rows,
+extern const MixedMatmulRoutines mixed_routines = {.block_rows = AmxProduct::block_rows,
                                                    .panel_vectors = AmxProduct::panel_vectors,
                                                    .lanes = tile_columns,
                                                    .depth_step = AmxProduct::depth_step,

@@ -78,7 +78,7 @@ void multiply(const Product<float, BFloat16>& product) {
 
 PANDO_KERNEL_BEGIN
 
-extern const MixedMatrixRoutines mixed_routines = {.block_rows = block_rows,
+extern const MixedMatmulRoutines mixed_routines = {.block_rows = block_rows,
                                                    .panel_vectors = panel_vectors,
                                                    .lanes = pair_lanes,
                                                    .depth_step = depth_step,

@@ -300,7 +300,7 @@ void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_
 
 }  // namespace
 
-extern const MixedMatrixRoutines routines = {.block_rows = block_rows,
+extern const MixedMatmulRoutines routines = {.block_rows = block_rows,
                                              .panel_vectors = 1,
                                              .lanes = panel,
                                              .depth_step = group,

@@ -9,110 +9,6 @@ namespace {
 
 namespace math = scalar::math;
 
-// exp(x[i] - largest) of up to 16 elements, then zeros.
-template <class T>
-inline Lanes<T> shifted_exp(const T* x, std::int64_t count, T largest) {
-  T buffer[lane_count];
-  store_lanes(buffer, load_lanes(x, count, T(-__builtin_inf())));
-  for (int i = 0; i < lane_count; ++i) buffer[i] = math::exp(buffer[i] - largest);
-  return load_lanes(buffer);
-}
-
-// The sum of exp(x - largest); the terms are left in `terms` unless it is null.
-template <class T>
-inline T sum_of_exp(T* terms, const T* x, std::int64_t columns, T largest) {
-  return static_cast<T>(sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) {
-    const Lanes<T> term = shifted_exp(x + i, n, largest);
-    if (terms != nullptr) store_lanes(terms + i, term, n);
-    return term;
-  }));
-}
-
-// Calls f(i, n) for the 16 or fewer elements [i, i + n).
-template <class F>
-inline void for_lanes(std::int64_t columns, F f) {
-  for (std::int64_t i = 0; i < columns; i += lane_count) f(i, columns - i < lane_count ? columns - i : lane_count);
-}
-
-template <class T>
-inline T largest_logit(const T* x, std::int64_t columns) {
-  return largest_of(x, columns, T(-__builtin_inf()));
-}
-
-template <class T>
-void softmax(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last) {
-  for (std::int64_t r = first; r < last; ++r) {
-    T* row = y + r * columns;
-    const T* from = x + r * columns;
-    const T sum = sum_of_exp(row, from, columns, largest_logit(from, columns));
-    const Lanes<T> factor = splat_lanes(T(1) / sum);
-    for_lanes(columns,
-              [=](std::int64_t i, std::int64_t n) { store_lanes(row + i, load_lanes(row + i, n) * factor, n); });
-  }
-}
-
-template <class T>
-void log_softmax(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last) {
-  for (std::int64_t r = first; r < last; ++r) {
-    T* row = y + r * columns;
-    const T* from = x + r * columns;
-    const T largest = largest_logit(from, columns);
-    const Lanes<T> shift = splat_lanes(largest);
-    const Lanes<T> log_sum = splat_lanes(math::log(sum_of_exp<T>(nullptr, from, columns, largest)));
-    for_lanes(columns, [=](std::int64_t i, std::int64_t n) {
-      store_lanes(row + i, (load_lanes(from + i, n) - shift) - log_sum, n);
-    });
-  }
-}
-
-template <class T>
-void cross_entropy(T* loss, T* delta, const T* logits, const T* targets, std::int64_t columns, std::int64_t first,
-                   std::int64_t last) {
-  for (std::int64_t r = first; r < last; ++r) {
-    const T *x = logits + r * columns, *target = targets + r * columns;
-    T* row = delta != nullptr ? delta + r * columns : nullptr;
-    const T largest = largest_logit(x, columns);
-    const T mass =
-        static_cast<T>(sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) { return load_lanes(target + i, n); }));
-    // Before delta is written, which may be where the logits are.
-    const T chosen = static_cast<T>(sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) {
-      return load_lanes(target + i, n) * (load_lanes(x + i, n) - splat_lanes(largest));
-    }));
-    const T sum = sum_of_exp(row, x, columns, largest);
-    if (loss != nullptr) loss[r] = math::log(sum) * mass - chosen;
-    if (row == nullptr) continue;
-    const Lanes<T> factor = splat_lanes(mass / sum);
-    for_lanes(columns, [=](std::int64_t i, std::int64_t n) {
-      store_lanes(row + i, load_lanes(row + i, n) * factor - load_lanes(target + i, n), n);
-    });
-  }
-}
-
-template <class T>
-void sparse_cross_entropy(T* loss, T* delta, const T* logits, const std::int32_t* labels, std::int64_t ignored,
-                          std::int64_t columns, std::int64_t first, std::int64_t last) {
-  for (std::int64_t r = first; r < last; ++r) {
-    const T* x = logits + r * columns;
-    T* row = delta != nullptr ? delta + r * columns : nullptr;
-    if (labels[r] == ignored) {
-      if (loss != nullptr) loss[r] = 0;
-      if (row != nullptr)
-        for_lanes(columns, [=](std::int64_t i, std::int64_t n) { store_lanes(row + i, splat_lanes(T(0)), n); });
-      continue;
-    }
-    const bool valid = labels[r] >= 0 && labels[r] < columns;
-    const T largest = largest_logit(x, columns);
-    const T chosen = valid ? x[labels[r]] - largest : T(__builtin_nan(""));
-    const T sum = sum_of_exp(row, x, columns, largest);
-    if (loss != nullptr) loss[r] = math::log(sum) - chosen;
-    if (row == nullptr) continue;
-    const Lanes<T> factor = splat_lanes(valid ? T(1) / sum : T(__builtin_nan("")));
-    for_lanes(columns,
-              [=](std::int64_t i, std::int64_t n) { store_lanes(row + i, load_lanes(row + i, n) * factor, n); });
-    if (valid) row[labels[r]] -= T(1);
-  }
-}
-
 // A group of up to 16 channels: the first of them, its place among those of the block, and their number.
 struct Group {
   std::int64_t first, place, count;
@@ -342,11 +238,7 @@ void layer_norm_gradient_columns(const LayerNormGradientArguments<T>& a, std::in
 }
 
 template <class T>
-constexpr NormaliseRoutinesOf<T> normalise = {
-    .softmax = softmax<T>,
-    .log_softmax = log_softmax<T>,
-    .cross_entropy = cross_entropy<T>,
-    .sparse_cross_entropy = sparse_cross_entropy<T>,
+constexpr NormRoutinesOf<T> norm = {
     .batch_norm = batch_norm<T>,
     .batch_norm_gradient = batch_norm_gradient<T>,
     .layer_norm = layer_norm<T>,
@@ -356,6 +248,6 @@ constexpr NormaliseRoutinesOf<T> normalise = {
 
 }  // namespace
 
-void fill(NormaliseRoutines& table) { table = {.float32 = normalise<float>, .float64 = normalise<double>}; }
+void fill(NormRoutines& table) { table = {.float32 = norm<float>, .float64 = norm<double>}; }
 
 }  // namespace pando::cpu::inline PANDO_INSTRUCTION_SET

@@ -1,4 +1,4 @@
-// Softmax with its losses, batch and layer normalisation and their gradients. A null output is not wanted.
+// Batch and layer normalisation and their gradients. A null output is not wanted.
 #pragma once
 #include <cstdint>
 
@@ -41,14 +41,7 @@ struct LayerNormGradientArguments {
 
 // Matrices are [rows, columns]; rows [first, last) are computed.
 template <class T>
-struct NormaliseRoutinesOf {
-  void (*softmax)(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last);
-  void (*log_softmax)(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last);
-  void (*cross_entropy)(T* loss, T* delta, const T* logits, const T* targets, std::int64_t columns, std::int64_t first,
-                        std::int64_t last);
-  // Rows of the label `ignored` become 0.
-  void (*sparse_cross_entropy)(T* loss, T* delta, const T* logits, const std::int32_t* labels, std::int64_t ignored,
-                               std::int64_t columns, std::int64_t first, std::int64_t last);
+struct NormRoutinesOf {
   void (*batch_norm)(const BatchNormArguments<T>& arguments, const ChannelBlock& block);
   void (*batch_norm_gradient)(const BatchNormGradientArguments<T>& arguments, const ChannelBlock& block);
   void (*layer_norm)(const LayerNormArguments<T>& arguments, std::int64_t columns, std::int64_t first,
@@ -61,9 +54,9 @@ struct NormaliseRoutinesOf {
                                       std::int64_t columns, std::int64_t first, std::int64_t last);
 };
 
-struct NormaliseRoutines {
-  NormaliseRoutinesOf<float> float32;
-  NormaliseRoutinesOf<double> float64;
+struct NormRoutines {
+  NormRoutinesOf<float> float32;
+  NormRoutinesOf<double> float64;
 };
 
 }  // namespace pando::cpu
