@@ -31,8 +31,8 @@ build() {
     cmake --build --preset "$preset" -j "$jobs"
 }
 
-scripts/install.sh g++ clang cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format binutils \
-    pkg-config tmux
+scripts/install.sh g++ clang cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format clang-tidy \
+    binutils pkg-config tmux
 scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libclang-rt-dev libcairo2-dev ccache chromium \
     valgrind python3-numpy
 
@@ -50,6 +50,9 @@ if [ "$mode" = quick ]; then
     ctest --preset release -L quick -j "$jobs"
     exit
 fi
+title "Clang-tidy"
+python3 tools/check_tidy.py build/release
+
 title "Tests"
 ctest --preset release -j "$jobs"
 
