@@ -237,9 +237,9 @@ class CheckedBatches final : public BatchSource {
 
  private:
   void weigh_classes(const std::byte* targets, std::int64_t count, float* weights) const {
-    const auto& [dtype, shape] = columns_[use_.inputs];
-    const std::int64_t elements = shape.elements();
-    const auto value = [&](std::int64_t index) { return element_as_double(targets, dtype, index); };
+    const auto& column = columns_[use_.inputs];
+    const std::int64_t elements = column.shape.elements();
+    const auto value = [&](std::int64_t index) { return element_as_double(targets, column.dtype, index); };
     for (std::int64_t i = 0; i < count; ++i) {
       // The class is the number itself, or the place of the largest of a row.
       std::int64_t label = elements == 1 ? static_cast<std::int64_t>(value(i)) : 0;
