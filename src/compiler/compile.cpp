@@ -2,6 +2,8 @@
 // Each pass takes and returns a whole graph that is verified, so that any of them can be switched off.
 #include "compiler/compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -17,6 +19,8 @@ namespace {
 struct NamedPass {
   std::string_view name;
   GraphPass run;
+  // What the backend must be capable of; null if it is for all.
+  bool Capabilities::*needs = nullptr;
 };
 
 // Each pass stands where those after it gain the most by it. pass.h shows each at work.
@@ -33,13 +37,13 @@ constexpr NamedPass graph_passes[] = {
     // Before the passes that look for one op next to another: a transpose between the two hides them.
     {"choose_layouts", choose_layouts},
     // Before fuse_convolution_pooling: with bias and activation out of the way, the pooling is next to its convolution.
-    {"pool_early", pool_early},
+    {"pool_early", pool_early, &Capabilities::early_pooling},
     // Before fuse_elementwise, which then makes bias and activation the epilogue of convolution and pooling together.
-    {"fuse_convolution_pooling", fuse_convolution_pooling},
+    {"fuse_convolution_pooling", fuse_convolution_pooling, &Capabilities::convolution_with_pooling},
     // Before merge_updates: a matmul can take in the update of one parameter, but not a merged update of several.
-    {"fuse_updates", fuse_updates},
+    {"fuse_updates", fuse_updates, &Capabilities::matmul_with_update},
     // After fuse_updates: it merges what that leaves.
-    {"merge_updates", merge_updates},
+    {"merge_updates", merge_updates, &Capabilities::merged_updates},
     // Again: the fusions of convolutions and of updates keep the nodes that they replace. Those would have no kernel,
     // but what they read would stay in memory for them.
     {"remove_dead_nodes", remove_dead_nodes},
@@ -58,6 +62,15 @@ void check_names(const CompileOptions& options) {
   const std::vector<std::string> known = pass_names();
   for (const std::string& name : options.disabled_passes)
     if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(unknown_name("pass", name, known));
+}
+
+void check_kernels(const Plan& plan, const CompileOptions& options) {
+  if (!options.why_unsupported) return;
+  for (const Superstep& superstep : plan.supersteps)
+    for (const KernelCall& call : superstep)
+      if (const std::string reason = options.why_unsupported(call); !reason.empty())
+        throw Error(fmt::format("the backend '{}' has no kernel for {}{}: {}; use another backend", options.backend,
+                                call.op->name, call.name.empty() ? "" : fmt::format(" in '{}'", call.name), reason));
 }
 
 class Timer {
@@ -90,9 +103,9 @@ Plan compile(const Graph& original, const CompileOptions& options) {
 
   Graph graph = original;
   for (const NamedPass& pass : graph_passes) {
-    if (!is_enabled(options, pass.name)) continue;
+    if (!is_enabled(options, pass.name) || (pass.needs != nullptr && !(options.capabilities.*pass.needs))) continue;
     const Timer timer;
-    graph = pass.run(graph, {options.evaluate});
+    graph = pass.run(graph, {options.evaluate, options.capabilities});
     verify(graph);
     report(pass.name, timer, [&] { return to_string(graph); });
   }
@@ -106,6 +119,7 @@ Plan compile(const Graph& original, const CompileOptions& options) {
   plan.check_numerics = options.check_numerics;
   plan.mixed_bfloat16 = options.mixed_bfloat16;
   report(memory_pass, memory_timer, [&] { return to_string(plan); });
+  check_kernels(plan, options);
   return plan;
 }
 

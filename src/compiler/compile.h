@@ -18,11 +18,16 @@ struct CompileOptions {
   bool check_numerics = false;
   bool mixed_bfloat16 = false;
   Evaluate evaluate = {};
+  // What the backend that will run the plan wants.
+  std::string backend = "cpu";
+  Capabilities capabilities = {};
+  // Why it has no kernel for a call; empty if it has one.
+  std::function<std::string(const KernelCall& call)> why_unsupported = {};
   std::function<void(const PassReport&)> on_pass = {};
 };
 
-// Verifies the graph before and after each pass. Throws Error for a graph that does not verify and for a disabled pass
-// that does not exist.
+// Verifies the graph before and after each pass. Throws Error for a graph that does not verify, for a disabled pass
+// that does not exist, and for an op that the backend has no kernel for.
 Plan compile(const Graph& graph, const CompileOptions& options = {});
 
 // The names that disabled_passes takes, in the order in which the passes run.

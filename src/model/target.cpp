@@ -37,10 +37,10 @@ void leave_target(const std::shared_ptr<const Target>& target) {
 std::optional<int> current_stage() { return stage_of_scope; }
 void set_current_stage(std::optional<int> stage) { stage_of_scope = stage; }
 
-std::vector<Device> make_ipus(int count, int tiles, const std::string& instruction_set) {
-  if (tiles == 0) tiles = std::max(1, usable_cores() / count);
+std::vector<Device> make_ipus(int count, DeviceOptions options) {
+  if (options.tiles == 0) options.tiles = std::max(1, usable_cores() / count);
   std::vector<Device> ipus;
-  for (int i = 0; i < count; ++i) ipus.emplace_back(DeviceOptions{.tiles = tiles, .instruction_set = instruction_set});
+  for (int i = 0; i < count; ++i) ipus.emplace_back(options);
   return ipus;
 }
 

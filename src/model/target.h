@@ -29,7 +29,7 @@ std::shared_ptr<const Target> host_target();
 
 // Virtual IPUs that divide the cores among them; more IPUs than cores time-share them. 0 tiles means as many as the
 // cores allow.
-std::vector<Device> make_ipus(int count, int tiles = 0, const std::string& instruction_set = "");
+std::vector<Device> make_ipus(int count, DeviceOptions options = {});
 
 // The devices of the configured IPU system, in the order of their names; empty if there is none.
 std::vector<std::shared_ptr<const Target>> ipu_targets();

@@ -161,14 +161,14 @@ void Profiler::attach(Program& program) {
   for (std::size_t i = 0; i < state.devices.size(); ++i) {
     const std::string name =
         state.executor ? fmt::format("replica {} stage {}", i / stages, i % stages) : std::string("device");
-    state_->tracks.push_back(std::make_unique<Track>(state_->programs, name, state.devices[i]->backend.tiles(),
+    state_->tracks.push_back(std::make_unique<Track>(state_->programs, name, state.devices[i]->backend->tiles(),
                                                      state_->capacity, state.plan.stages[i % stages].all()));
     tracks.push_back(state_->tracks.back().get());
     recorders.push_back(&tracks.back()->recorder);
   }
   if (!state.executor) {
-    state.executable->set_recorder(recorders.front(), 0);
-    state_->detach.push_back([&state] { state.executable->set_recorder(nullptr, 0); });
+    state.executable().set_recorder(recorders.front(), 0);
+    state_->detach.push_back([&state] { state.executable().set_recorder(nullptr, 0); });
     return;
   }
   state_->observers.push_back(std::make_unique<ActivityRecorder>(std::move(tracks)));

@@ -4,20 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
+#include "backends/cpu/cpu_backend.h"
 #include "base/text.h"
 #include "plan/cost.h"
+#include "program/backends.h"
 #include "program/state.h"
 #include "program/step_kernels.h"
 
 namespace pando {
 
-Device::Device(const DeviceOptions& options)
-    : state_(new State{cpu::CpuBackend(options.tiles, options.instruction_set)}) {}
-int Device::tiles() const { return state_->backend.tiles(); }
-std::string Device::instruction_set() const { return std::string(cpu::name(state_->backend.instruction_set())); }
+Device::Device(const DeviceOptions& options) : state_(new State{make_backend(options)}) {}
+int Device::tiles() const { return state_->backend->tiles(); }
+std::string Device::backend() const { return state_->backend->name(); }
+std::string Device::instruction_set() const { return state_->backend->instruction_set(); }
 
 std::vector<std::string> available_instruction_sets() {
   std::vector<std::string> names;
@@ -63,13 +64,15 @@ class ProgramUse {
   std::atomic<bool>& in_use_;
 };
 
-// Constants are folded by the backend's own kernels.
-CompileOptions compile_options(Backend& backend, const ProgramOptions& options) {
-  CompileOptions made{
-      .disabled_passes = options.disabled_passes,
-      .check_numerics = options.check_numerics,
-      .mixed_bfloat16 = options.precision == Precision::mixed_bfloat16,
-      .evaluate = [&](const Node& node, const std::vector<Array>& inputs) { return backend.evaluate(node, inputs); }};
+// The host folds constants, whatever the backend.
+CompileOptions compile_options(const Backend& backend, const ProgramOptions& options) {
+  CompileOptions made{.disabled_passes = options.disabled_passes,
+                      .check_numerics = options.check_numerics,
+                      .mixed_bfloat16 = options.precision == Precision::mixed_bfloat16,
+                      .evaluate = cpu::evaluate,
+                      .backend = backend.name(),
+                      .capabilities = backend.capabilities(),
+                      .why_unsupported = [&](const KernelCall& call) { return backend.why_unsupported(call); }};
   if (options.on_pass)
     made.on_pass = [&](const PassReport& report) {
       options.on_pass({std::string(report.name), report.microseconds, report.text});
@@ -86,28 +89,30 @@ std::vector<VariableInfo> variables_of(const Graph& graph) {
   return list;
 }
 
-// Of what replicas add up; nothing where there is one.
-std::vector<std::span<float>> spans_of(const std::vector<VariablePort>& variables, int replicas,
-                                       const BindVariable& bind) {
-  std::vector<std::span<float>> spans;
-  if (replicas == 1) return spans;
+// What replicas add up, on a device; nothing if there is one replica.
+HostBlocks blocks_of(const std::vector<VariablePort>& variables, int replicas, const Backend& backend,
+                     const BindVariable& bind) {
+  HostBlocks blocks;
+  if (replicas == 1) return blocks;
   for (const VariablePort& variable : variables) {
     if (variable.type.dtype != DType::float32)
       throw Error(fmt::format("the variable '{}' is {} but only float32 ones can be shared by replicas", variable.name,
                               to_string(variable.type)));
-    spans.emplace_back(reinterpret_cast<float*>(bind(variable)->memory.get()),
-                       static_cast<std::size_t>(variable.type.shape.elements()));
+    blocks.add(bind(variable)->mirror_in(backend.memory()).place(),
+               static_cast<std::size_t>(variable.type.shape.elements()));
   }
-  return spans;
+  return blocks;
 }
 
 LoadedStage load_stage(const StagePlan& plan, int replicas, Backend& backend, const BindVariable& bind) {
-  LoadedStage loaded;
-  for (const Plan* program : plan.all())
-    loaded.programs.push_back(program == nullptr ? nullptr : backend.load(*program, bind));
-  loaded.sums = spans_of(plan.sums, replicas, bind);
-  loaded.statistics = spans_of(plan.statistics, replicas, bind);
-  for (const VariablePort& statistic : plan.statistics) loaded.statistics_use.add(bind(statistic), true);
+  LoadedStage loaded{.memory = backend.memory(),
+                     .programs = backend.load(plan.all(), bind),
+                     .sums = blocks_of(plan.sums, replicas, backend, bind),
+                     .statistics = blocks_of(plan.statistics, replicas, backend, bind)};
+  for (const VariablePort& port : plan.statistics) {
+    const std::shared_ptr<StoredVariable> statistic = bind(port);
+    loaded.statistics_use.add(statistic, true, &statistic->mirror_in(backend.memory()));
+  }
   return loaded;
 }
 
@@ -149,25 +154,26 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
     throw Error(
         fmt::format("an update of a program was given {} micro-batches; give at least 1", division.accumulation));
   if (graph_observer()) graph_observer()(graph);
-  state.plan =
-      compile_step(graph, division, compile_options(state.devices.front()->backend, options), static_cast<int>(stages));
+  state.plan = compile_step(graph, division, compile_options(*state.devices.front()->backend, options),
+                            static_cast<int>(stages));
   state.variables = variables_of(graph);
   for (std::size_t r = 0; r < replicas; ++r) state.replicas.push_back(r == 0 ? variables : Variables());
   for (std::size_t i = 0; i < devices.size(); ++i) state.sums.push_back(std::make_unique<VariableStore>());
   const auto bind_for = [&](std::size_t device) {
-    return [&own = state.replicas[device / stages].state_->store,
-            &sums = *state.sums[device]](const VariablePort& variable) {
-      return (variable.role == VariableRole::sum ? sums : own).bind(variable.name, variable.type);
+    return [&own = state.replicas[device / stages].state_->store, &sums = *state.sums[device],
+            &memory = state.devices[device]->backend->memory()](const VariablePort& variable) {
+      return (variable.role == VariableRole::sum ? sums : own).bind(variable.name, variable.type, memory);
     };
   };
   if (state.plan.is_whole()) {
-    state.executable = state.devices[0]->backend.load(*state.plan.stages[0].forward, bind_for(0));
+    const Plan* const plan = &*state.plan.stages[0].forward;
+    state.whole = state.devices[0]->backend->load({&plan, 1}, bind_for(0));
     return;
   }
   std::vector<LoadedStage> loaded;
   for (std::size_t i = 0; i < devices.size(); ++i)
     loaded.push_back(
-        load_stage(state.plan.stages[i % stages], state.plan.replicas, state.devices[i]->backend, bind_for(i)));
+        load_stage(state.plan.stages[i % stages], state.plan.replicas, *state.devices[i]->backend, bind_for(i)));
   for (std::size_t r = 1; r < state.replicas.size(); ++r)
     state.copies.emplace_back(state.replicas[0].state_->store, state.replicas[r].state_->store,
                               shared_names(state.plan));
@@ -189,17 +195,18 @@ std::vector<VariableInfo> Program::variables() const { return state_->variables;
 namespace {
 
 // Runs with room for the outputs of every step, and then cuts the outputs to the steps that were run.
-std::int64_t run_whole(auto& state, const Launch& launch, Feeds* feeds) {
-  std::map<std::string, Array>& every_step = state.every_step;
+std::int64_t run_whole(auto& state, const Launch& launch, FeedRing* ring) {
+  state.kept.clear();
   std::vector<std::byte*> memory;
   for (const Port& output : state.plan.stages[0].forward->outputs) {
     if (!output.every_step) continue;
     const Shape shape = with_first_axis(launch.rows, output.type.shape);
-    memory.push_back((every_step[output.name] = Array(output.type.dtype, shape)).mutable_raw());
+    memory.push_back((state.kept[output.name] = Array(output.type.dtype, shape)).mutable_raw());
   }
-  const std::int64_t done = state.executable->run(launch.rows, launch.first_update, feeds, memory);
+  const std::int64_t done = state.executable().run(
+      {.steps = launch.rows, .first_update = launch.first_update, .feed = ring, .every_step = memory});
   if (done < launch.rows)
-    for (auto& [name, array] : every_step) array = array.slice(0, done);
+    for (auto& [name, array] : state.kept) array = array.slice(0, done);
   return done;
 }
 
@@ -222,21 +229,20 @@ std::int64_t run_divided(auto& state, const Launch& launch, FeedRing* ring) {
 std::int64_t run_rows(auto& state, const Launch& launch, FeedRing* ring) {
   const ProgramUse use(state.in_use);
   if (launch.rows < 0) throw Error(fmt::format("run: the number of steps is {} but must not be negative", launch.rows));
-  state.rows_run = state.executable ? run_whole(state, launch, ring) : run_divided(state, launch, ring);
+  state.rows_run = state.executor ? run_divided(state, launch, ring) : run_whole(state, launch, ring);
   const std::int64_t rows = state.plan.rows_per_update;
   state.next_update = launch.first_update + (state.rows_run + rows - 1) / rows;
   return state.rows_run;
 }
 
-void copy_feed(const Port& port, const std::map<std::string, Array>& feeds, const Plan& plan, std::byte* slot) {
+const Array& feed_for(const Port& port, const std::map<std::string, Array>& feeds) {
   const auto found = feeds.find(port.name);
   if (found == feeds.end()) throw Error(fmt::format("step: there is no feed for the input '{}'", port.name));
   const Type given = type_of(found->second);
   if (given != port.type)
     throw Error(fmt::format("step: the input '{}' is {} but the feed is {}; cast or reshape it", port.name,
                             to_string(port.type), to_string(given)));
-  std::memcpy(slot + plan.buffers[static_cast<std::size_t>(port.buffer)].offset, found->second.raw(),
-              found->second.bytes());
+  return found->second;
 }
 
 // The plan of a program that can run a single step.
@@ -279,13 +285,26 @@ std::vector<PortInfo> Program::outputs() const {
   return outputs;
 }
 
+namespace {
+
+void run_step(auto& state, std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs,
+              std::int64_t update) {
+  state.from.clear();
+  state.to.clear();
+  for (const std::byte* feed : feeds) state.from.push_back(host_place(feed));
+  for (std::byte* output : outputs) state.to.push_back(output == nullptr ? Place() : host_place(output));
+  state.executable().step({state.from, state.to, {update, 0}});
+}
+
+}  // namespace
+
 void Program::step(std::span<const std::byte* const> feeds, std::span<std::byte* const> outputs, std::int64_t update) {
   const Plan& plan = plan_of_step(state_->plan);
   if (feeds.size() != plan.inputs.size() || outputs.size() != plan.outputs.size())
     throw Error(fmt::format("step: {} feeds and {} outputs were given but the program has {} and {}", feeds.size(),
                             outputs.size(), plan.inputs.size(), plan.outputs.size()));
   const ProgramUse use(state_->in_use);
-  state_->executable->step(feeds, outputs, {update, 0});
+  run_step(*state_, feeds, outputs, update);
 }
 
 std::map<std::string, Array> Program::step(const std::map<std::string, Array>& feeds) {
@@ -295,12 +314,17 @@ std::map<std::string, Array> Program::step(const std::map<std::string, Array>& f
     for (const Port& port : plan.inputs) known.push_back(port.name);
     if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(unknown_name("input", name, known));
   }
-  SingleFeed single(plan.feed_bytes);
-  for (const Port& port : plan.inputs) copy_feed(port, feeds, plan, single.slot());
-  const ProgramUse use(state_->in_use);
-  run_whole(*state_, {.rows = 1, .first_update = state_->next_update++}, &single);
+  std::vector<const std::byte*> from;
+  for (const Port& port : plan.inputs) from.push_back(feed_for(port, feeds).raw());
+  std::vector<std::byte*> to;
   std::map<std::string, Array> outputs;
-  for (const Port& port : plan.outputs) outputs[port.name] = output(port.name);
+  for (const Port& port : plan.outputs) {
+    const Shape shape = port.every_step ? with_first_axis(1, port.type.shape) : port.type.shape;
+    to.push_back((outputs[port.name] = Array(port.type.dtype, shape)).mutable_raw());
+  }
+  const ProgramUse use(state_->in_use);
+  run_step(*state_, from, to, state_->next_update++);
+  state_->kept = outputs;
   return outputs;
 }
 
@@ -329,14 +353,14 @@ Array divided_output(const auto& state, const Field& field) {
 
 Array Program::output(const std::string& name) const {
   const State& state = *state_;
-  if (const auto kept = state.every_step.find(name); kept != state.every_step.end()) return kept->second;
+  if (const auto kept = state.kept.find(name); kept != state.kept.end()) return kept->second;
   std::vector<std::string> known;
   for (const Field& field : state.plan.results.list) {
     known.push_back(field.name);
     if (field.name != name) continue;
     if (state.executor) return divided_output(state, field);
     Array value(field.type.dtype, field.type.shape);
-    state.executable->read_output(known.size() - 1, value.mutable_raw());
+    state.executable().read_output(known.size() - 1, value.mutable_raw());
     return value;
   }
   throw Error(unknown_name("output", name, known));
@@ -369,7 +393,7 @@ std::vector<DeviceUse> Program::device_use() const {
     const StagePlan& stage = state.plan.stages[i];
     const auto index = static_cast<int>(i);
     DeviceUse& use = uses.emplace_back();
-    use.working = state.executor ? state.executor->working_bytes(index) : state.executable->working_bytes();
+    use.working = state.executor ? state.executor->working_bytes(index) : state.whole.working_bytes;
     if (state.executor) use.stash = state.executor->stash_bytes(index);
     add_variables(stage, use);
     const int slots =
@@ -405,7 +429,8 @@ Feed::Feed(const Program& program, FillFeeds fill, int slots) {
   for (std::size_t r = 0; r < state.replicas.size(); ++r)
     for (const Field& field : host.list) offsets.push_back(r * host.bytes + field.offset);
   if (state.executor) slots = std::max(slots, state.executor->rows_in_flight());
-  state_.reset(new State{FeedRing(std::move(offsets), host.bytes * state.replicas.size(), std::move(fill), slots)});
+  state_.reset(new State{FeedRing(std::move(offsets), host.bytes * state.replicas.size(), std::move(fill), slots,
+                                  state.devices.front()->backend->staging())});
 }
 Feed::~Feed() = default;
 Feed::Feed(Feed&&) noexcept = default;

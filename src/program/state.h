@@ -5,14 +5,14 @@
 #include <atomic>
 #include <map>
 
-#include "backends/cpu/cpu_backend.h"
 #include "compiler/compile_step.h"
+#include "runtime/backend.h"
 #include "runtime/step_executor.h"
 
 namespace pando {
 
 struct Device::State {
-  cpu::CpuBackend backend;
+  std::unique_ptr<Backend> backend;
 };
 
 struct Variables::State {
@@ -30,14 +30,18 @@ struct Program::State {
   std::vector<std::unique_ptr<VariableStore>> sums = {};
   // The copies of the first replica's variables in the other replicas.
   std::vector<VariableCopies> copies = {};
-  // Exactly one of the two is set: the loop of one device, or the executor for several.
-  std::unique_ptr<Executable> executable = {};
+  // The program of one device, whose loop runs there; or the executor for several.
+  LoadedPlans whole = {};
   std::unique_ptr<StepExecutor> executor = {};
-  // From the last run: the outputs that are kept for every step, and the results of a divided program, row by row.
-  std::map<std::string, Array> every_step = {};
+  // From the last run: the outputs that the host has already, and the results of a divided program, row by row.
+  std::map<std::string, Array> kept = {};
   std::vector<std::byte> results = {};
   std::int64_t rows_run = 0, next_update = 0;
   std::atomic<bool> in_use = false;
+  // What step() passes on; kept, so that it allocates nothing.
+  std::vector<Place> from = {}, to = {};
+
+  Executable& executable() const { return *whole.executables.front(); }
 };
 
 // For tests and tools that look into a program.

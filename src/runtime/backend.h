@@ -1,12 +1,15 @@
-// What a kind of hardware offers: it takes a Plan and returns something that runs.
+// What a kind of hardware offers: its memory, and Plans loaded onto one of its devices, which run there.
 #pragma once
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
+#include "plan/capabilities.h"
 #include "plan/plan.h"
 #include "runtime/feed.h"
+#include "runtime/memory.h"
 #include "runtime/recorder.h"
 #include "runtime/variable_store.h"
 
@@ -18,40 +21,68 @@ struct Counter {
   std::int64_t update = 0, sample = 0;
 };
 
+// What an execution of the loop over steps takes and gives.
+struct LoopPorts {
+  std::int64_t steps = 1;
+  // Each step is an update; the number of the first one.
+  std::int64_t first_update = 0;
+  // Null if the Plan has no inputs. A step takes one row, from the first that was not released on.
+  FeedRing* feed = nullptr;
+  // Room on the host for `steps` values of each output that is kept for every step, in their order.
+  std::span<std::byte* const> every_step = {};
+};
+
+// What a single step takes and gives: a place for each of Plan::inputs and Plan::outputs, in any memory. An output
+// without a place is not wanted.
+struct StepPorts {
+  std::span<const Place> inputs = {}, outputs = {};
+  Counter counter = {};
+};
+
 // A Plan loaded onto one device.
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Runs one execution of up to `steps` steps, fewer if `feeds` ends, and returns how many it ran. every_step[i] has
-  // room for `steps` values of the i-th output that is kept for every step; each step is an update, and the first has
-  // the number `first_update`. Throws Error if the Plan checks numerics and finds NaN or infinity.
-  virtual std::int64_t run(std::int64_t steps, std::int64_t first_update, Feeds* feeds,
-                           std::span<std::byte* const> every_step) = 0;
-  // Runs one step on these inputs, one for each of Plan::inputs. Output number i of Plan::outputs goes to outputs[i],
-  // unless that is null.
-  virtual void step(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
-                    const Counter& counter) = 0;
+  // Runs steps until there are enough or the feed ends, and returns how many it ran. Throws Error if the Plan checks
+  // numerics and finds NaN or infinity.
+  virtual std::int64_t run(const LoopPorts& ports) = 0;
+  // Runs one step.
+  virtual void step(const StepPorts& ports) = 0;
   // Records kernels and waits until it is called with null; `plan` distinguishes the programs of a device.
   virtual void set_recorder(Recorder* recorder, std::int32_t plan) = 0;
-  // Copies the value of output number `output` of the Plan in the last step.
+  // Copies the value of output number `output` of the Plan after the last step of run() to the host.
   virtual void read_output(std::size_t output, std::byte* to) const = 0;
-  // The arena, and what kernels use in addition while they run.
-  virtual std::size_t working_bytes() const = 0;
 };
 
 // Where a variable of a Plan is.
 using BindVariable = std::function<std::shared_ptr<StoredVariable>(const VariablePort& variable)>;
 
+// The Plans of one device, which share their working memory.
+struct LoadedPlans {
+  // Null where there is no Plan.
+  std::vector<std::unique_ptr<Executable>> executables = {};
+  // The arena, and what kernels use in addition while they run.
+  std::size_t working_bytes = 0;
+};
+
 // One virtual IPU.
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string_view name() const = 0;
+  virtual std::string name() const = 0;
+  // What its kernels are made for: "avx512".
+  virtual std::string instruction_set() const = 0;
   virtual int tiles() const = 0;
-  // Throws Error if there is not enough memory or a variable has another type.
-  virtual std::unique_ptr<Executable> load(const Plan& plan, const BindVariable& bind) = 0;
-  // Runs one node on host arrays.
-  virtual std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs) = 0;
+  virtual Capabilities capabilities() const { return {}; }
+  // Where its arenas and variables are.
+  virtual const std::shared_ptr<Memory>& memory() const = 0;
+  // Where the host fills feeds for it, and can reach them.
+  virtual const std::shared_ptr<Memory>& staging() const { return host_memory(); }
+  // Why there is no kernel for the call, as the end of "there is no kernel for ...: "; empty if there is one.
+  virtual std::string why_unsupported(const KernelCall& call) const = 0;
+  // The plans, of which some may be null, never run at the same time. Throws Error if there is not enough memory or a
+  // variable has another type.
+  virtual LoadedPlans load(std::span<const Plan* const> plans, const BindVariable& bind) = 0;
 };
 
 }  // namespace pando

@@ -1,5 +1,5 @@
-// The ring is two counters that only grow: steps filled and steps taken. The end of the feed is a bit in the first one,
-// so that a device that waits for the next step sees the end as well.
+// The ring is two counters that only grow: rows filled and rows taken. The end of the feed is a bit in the first one,
+// so that a device that waits for the next row sees the end as well.
 #include "runtime/feed.h"
 
 #include <algorithm>
@@ -20,19 +20,17 @@ constexpr std::chrono::microseconds shortest_wait{50}, longest_wait{5000};
 
 }  // namespace
 
-SingleFeed::SingleFeed(std::size_t bytes) : memory_(allocate_host_memory(bytes, "the feeds")) {}
-
 struct FeedRing::Ring {
   std::vector<std::size_t> offsets;
   std::size_t slot_bytes;
   std::int64_t slots;
   Fill fill;
-  HostMemory memory;
+  Allocation memory;
   // Only the thread that is filling uses these.
   std::vector<std::byte*> feeds = std::vector<std::byte*>(offsets.size());
   std::exception_ptr failure = {};
   std::atomic<bool> filling = false, filler_is_late = false, running = false, stopping = false;
-  // The number of filled steps, combined with a mark once there will be no more.
+  // The number of filled rows, combined with a mark once there will be no more.
   static constexpr std::int64_t end_mark = std::int64_t{1} << 62;
   alignas(64) std::atomic<std::int64_t> filled = 0;
   alignas(64) std::atomic<std::int64_t> taken = 0;
@@ -41,9 +39,7 @@ struct FeedRing::Ring {
   std::int64_t room() const {
     return slots - ((filled.load(std::memory_order_acquire) & ~end_mark) - taken.load(std::memory_order_acquire));
   }
-  std::byte* slot(std::int64_t step) const {
-    return memory.get() + static_cast<std::size_t>(step % slots) * slot_bytes;
-  }
+  Place slot(std::int64_t row) const { return memory.place() + static_cast<std::size_t>(row % slots) * slot_bytes; }
   void set_running(bool value) {
     running = value;
     running.notify_one();
@@ -72,15 +68,16 @@ void FeedRing::Ring::fill_all() {
 bool FeedRing::Ring::fill_next() {
   if (filling.exchange(true, std::memory_order_acquire)) return false;
   if (!has_ended() && room() > 0) {
-    const std::int64_t step = filled.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < offsets.size(); ++i) feeds[i] = slot(step) + offsets[i];
+    const std::int64_t row = filled.load(std::memory_order_relaxed);
+    std::byte* data = host_pointer(slot(row));
+    for (std::size_t i = 0; i < offsets.size(); ++i) feeds[i] = data + offsets[i];
     bool is_filled = false;
     try {
-      is_filled = fill(step, feeds);
+      is_filled = fill(row, feeds);
     } catch (...) {
       failure = std::current_exception();
     }
-    filled.store(is_filled ? step + 1 : step | end_mark);
+    filled.store(is_filled ? row + 1 : row | end_mark);
     filled.notify_all();
   }
   filling.store(false);
@@ -88,10 +85,11 @@ bool FeedRing::Ring::fill_next() {
   return true;
 }
 
-FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots) {
+FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots,
+                   const std::shared_ptr<Memory>& memory) {
   slot_bytes = std::max(slot_bytes, buffer_alignment);
-  HostMemory memory = allocate_host_memory(slot_bytes * static_cast<std::size_t>(slots), "the feed ring");
-  ring_.reset(new Ring{std::move(offsets), slot_bytes, slots, std::move(fill), std::move(memory)});
+  Allocation ring = memory->allocate(slot_bytes * static_cast<std::size_t>(slots), "the feed ring");
+  ring_.reset(new Ring{std::move(offsets), slot_bytes, slots, std::move(fill), std::move(ring)});
   Thread("to fill the feed", [ring = ring_] { ring->fill_all(); }).detach();
 }
 
@@ -103,40 +101,32 @@ FeedRing::~FeedRing() {
   ring_->fill = nullptr;
 }
 
-std::byte* FeedRing::acquire() {
-  return const_cast<std::byte*>(wait_for(ring_->taken.load(std::memory_order_relaxed)));
-}
-
-bool FeedRing::is_late() const { return !has(ring_->taken.load(std::memory_order_relaxed)); }
-
-void FeedRing::release() { ring_->taken.fetch_add(1, std::memory_order_release); }
-
-void FeedRing::release_before(std::int64_t step) {
+void FeedRing::release_before(std::int64_t row) {
   std::int64_t taken = ring_->taken.load(std::memory_order_relaxed);
-  while (taken < step && !ring_->taken.compare_exchange_weak(taken, step, std::memory_order_release)) {
+  while (taken < row && !ring_->taken.compare_exchange_weak(taken, row, std::memory_order_release)) {
   }
 }
 
-// The mark of the end is more than any step.
-bool FeedRing::has(std::int64_t step) const { return ring_->filled.load(std::memory_order_acquire) > step; }
+// The mark of the end is more than any row.
+bool FeedRing::has(std::int64_t row) const { return ring_->filled.load(std::memory_order_acquire) > row; }
 
 std::int64_t FeedRing::next() const { return ring_->taken.load(std::memory_order_acquire); }
 
-const std::byte* FeedRing::wait_for(std::int64_t step) {
+Place FeedRing::wait_for(std::int64_t row) {
   Ring& ring = *ring_;
   // On a busy machine the filler may get no core for a long time. A slot that it did not fill in time is a sign of
   // that.
   const bool was_late = ring.filler_is_late.load(std::memory_order_relaxed);
-  if (was_late && has(step)) ring.filler_is_late.store(false, std::memory_order_relaxed);
+  if (was_late && has(row)) ring.filler_is_late.store(false, std::memory_order_relaxed);
   const std::chrono::nanoseconds patience = was_late ? std::chrono::nanoseconds(0) : awake_time;
-  while (!wait_awake(patience, [&] { return has(step); })) {
+  while (!wait_awake(patience, [&] { return has(row); })) {
     ring.filler_is_late.store(true, std::memory_order_relaxed);
     const std::int64_t seen = ring.filled.load(std::memory_order_acquire);
     const ServiceScope serves;
-    if ((ring.room() <= 0 || !ring.fill_next()) && !has(step)) ring.filled.wait(seen);
+    if ((ring.room() <= 0 || !ring.fill_next()) && !has(row)) ring.filled.wait(seen);
   }
-  const bool is_past_the_end = (ring.filled.load(std::memory_order_acquire) & ~Ring::end_mark) <= step;
-  return is_past_the_end ? nullptr : ring.slot(step);
+  const bool is_past_the_end = (ring.filled.load(std::memory_order_acquire) & ~Ring::end_mark) <= row;
+  return is_past_the_end ? Place() : ring.slot(row);
 }
 
 void FeedRing::begin() {

@@ -5,25 +5,19 @@
 #include <pando/base/error.h>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/large_pages.h"
 #include "base/text.h"
+#include "base/usable_memory.h"
 #include "plan/plan.h"
 
 namespace pando {
 
 namespace {
-
-// Linux grants more memory than there is and ends the process later, so a request for more than the machine has is
-// refused here.
-std::size_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : SIZE_MAX;
-}
 
 // Whether rounding up to whole large pages, as their alignment does, adds an eighth at most.
 bool suits_large_pages(std::size_t bytes) {
@@ -32,25 +26,75 @@ bool suits_large_pages(std::size_t bytes) {
 }
 
 template <std::size_t alignment>
-HostMemory allocate(std::size_t bytes) {
-  constexpr std::align_val_t aligned{alignment};
-  return {static_cast<std::byte*>(::operator new(bytes, aligned, std::nothrow)),
-          [](std::byte* data) { ::operator delete(data, aligned); }};
-}
+constexpr std::align_val_t aligned{alignment};
+
+class HostMemory final : public Memory {
+ public:
+  Allocation allocate(std::size_t bytes, const std::string& what) override {
+    void* data = nullptr;
+    // Linux grants more memory than there is and ends the process later.
+    if (bytes <= usable_memory())
+      data = suits_large_pages(bytes) ? ::operator new(bytes, aligned<large_page>, std::nothrow)
+                                      : ::operator new(bytes == 0 ? 1 : bytes, aligned<buffer_alignment>, std::nothrow);
+    if (data == nullptr)
+      throw Error(
+          fmt::format("cannot allocate {} for {}; use a smaller batch or a smaller model", bytes_text(bytes), what));
+    use_large_pages(data, bytes);
+    std::memset(data, 0, bytes);
+    return {shared_from_this(), reinterpret_cast<std::uintptr_t>(data), bytes};
+  }
+  void set_zero(const Place& place, std::size_t bytes) override { std::memset(pointer(place), 0, bytes); }
+  void write(const Place& to, const std::byte* from, std::size_t bytes) override {
+    if (bytes > 0) std::memcpy(pointer(to), from, bytes);
+  }
+  void read(std::byte* to, const Place& from, std::size_t bytes) override {
+    if (bytes > 0) std::memcpy(to, pointer(from), bytes);
+  }
+  std::byte* host_pointer(const Place& place) const override { return pointer(place); }
+  std::byte* kernel_pointer(const Place& place) const override { return pando::host_pointer(place); }
+
+ private:
+  static std::byte* pointer(const Place& place) { return reinterpret_cast<std::byte*>(place.address); }
+  void release(std::uintptr_t address, std::size_t bytes) noexcept override {
+    void* data = reinterpret_cast<void*>(address);
+    if (suits_large_pages(bytes)) ::operator delete(data, aligned<large_page>);
+    else ::operator delete(data, aligned<buffer_alignment>);
+  }
+};
 
 }  // namespace
 
-HostMemory allocate_host_memory(std::size_t bytes, const std::string& what) {
-  HostMemory memory(nullptr, nullptr);
-  if (bytes <= physical_memory())
-    memory =
-        suits_large_pages(bytes) ? allocate<large_page>(bytes) : allocate<buffer_alignment>(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr)
-    throw Error(
-        fmt::format("cannot allocate {} for {}; use a smaller batch or a smaller model", bytes_text(bytes), what));
-  use_large_pages(memory.get(), bytes);
-  std::memset(memory.get(), 0, bytes);
+Allocation& Allocation::operator=(Allocation&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Allocation::~Allocation() {
+  if (memory_) memory_->release(address_, bytes_);
+}
+
+void Memory::copy(const Place& to, const Place& from, std::size_t bytes) {
+  const std::unique_ptr<std::byte[]> buffer(new std::byte[bytes]);
+  from.memory->read(buffer.get(), from, bytes);
+  write(to, buffer.get(), bytes);
+}
+
+const std::shared_ptr<Memory>& host_memory() {
+  // It is never destroyed, because objects that live until the end of the process may release memory last.
+  static const auto& memory = *new std::shared_ptr<Memory>(std::make_shared<HostMemory>());
   return memory;
+}
+
+Place host_place(const std::byte* data) { return {host_memory().get(), reinterpret_cast<std::uintptr_t>(data)}; }
+
+std::byte* host_pointer(const Place& place) { return place.memory->host_pointer(place); }
+
+void copy_bytes(const Place& to, const Place& from, std::size_t bytes) {
+  if (std::byte* host = host_pointer(to)) from.memory->read(host, from, bytes);
+  else if (const std::byte* data = host_pointer(from)) to.memory->write(to, data, bytes);
+  else to.memory->copy(to, from, bytes);
 }
 
 }  // namespace pando

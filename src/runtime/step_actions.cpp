@@ -23,9 +23,9 @@ bool StepExecutor::has_room(std::int64_t row) const {
 
 bool StepExecutor::run_forward(Stage& stage, std::int64_t row) {
   wait_for_room(row);
-  const std::byte* host = fed(row);
+  const Place host = fed(row);
   if (stopped_) throw Stopped();
-  if (host == nullptr) return false;
+  if (!host) return false;
   if (stage.previous != nullptr) wait_for(stage.previous->forward_done, row + 1);
   if (stage.next != nullptr && row >= stage.next->slots) wait_for(rows_done(*stage.next), row + 1 - stage.next->slots);
   {
@@ -39,7 +39,7 @@ bool StepExecutor::run_forward(Stage& stage, std::int64_t row) {
 
 void StepExecutor::run_backward(Stage& stage, std::int64_t row, bool first_of_update) {
   if (stage.next != nullptr) wait_for(stage.next->backward_done, row + 1);
-  const std::byte* host = fed(row);
+  const Place host = fed(row);
   {
     const Watch watch(observer_, stage, Activity::backward, row);
     run_program(stage, first_of_update ? Program::backward_first : Program::backward_next, host, row);
@@ -67,19 +67,19 @@ void StepExecutor::finish_row(Stage& stage, std::int64_t row) {
   if (!stopped_) launch_.feed->release_before(launch_.first_row + done);
 }
 
-std::byte* StepExecutor::find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const {
+Place StepExecutor::find(const Stage& stage, const Route& route, const Place& host, std::int64_t row) const {
+  using Block = Route::Block;
   const auto replica = static_cast<std::size_t>(stage.replica);
-  switch (route.place) {
-    // Programs only read it.
-    case Route::Place::host: return const_cast<std::byte*>(host) + replica * plan_.host.bytes + route.offset;
-    case Route::Place::own: return stage.slot(row) + route.offset;
-    case Route::Place::next: return stage.next->slot(row) + route.offset;
-    case Route::Place::previous: return stage.previous->slot(row) + route.offset;
-    case Route::Place::exchange: return exchanged_[replica].get() + route.offset;
-    case Route::Place::result: break;
+  switch (route.block) {
+    case Block::host: return host + (replica * plan_.host.bytes + route.offset);
+    case Block::own: return stage.slot(row) + route.offset;
+    case Block::next: return stage.next->slot(row) + route.offset;
+    case Block::previous: return stage.previous->slot(row) + route.offset;
+    case Block::exchange: return exchanged_[replica].place() + route.offset;
+    case Block::result: break;
   }
-  const std::size_t place = static_cast<std::size_t>(row) * static_cast<std::size_t>(plan_.replicas) + replica;
-  return launch_.results + place * plan_.results.bytes + route.offset;
+  const std::size_t result = static_cast<std::size_t>(row) * static_cast<std::size_t>(plan_.replicas) + replica;
+  return host_place(launch_.results + result * plan_.results.bytes + route.offset);
 }
 
 // Without a backward pass every row counts as an update.
@@ -88,8 +88,9 @@ Counter StepExecutor::counter_of(const Stage& stage, std::int64_t row) const {
   return {launch_.first_update + row / rows, (row % rows * plan_.replicas + stage.replica) * plan_.batch_size};
 }
 
-void StepExecutor::run_program(Stage& stage, Program program, const std::byte* host, std::int64_t row) {
-  if (!stage.loaded.programs[program]) return;
+void StepExecutor::run_program(Stage& stage, Program program, const Place& host, std::int64_t row) {
+  const auto& executable = stage.loaded.programs.executables[program];
+  if (!executable) return;
   stage.input_places.clear();
   stage.output_places.clear();
   for (const Route& route : stage.inputs[program]) stage.input_places.push_back(find(stage, route, host, row));
@@ -97,7 +98,7 @@ void StepExecutor::run_program(Stage& stage, Program program, const std::byte* h
   Counter counter = counter_of(stage, row);
   // An update is the same on all replicas.
   if (program == Program::update_values || program == Program::update) counter.sample = 0;
-  stage.loaded.programs[program]->step(stage.input_places, stage.output_places, counter);
+  executable->step({stage.input_places, stage.output_places, counter});
 }
 
 }  // namespace pando

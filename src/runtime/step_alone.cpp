@@ -6,6 +6,20 @@
 
 namespace pando {
 
+namespace {
+
+void reduce_blocks(const std::vector<const HostBlocks*>& members, bool mean) {
+  std::vector<std::span<const std::span<float>>> parts;
+  for (const HostBlocks* blocks : members) {
+    blocks->fetch();
+    parts.push_back(blocks->numbers());
+  }
+  LocalGroup::reduce_all(parts, mean);
+  for (const HostBlocks* blocks : members) blocks->store();
+}
+
+}  // namespace
+
 // Each stage goes as far as it can before it is the next one's turn.
 void StepExecutor::run_alone() {
   for (auto& stage : stages_) begin_update(*stage);
@@ -46,7 +60,7 @@ bool StepExecutor::can_run(const Stage& stage, const PipelineAction& action, std
   if (!action.forward) return stage.next == nullptr || stage.next->backward_done > row;
   if (launch_.feed != nullptr && (!has_room(row) || !launch_.feed->has(launch_.first_row + row))) return false;
   // If the feed has ended, the pass finds that out and does nothing else.
-  if (fed(row) == nullptr) return true;
+  if (!fed(row)) return true;
   if (stage.previous != nullptr && stage.previous->forward_done <= row) return false;
   if (stage.next == nullptr || row < stage.next->slots) return true;
   return rows_done(*stage.next) > row - stage.next->slots;
@@ -55,26 +69,26 @@ bool StepExecutor::can_run(const Stage& stage, const PipelineAction& action, std
 // Adds up the sums of stage number `index` if all replicas have run its actions; returns whether they had.
 bool StepExecutor::reduce_alone(int index) {
   std::vector<Stage*> members;
-  std::vector<std::span<const std::span<float>>> sums, statistics;
+  std::vector<const HostBlocks*> sums, statistics;
   for (auto& stage : stages_) {
     if (stage->index != index) continue;
     if (stage->is_over || stage->is_reduced || stage->next_action < stage->actions.size()) return false;
     members.push_back(stage.get());
-    sums.emplace_back(stage->loaded.sums);
-    statistics.emplace_back(stage->loaded.statistics);
+    sums.push_back(&stage->loaded.sums);
+    statistics.push_back(&stage->loaded.statistics);
   }
   for (Stage* stage : members) stage->is_reduced = true;
   if (members.front()->rows_of_update == 0 || !training()) return true;
   {
     std::deque<Watch> watches;
     for (Stage* stage : members) watches.emplace_back(observer_, *stage, Activity::exchange, stage->update_number);
-    LocalGroup::reduce_all(sums, false);
+    reduce_blocks(sums, false);
     for (Stage* stage : members) stage->loaded.statistics_use.begin();
-    LocalGroup::reduce_all(statistics, true);
+    reduce_blocks(statistics, true);
     for (Stage* stage : members) stage->loaded.statistics_use.end();
   }
   if (exchanges())
-    for (Stage* stage : members) run_program(*stage, Program::update_values, nullptr, stage->rows);
+    for (Stage* stage : members) run_program(*stage, Program::update_values, {}, stage->rows);
   return true;
 }
 

@@ -27,7 +27,7 @@ StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> device
   for (int i = 0; i < stages(); ++i) replicas_of_stage_.push_back(std::make_unique<LocalGroup>(plan_.replicas));
   for (int r = 0; r < plan_.replicas; ++r) {
     stages_of_replica_.push_back(std::make_unique<LocalGroup>(stages()));
-    exchanged_.push_back(allocate_host_memory(plan_.exchange.bytes, "what the stages of a pipeline exchange"));
+    exchanged_.push_back(host_memory()->allocate(plan_.exchange.bytes, "what the stages of a pipeline exchange"));
   }
   try {
     for (int device = 1; device < static_cast<int>(stages_.size()); ++device) {
@@ -53,8 +53,8 @@ void StepExecutor::add_stage(int device, LoadedStage loaded) {
                                          .slot_bytes = std::max(own.slot.bytes, buffer_alignment),
                                          // One slot in use, and one that the stage before may fill meanwhile.
                                          .slots = plan_.schedule.stash_depth(index) + 2});
-  stage->memory = allocate_host_memory(stage->slot_bytes * static_cast<std::size_t>(stage->slots),
-                                       "the activations of a pipeline stage");
+  stage->memory = stage->loaded.memory->allocate(stage->slot_bytes * static_cast<std::size_t>(stage->slots),
+                                                 "the activations of a pipeline stage");
   for (const Plan* program : own.all()) {
     std::vector<Route>&inputs = stage->inputs.emplace_back(), &outputs = stage->outputs.emplace_back();
     if (program == nullptr) continue;
@@ -69,17 +69,17 @@ void StepExecutor::add_stage(int device, LoadedStage loaded) {
 }
 
 StepExecutor::Route StepExecutor::route_of(int stage, const Port& port, bool is_input) const {
-  using Place = Route::Place;
-  const auto in_slot = [&](Place place, int of_stage) {
-    return Route{place, plan_.stages[static_cast<std::size_t>(of_stage)].slot.of(port).offset};
+  using Block = Route::Block;
+  const auto in_slot = [&](Block block, int of_stage) {
+    return Route{block, plan_.stages[static_cast<std::size_t>(of_stage)].slot.of(port).offset};
   };
   switch (port.kind) {
-    case PortKind::host: return {Place::host, plan_.host.of(port).offset};
-    case PortKind::activation: return is_input ? in_slot(Place::own, stage) : in_slot(Place::next, stage + 1);
-    case PortKind::gradient: return is_input ? in_slot(Place::own, stage) : in_slot(Place::previous, stage - 1);
-    case PortKind::stash: return in_slot(Place::own, stage);
-    case PortKind::exchange: return {Place::exchange, plan_.exchange.of(port).offset};
-    default: return {Place::result, plan_.results.of(port).offset};
+    case PortKind::host: return {Block::host, plan_.host.of(port).offset};
+    case PortKind::activation: return is_input ? in_slot(Block::own, stage) : in_slot(Block::next, stage + 1);
+    case PortKind::gradient: return is_input ? in_slot(Block::own, stage) : in_slot(Block::previous, stage - 1);
+    case PortKind::stash: return in_slot(Block::own, stage);
+    case PortKind::exchange: return {Block::exchange, plan_.exchange.of(port).offset};
+    default: return {Block::result, plan_.results.of(port).offset};
   }
 }
 
@@ -101,15 +101,12 @@ std::size_t StepExecutor::stash_bytes(int stage) const {
 }
 
 std::size_t StepExecutor::working_bytes(int stage) const {
-  std::size_t bytes = 0;
-  for (const auto& program : stages_[static_cast<std::size_t>(stage)]->loaded.programs)
-    if (program) bytes += program->working_bytes();
-  return bytes;
+  return stages_[static_cast<std::size_t>(stage)]->loaded.programs.working_bytes;
 }
 
 void StepExecutor::set_recorders(const std::vector<Recorder*>& recorders) {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    auto& programs = stages_[i]->loaded.programs;
+    auto& programs = stages_[i]->loaded.programs.executables;
     for (std::size_t number = 0; number < programs.size(); ++number)
       if (programs[number])
         programs[number]->set_recorder(recorders.empty() ? nullptr : recorders[i], static_cast<std::int32_t>(number));
@@ -221,9 +218,9 @@ void StepExecutor::wait_for(const std::atomic<std::int64_t>& rows, std::int64_t 
   if (stopped_) throw Stopped();
 }
 
-const std::byte* StepExecutor::fed(std::int64_t row) const {
+Place StepExecutor::fed(std::int64_t row) const {
   static constexpr std::byte nothing{};
-  return launch_.feed == nullptr ? &nothing : launch_.feed->wait_for(launch_.first_row + row);
+  return launch_.feed == nullptr ? host_place(&nothing) : launch_.feed->wait_for(launch_.first_row + row);
 }
 
 void StepExecutor::begin_update(Stage& stage) const {
@@ -255,7 +252,7 @@ bool StepExecutor::run_update(Stage& stage) {
   if (stage.rows_of_update > 0 && training()) {
     reduce(stage);
     if (exchanges()) {
-      run_program(stage, Program::update_values, nullptr, first);
+      run_program(stage, Program::update_values, {}, first);
       stages_of_replica_[static_cast<std::size_t>(stage.replica)]->barrier();
     }
     update_weights(stage);
@@ -267,14 +264,19 @@ bool StepExecutor::run_update(Stage& stage) {
 void StepExecutor::reduce(Stage& stage) {
   LocalGroup& replicas = *replicas_of_stage_[static_cast<std::size_t>(stage.index)];
   const Watch watch(observer_, stage, Activity::exchange, stage.update_number);
-  replicas.all_reduce(stage.replica, stage.loaded.sums, false);
+  const auto reduce = [&](const HostBlocks& blocks, bool mean) {
+    blocks.fetch();
+    replicas.all_reduce(stage.replica, blocks.numbers(), mean);
+    blocks.store();
+  };
+  reduce(stage.loaded.sums, false);
   const HeldVariables held(stage.loaded.statistics_use);
-  replicas.all_reduce(stage.replica, stage.loaded.statistics, true);
+  reduce(stage.loaded.statistics, true);
 }
 
 void StepExecutor::update_weights(Stage& stage) {
   const Watch watch(observer_, stage, Activity::update, stage.update_number);
-  run_program(stage, Program::update, nullptr, stage.rows);
+  run_program(stage, Program::update, {}, stage.rows);
 }
 
 }  // namespace pando

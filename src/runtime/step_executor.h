@@ -14,7 +14,7 @@
 #include "comm/local_group.h"
 #include "plan/step_plan.h"
 #include "runtime/backend.h"
-#include "runtime/feed.h"
+#include "runtime/host_blocks.h"
 
 namespace pando {
 
@@ -31,10 +31,12 @@ class StepObserver {
 
 // One stage of one replica, on its device.
 struct LoadedStage {
-  // For each of StagePlan::all(); null where there is none.
-  std::vector<std::unique_ptr<Executable>> programs = {};
+  // Where the device keeps what passes between its programs.
+  std::shared_ptr<Memory> memory = {};
+  // For each of StagePlan::all().
+  LoadedPlans programs = {};
   // Added up, and averaged, over the replicas before an update.
-  std::vector<std::span<float>> sums = {}, statistics = {};
+  HostBlocks sums = {}, statistics = {};
   // Locks the statistics of this replica while they are averaged, because other threads may read them.
   VariableUse statistics_use = {};
 };
@@ -106,11 +108,11 @@ class StepExecutor {
   void finish_row(Stage& stage, std::int64_t row);
   bool is_last_user(const Stage& stage) const;
   const std::atomic<std::int64_t>& rows_done(const Stage& stage) const;
-  void run_program(Stage& stage, Program program, const std::byte* host, std::int64_t row);
-  std::byte* find(const Stage& stage, const Route& route, const std::byte* host, std::int64_t row) const;
+  void run_program(Stage& stage, Program program, const Place& host, std::int64_t row);
+  Place find(const Stage& stage, const Route& route, const Place& host, std::int64_t row) const;
   Counter counter_of(const Stage& stage, std::int64_t row) const;
-  // What the host fed, or null at the end of the feed.
-  const std::byte* fed(std::int64_t row) const;
+  // What the host fed, or no place at the end of the feed.
+  Place fed(std::int64_t row) const;
   bool training() const { return plan_.has_backward(); }
   bool exchanges() const { return !plan_.exchange.list.empty(); }
   int stages() const { return static_cast<int>(plan_.stages.size()); }
@@ -122,7 +124,7 @@ class StepExecutor {
   // The replicas of each stage, and the stages of each replica.
   std::vector<std::unique_ptr<LocalGroup>> replicas_of_stage_, stages_of_replica_;
   // What the stages of a replica exchange.
-  std::vector<HostMemory> exchanged_;
+  std::vector<Allocation> exchanged_;
   StepObserver* observer_ = nullptr;
   Launch launch_;
   std::int64_t actions_for_ = -1;

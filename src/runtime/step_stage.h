@@ -4,9 +4,9 @@
 
 namespace pando {
 
-// Where an input of a program comes from, or an output goes: `offset` bytes into that place, of the same micro-batch.
+// Where an input of a program comes from, or an output goes: `offset` bytes into that block, of the same micro-batch.
 struct StepExecutor::Route {
-  enum class Place : std::uint8_t {
+  enum class Block : std::uint8_t {
     host,      // what the host fed for this replica
     own,       // the stage's slot: activations from the stage before, gradients from the next, and its stash
     next,      // the slot of the next stage
@@ -14,7 +14,7 @@ struct StepExecutor::Route {
     exchange,  // what the stages of this replica exchange with each other
     result,    // what the host receives for this micro-batch and replica
   };
-  Place place = Place::host;
+  Block block = Block::host;
   std::size_t offset = 0;
 };
 
@@ -24,7 +24,7 @@ struct StepExecutor::Stage {
   LoadedStage loaded;
   std::size_t slot_bytes;
   std::int64_t slots;
-  HostMemory memory{nullptr, nullptr};
+  Allocation memory = {};
   // For each program.
   std::vector<std::vector<Route>> inputs = {}, outputs = {};
   // Rows of this launch whose forward, and backward, pass is done.
@@ -41,10 +41,9 @@ struct StepExecutor::Stage {
   bool is_reduced = false, is_over = false;
   Stage *previous = nullptr, *next = nullptr;
   // Used by run_program().
-  std::vector<const std::byte*> input_places = {};
-  std::vector<std::byte*> output_places = {};
+  std::vector<Place> input_places = {}, output_places = {};
 
-  std::byte* slot(std::int64_t row) const { return memory.get() + static_cast<std::size_t>(row % slots) * slot_bytes; }
+  Place slot(std::int64_t row) const { return memory.place() + static_cast<std::size_t>(row % slots) * slot_bytes; }
 };
 
 // Tells the observer about an activity while it lives.

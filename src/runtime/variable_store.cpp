@@ -1,63 +1,95 @@
 // A program holds all variables of a step together, in the order of their addresses, so that programs that share some
-// cannot wait for each other forever. Versions tell a copy whether its original was changed.
+// cannot wait for each other forever. Versions tell a mirror, and a copy, whether the variable was changed elsewhere.
 #include "runtime/variable_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/text.h"
 
 namespace pando {
 
-void VariableUse::add(std::shared_ptr<StoredVariable> variable, bool changes) {
+Mirror& StoredVariable::mirror_in(const std::shared_ptr<Memory>& memory) {
+  const std::lock_guard guard(mutex_);
+  for (const auto& mirror : mirrors_)
+    if (mirror->place().memory == memory.get()) return *mirror;
+  mirrors_.push_back(std::make_unique<Mirror>(memory->allocate(type_.bytes(), fmt::format("variable '{}'", name_))));
+  // As the variable is before its first change.
+  memory->set_zero(mirrors_.back()->place(), type_.bytes());
+  return *mirrors_.back();
+}
+
+Mirror& StoredVariable::newest() {
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& mirror : mirrors_)
+      if (mirror->version_.load(std::memory_order_acquire) == version_) return *mirror;
+  }
+  return mirror_in(host_memory());
+}
+
+// Two programs that only read the variable may want the same mirror at once.
+void StoredVariable::fetch(Mirror& mirror) {
+  const Place from = newest().place();
+  const std::lock_guard guard(mutex_);
+  if (mirror.version_.load(std::memory_order_acquire) == version_) return;
+  copy_bytes(mirror.place(), from, type_.bytes());
+  mirror.version_.store(version_, std::memory_order_release);
+}
+
+void VariableUse::add(std::shared_ptr<StoredVariable> variable, bool changes, Mirror* mirror) {
   const auto place = std::lower_bound(members_.begin(), members_.end(), variable,
                                       [](const Member& member, const auto& other) { return member.variable < other; });
   if (place != members_.end() && place->variable == variable) place->changes |= changes;
-  else members_.insert(place, {std::move(variable), changes});
+  else members_.insert(place, {std::move(variable), mirror, changes});
 }
 
 void VariableUse::begin() const {
-  for (const Member& member : members_) member.variable->lock.begin(member.changes);
+  for (const Member& member : members_) member.variable->lock().begin(member.changes);
+  for (const Member& member : members_)
+    if (member.mirror != nullptr) member.variable->refresh(*member.mirror);
 }
 
 void VariableUse::end() const {
   for (const Member& member : members_) {
-    if (member.changes) ++member.variable->version;
-    member.variable->lock.end(member.changes);
+    if (member.changes) member.variable->count_change(member.mirror ? *member.mirror : member.variable->newest());
+    member.variable->lock().end(member.changes);
   }
 }
 
-std::shared_ptr<StoredVariable> VariableStore::bind(const std::string& name, const Type& type) {
+std::shared_ptr<StoredVariable> VariableStore::bind(const std::string& name, const Type& type,
+                                                    const std::shared_ptr<Memory>& memory) {
   const std::lock_guard guard(mutex_);
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
-    auto memory = allocate_host_memory(type.bytes(), fmt::format("variable '{}'", name));
-    std::shared_ptr<StoredVariable> made(new StoredVariable{type, std::move(memory)});
+    auto made = std::make_shared<StoredVariable>(name, type);
+    made->mirror_in(memory);
     return variables_.emplace(name, std::move(made)).first->second;
   }
-  if (found->second->type != type)
+  if (found->second->type() != type)
     throw Error(fmt::format("variable '{}' is {} and cannot be used as {}; rename it or reshape the value", name,
-                            to_string(found->second->type), to_string(type)));
+                            to_string(found->second->type()), to_string(type)));
   return found->second;
 }
 
 void VariableStore::set(const std::string& name, const Array& value) {
   VariableUse use;
-  const std::shared_ptr<StoredVariable> variable = bind(name, {value.dtype(), value.shape()});
+  const std::shared_ptr<StoredVariable> variable = bind(name, type_of(value), host_memory());
   use.add(variable, true);
   const HeldVariables held(use);
-  std::memcpy(variable->memory.get(), value.raw(), value.bytes());
+  const Place to = variable->newest().place();
+  to.memory->write(to, value.raw(), value.bytes());
 }
 
 Array VariableStore::get(const std::string& name) const {
   VariableUse use;
   const std::shared_ptr<StoredVariable> variable = find(name);
   use.add(variable, false);
-  Array copy(variable->type.dtype, variable->type.shape);
+  Array copy(variable->type().dtype, variable->type().shape);
   const HeldVariables held(use);
-  std::memcpy(copy.mutable_raw(), variable->memory.get(), copy.bytes());
+  const Place from = variable->newest().place();
+  from.memory->read(copy.mutable_raw(), from, copy.bytes());
   return copy;
 }
 
@@ -95,9 +127,9 @@ VariableCopies::VariableCopies(const VariableStore& originals, const VariableSto
 void VariableCopies::follow() {
   const HeldVariables held(use_);
   for (Pair& pair : pairs_) {
-    const std::uint64_t difference = pair.original->version - pair.copy->version;
+    const std::uint64_t difference = pair.original->version() - pair.copy->version();
     if (pair.difference != difference)
-      std::memcpy(pair.copy->memory.get(), pair.original->memory.get(), pair.original->type.bytes());
+      copy_bytes(pair.copy->newest().place(), pair.original->newest().place(), pair.original->type().bytes());
     // Releasing the copies counts one change of each.
     pair.difference = difference - 1;
   }

@@ -1,11 +1,13 @@
-// VariableStore: the variables of a model, by name, in memory that programs on the CPU use directly. Stores may share a
-// variable. Any number of threads may use a store.
+// VariableStore: the variables of a model, by name. A variable has one newest value, and mirrors of it in the memories
+// of the devices that use it. Stores may share a variable. Any number of threads may use a store.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "plan/plan.h"
 #include "runtime/memory.h"
@@ -13,21 +15,59 @@
 
 namespace pando {
 
-// A variable in memory.
-struct StoredVariable {
-  Type type;
-  HostMemory memory;
-  UseLock lock = UseLock();
-  // How often the variable was changed, so that copies can be kept up to date. Written only while the lock is held.
-  std::uint64_t version = 0;
+// A copy of a variable in one memory.
+class Mirror {
+ public:
+  explicit Mirror(Allocation allocation) : allocation_(std::move(allocation)) {}
+  Place place() const { return allocation_.place(); }
+
+ private:
+  friend class StoredVariable;
+  const Allocation allocation_;
+  // The version of the variable that it holds.
+  std::atomic<std::uint64_t> version_ = 0;
+};
+
+class StoredVariable {
+ public:
+  StoredVariable(const std::string& name, const Type& type) : name_(name), type_(type) {}
+
+  const Type& type() const { return type_; }
+  // The mirror in that memory, made if it is new; it stays where it is. Throws Error if there is not enough memory.
+  Mirror& mirror_in(const std::shared_ptr<Memory>& memory);
+  UseLock& lock() { return lock_; }
+
+  // The rest only while the lock is held.
+  // How often the variable was changed.
+  std::uint64_t version() const { return version_; }
+  // Brings the mirror up to date; costs a comparison if it is.
+  void refresh(Mirror& mirror) {
+    if (mirror.version_.load(std::memory_order_acquire) != version_) fetch(mirror);
+  }
+  // A mirror that is up to date, made if there is none.
+  Mirror& newest();
+  // Counts a change that was made in this mirror.
+  void count_change(Mirror& mirror) { mirror.version_.store(++version_, std::memory_order_release); }
+
+ private:
+  void fetch(Mirror& mirror);
+
+  const std::string name_;
+  const Type type_;
+  UseLock lock_;
+  std::uint64_t version_ = 0;
+  // For the list of mirrors, and to bring one up to date.
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Mirror>> mirrors_;
 };
 
 // The variables of a program or of a copy. Between begin() and end() they are held together, so that other users see a
 // step as one action, however many variables it reads and changes.
 class VariableUse {
  public:
-  // Call it before the first begin().
-  void add(std::shared_ptr<StoredVariable> variable, bool changes);
+  // Call it before the first begin(). With a mirror, begin() brings that up to date, and changes are made there;
+  // otherwise they are made in the newest mirror.
+  void add(std::shared_ptr<StoredVariable> variable, bool changes, Mirror* mirror = nullptr);
   void begin() const;
   // Counts a change of each variable that may have been changed.
   void end() const;
@@ -35,6 +75,7 @@ class VariableUse {
  private:
   struct Member {
     std::shared_ptr<StoredVariable> variable;
+    Mirror* mirror;
     bool changes;
   };
   // Each once, in the order of their addresses: two uses that meet wait for each other in the same order.
@@ -55,8 +96,10 @@ class HeldVariables {
 
 class VariableStore {
  public:
-  // The variable, made (zero) if it is new. Throws Error if it exists with another type.
-  std::shared_ptr<StoredVariable> bind(const std::string& name, const Type& type);
+  // The variable; if it is new it is made, zero, in that memory. Throws Error if it exists with another type or there
+  // is not enough memory.
+  std::shared_ptr<StoredVariable> bind(const std::string& name, const Type& type,
+                                       const std::shared_ptr<Memory>& memory);
   void set(const std::string& name, const Array& value);
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;

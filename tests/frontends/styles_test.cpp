@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/cpu_backend.h"
 #include "compiler/compile.h"
 #include "program/state.h"
 #include "graph/op_definition.h"
@@ -64,10 +65,7 @@ class Canonical {
   std::string text() const {
     std::string text;
     CompileOptions options;
-    cpu::CpuBackend backend(1, "");
-    options.evaluate = [&](const Node& node, const std::vector<Array>& inputs) {
-      return backend.evaluate(node, inputs);
-    };
+    options.evaluate = pando::cpu::evaluate;
     options.on_pass = [&](const PassReport& report) {
       // It runs twice; the second time the graph is done but for fusing kernels.
       if (report.name == "remove_dead_nodes") text = report.text();

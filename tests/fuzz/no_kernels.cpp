@@ -11,21 +11,24 @@ const Routines no_routines = {};
 
 }  // namespace
 
-std::string_view name(InstructionSet) { return "none"; }
-
 const std::vector<InstructionSet>& available_instruction_sets() {
   static const std::vector<InstructionSet> none;
   return none;
 }
 
-CpuBackend::CpuBackend(int, std::string_view)
+std::string_view name(InstructionSet) { return "none"; }
+
+CpuBackend::CpuBackend(int, std::string_view, std::shared_ptr<Memory>)
     : routines_(no_routines), mixed_routines_(no_routines), tiles_(std::make_shared<TileGroup>(1)) {}
 
-std::unique_ptr<Executable> CpuBackend::load(const Plan&, const BindVariable&) {
+std::string CpuBackend::instruction_set() const { return "none"; }
+std::string CpuBackend::why_unsupported(const KernelCall&) const { return "there are no kernels in a fuzzer"; }
+
+LoadedPlans CpuBackend::load(std::span<const Plan* const>, const BindVariable&) {
   throw InternalError("there are no kernels in a fuzzer");
 }
 
-std::vector<Array> CpuBackend::evaluate(const Node&, const std::vector<Array>&) {
+std::vector<Array> evaluate(const Node&, const std::vector<Array>&) {
   throw InternalError("there are no kernels in a fuzzer");
 }
 

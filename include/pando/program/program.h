@@ -16,6 +16,9 @@ struct DeviceOptions {
   // "portable", "neon", "avx2" or "avx512"; empty takes the best that this machine has, or what the environment
   // variable PANDO_INSTRUCTION_SET says.
   std::string instruction_set = {};
+  // What the device is made of, as available_backends() says; empty takes what the environment variable PANDO_BACKEND
+  // says, or "cpu".
+  std::string backend = {};
 };
 
 // A virtual IPU: its tiles wait for programs while it lives. Copies are the same device. Any number of threads may run
@@ -24,9 +27,10 @@ struct DeviceOptions {
 // Error there.
 class PANDO_API Device {
  public:
-  // Throws Error for an instruction set that is unknown or that this machine lacks.
+  // Throws Error for a backend or an instruction set that is unknown or that this machine lacks.
   explicit Device(const DeviceOptions& options = {});
   int tiles() const;
+  std::string backend() const;
   std::string instruction_set() const;
 
  private:
@@ -35,6 +39,8 @@ class PANDO_API Device {
   std::shared_ptr<State> state_;
 };
 
+// The backends that Device takes.
+PANDO_API std::vector<std::string> available_backends();
 // The instruction sets that Device takes on this machine, the slowest first.
 PANDO_API std::vector<std::string> available_instruction_sets();
 

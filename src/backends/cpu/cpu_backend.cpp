@@ -8,34 +8,56 @@ namespace pando::cpu {
 
 namespace {
 
-std::unique_ptr<Kernel> make_kernel_for(const KernelCall& call, const Routines& routines) {
-  static constexpr KernelFactory factory_of[] = {
+// Null for ops that only say something about a graph.
+KernelFactory factory_of(const OpDefinition& op) {
+  static constexpr KernelFactory factories_of_ops[] = {
 #define PANDO_SOURCE(name) nullptr,
 #define PANDO_SPAN(name) nullptr,
 #define PANDO_OP(name) factories::name,
 #include "ops/ops.def"
   };
-  return factory_of[static_cast<std::size_t>(call.op->id)](call, routines);
+  return factories_of_ops[static_cast<std::size_t>(op.id)];
+}
+
+PlanKernels make_kernels(const Plan& plan, const Routines& routines) {
+  PlanKernels kernels;
+  for (const Superstep& superstep : plan.supersteps) {
+    kernels.emplace_back();
+    for (const KernelCall& call : superstep) kernels.back().push_back(factory_of(*call.op)(call, routines));
+  }
+  return kernels;
 }
 
 }  // namespace
 
-CpuBackend::CpuBackend(int tiles, std::string_view instruction_set)
+CpuBackend::CpuBackend(int tiles, std::string_view instruction_set, std::shared_ptr<Memory> memory)
     : routines_(routines_for(choose_instruction_set(instruction_set))),
       mixed_routines_(with_mixed_products(routines_)),
-      tiles_(std::make_shared<TileGroup>(tiles)) {}
+      tiles_(std::make_shared<TileGroup>(tiles)),
+      memory_(std::move(memory)) {}
 
-std::unique_ptr<Executable> CpuBackend::load(const Plan& plan, const BindVariable& bind) {
-  const Routines& routines = plan.mixed_bfloat16 ? mixed_routines_ : routines_;
-  std::vector<std::vector<std::unique_ptr<Kernel>>> kernels;
-  for (const Superstep& superstep : plan.supersteps) {
-    kernels.emplace_back();
-    for (const KernelCall& call : superstep) kernels.back().push_back(make_kernel_for(call, routines));
-  }
-  return std::make_unique<TileExecutor>(plan, std::move(kernels), tiles_, bind);
+std::string CpuBackend::instruction_set() const { return std::string(cpu::name(routines_.instruction_set)); }
+
+std::string CpuBackend::why_unsupported(const KernelCall& call) const {
+  return factory_of(*call.op) == nullptr ? "the op has no kernel" : "";
 }
 
-std::vector<Array> CpuBackend::evaluate(const Node& node, const std::vector<Array>& inputs) {
+LoadedPlans CpuBackend::load(std::span<const Plan* const> plans, const BindVariable& bind) {
+  std::vector<PlanKernels> kernels;
+  for (const Plan* plan : plans) {
+    kernels.emplace_back();
+    if (plan != nullptr) kernels.back() = make_kernels(*plan, plan->mixed_bfloat16 ? mixed_routines_ : routines_);
+  }
+  const auto working = std::make_shared<const WorkingMemory>(plans, kernels, tiles(), memory_);
+  LoadedPlans loaded{.working_bytes = working->bytes()};
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    loaded.executables.push_back(plans[i] == nullptr ? nullptr
+                                                     : std::make_unique<TileExecutor>(*plans[i], std::move(kernels[i]),
+                                                                                      tiles_, working, memory_, bind));
+  return loaded;
+}
+
+std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs) {
   KernelCall call{node.op, node.attributes, {}, {}, node.name};
   std::vector<Array> results;
   std::vector<std::byte*> buffers;
@@ -48,9 +70,9 @@ std::vector<Array> CpuBackend::evaluate(const Node& node, const std::vector<Arra
     results.emplace_back(type.dtype, type.shape);
     add_operand(call.outputs, results.back());
   }
-  const auto kernel = make_kernel_for(call, routines_);
-  const HostMemory scratch = allocate_host_memory(kernel->scratch_bytes(), "folding constants");
-  kernel->run({0, 1, scratch.get(), buffers.data()});
+  const auto kernel = factory_of(*node.op)(call, routines_for(choose_instruction_set("")));
+  const Allocation scratch = host_memory()->allocate(kernel->scratch_bytes(), "folding constants");
+  kernel->run({0, 1, host_pointer(scratch.place()), buffers.data()});
   return results;
 }
 

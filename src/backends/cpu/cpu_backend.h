@@ -1,26 +1,32 @@
 // The CPU as a backend: tiles are threads, kernels are compiled for several instruction sets.
 #pragma once
 #include "backends/cpu/routines.h"
-#include "runtime/backend.h"
 #include "backends/cpu/tiles.h"
+#include "runtime/backend.h"
 
 namespace pando::cpu {
 
-class CpuBackend final : public Backend {
+class CpuBackend : public Backend {
  public:
-  CpuBackend(int tiles, std::string_view instruction_set);
+  // Works in the host's memory, or in one that its kernels can reach.
+  CpuBackend(int tiles, std::string_view instruction_set, std::shared_ptr<Memory> memory = host_memory());
 
-  std::string_view name() const override { return "cpu"; }
+  std::string name() const override { return "cpu"; }
+  std::string instruction_set() const override;
   int tiles() const override { return tiles_->count(); }
-  InstructionSet instruction_set() const { return routines_.instruction_set; }
-  std::unique_ptr<Executable> load(const Plan& plan, const BindVariable& bind) override;
-  std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs) override;
+  const std::shared_ptr<Memory>& memory() const override { return memory_; }
+  std::string why_unsupported(const KernelCall& call) const override;
+  LoadedPlans load(std::span<const Plan* const> plans, const BindVariable& bind) override;
 
  private:
   const Routines& routines_;
   // The same, with products of bfloat16 where they are faster.
   const Routines mixed_routines_;
   std::shared_ptr<TileGroup> tiles_;
+  std::shared_ptr<Memory> memory_;
 };
+
+// Runs one node on host arrays.
+std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs);
 
 }  // namespace pando::cpu

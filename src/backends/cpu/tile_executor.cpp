@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace pando {
 
@@ -26,68 +25,105 @@ bool is_finite(const Type& type, const std::byte* data) {
 
 }  // namespace
 
-TileExecutor::TileExecutor(const Plan& plan, std::vector<std::vector<std::unique_ptr<Kernel>>> kernels,
-                           std::shared_ptr<TileGroup> tiles, const BindVariable& bind)
+WorkingMemory::WorkingMemory(std::span<const Plan* const> plans, std::span<const PlanKernels> kernels, int tiles,
+                             const std::shared_ptr<Memory>& memory) {
+  std::size_t arena_bytes = 0;
+  for (const Plan* plan : plans)
+    if (plan != nullptr) arena_bytes = std::max(arena_bytes, plan->arena_bytes);
+  for (const PlanKernels& supersteps : kernels)
+    for (const auto& superstep : supersteps)
+      for (const auto& kernel : superstep) scratch_bytes_ = std::max(scratch_bytes_, align(kernel->scratch_bytes()));
+  const std::size_t all_scratch = scratch_bytes_ * static_cast<std::size_t>(tiles);
+  bytes_ = all_scratch + arena_bytes;
+  allocation_ = memory->allocate(bytes_, "the arena of a device");
+  scratch_ = memory->kernel_pointer(allocation_.place());
+  arena_ = allocation_.place() + all_scratch;
+}
+
+TileExecutor::TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles,
+                           std::shared_ptr<const WorkingMemory> working, const std::shared_ptr<Memory>& memory,
+                           const BindVariable& bind)
     : plan_(plan),
       kernels_(std::move(kernels)),
       tiles_(std::move(tiles)),
-      memory_(nullptr, nullptr),
-      buffers_(plan.buffers.size(), nullptr) {
-  for (const auto& superstep : kernels_)
-    for (const auto& kernel : superstep) scratch_bytes_ = std::max(scratch_bytes_, align(kernel->scratch_bytes()));
-  memory_ = allocate_host_memory(working_bytes(), "the arena of a device");
-  arena_ = memory_.get() + (working_bytes() - plan.arena_bytes);
-
-  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[i];
-    const auto index = static_cast<std::size_t>(buffer.index);
-    switch (buffer.kind) {
-      case Buffer::Kind::arena: buffers_[i] = arena_ + buffer.offset; break;
-      case Buffer::Kind::variable: {
-        const std::shared_ptr<StoredVariable> variable = bind(plan.variables[index]);
-        variables_.add(variable, plan.variables[index].assigned);
-        buffers_[i] = variable->memory.get();
-        break;
-      }
-      case Buffer::Kind::constant: buffers_[i] = plan_.constants[index].mutable_raw(); break;
-      case Buffer::Kind::counter: buffers_[i] = reinterpret_cast<std::byte*>(counter_); break;
-      case Buffer::Kind::feed: feed_offsets_.emplace_back(static_cast<std::int32_t>(i), buffer.offset); break;
-    }
+      working_(std::move(working)),
+      memory_(memory),
+      inputs_(memory, plan_.inputs) {
+  for (const Buffer& buffer : plan_.buffers) {
+    places_.push_back(place_of(buffer, bind));
+    buffers_.push_back(places_.back() ? memory_->kernel_pointer(places_.back()) : nullptr);
   }
-  for (const Port& output : plan.outputs) {
-    if (output.every_step)
-      every_step_.push_back(
-          {output.buffer, static_cast<std::size_t>(output.type.shape.elements()) * size_of(output.type.dtype)});
-    const auto shares = std::count_if(plan.outputs.begin(), plan.outputs.end(),
+  for (const Port& output : plan_.outputs) {
+    if (output.every_step) every_step_.push_back({output.buffer, output.type.bytes()});
+    const auto shares = std::count_if(plan_.outputs.begin(), plan_.outputs.end(),
                                       [&](const Port& other) { return other.buffer == output.buffer; });
-    const Buffer& buffer = plan.buffers[static_cast<std::size_t>(output.buffer)];
+    const Buffer& buffer = plan_.buffers[static_cast<std::size_t>(output.buffer)];
     movable_.push_back(buffer.kind == Buffer::Kind::arena && shares == 1);
   }
 }
 
-void TileExecutor::step(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
-                        const Counter& counter) {
-  // Kernels only read inputs.
-  for (std::size_t i = 0; i < plan_.inputs.size(); ++i)
-    buffers_[static_cast<std::size_t>(plan_.inputs[i].buffer)] = const_cast<std::byte*>(inputs[i]);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (movable_[i] && outputs[i] != nullptr) buffers_[static_cast<std::size_t>(plan_.outputs[i].buffer)] = outputs[i];
-  execution_ = {.steps = 1, .counter = counter, .is_fed = true};
+Place TileExecutor::place_of(const Buffer& buffer, const BindVariable& bind) {
+  const auto index = static_cast<std::size_t>(buffer.index);
+  switch (buffer.kind) {
+    case Buffer::Kind::arena: return working_->arena() + buffer.offset;
+    case Buffer::Kind::variable: {
+      const std::shared_ptr<StoredVariable> variable = bind(plan_.variables[index]);
+      Mirror& mirror = variable->mirror_in(memory_);
+      variables_.add(variable, plan_.variables[index].assigned, &mirror);
+      return mirror.place();
+    }
+    case Buffer::Kind::constant: return constant_place(index);
+    case Buffer::Kind::counter:
+      counter_ = memory_->allocate(buffer.bytes, "the counter of a device");
+      return counter_.place();
+    case Buffer::Kind::feed: break;
+  }
+  // Each step has its own.
+  return {};
+}
+
+Place TileExecutor::constant_place(std::size_t index) {
+  const Array& value = plan_.constants[index];
+  const Place on_host = host_place(value.raw());
+  if (memory_->kernel_pointer(on_host) != nullptr) return on_host;
+  constants_.push_back(memory_->allocate(value.bytes(), "the constants of a device"));
+  memory_->write(constants_.back().place(), value.raw(), value.bytes());
+  return constants_.back().place();
+}
+
+void TileExecutor::set_input(std::size_t input, const Place& place) {
+  const std::int32_t buffer = plan_.inputs[input].buffer;
+  Place& reached = places_[static_cast<std::size_t>(buffer)];
+  reached = inputs_.reachable(input, place);
+  pointer(buffer) = memory_->kernel_pointer(reached);
+}
+
+void TileExecutor::execute(const Execution& execution) {
+  execution_ = execution;
   failure_.clear();
   tiles_->run([this](int first, int last) { run_tiles(first, last); });
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto buffer = static_cast<std::size_t>(plan_.outputs[i].buffer);
-    if (movable_[i]) buffers_[buffer] = arena_ + plan_.buffers[buffer].offset;
-    else if (outputs[i] != nullptr) read_output(i, outputs[i]);
+}
+
+void TileExecutor::step(const StepPorts& ports) {
+  for (std::size_t i = 0; i < plan_.inputs.size(); ++i) set_input(i, ports.inputs[i]);
+  const auto wanted = [&](std::size_t i) {
+    return movable_[i] && ports.outputs[i] ? memory_->kernel_pointer(ports.outputs[i]) : nullptr;
+  };
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i)
+    if (std::byte* there = wanted(i)) pointer(plan_.outputs[i].buffer) = there;
+  execute({.counter = ports.counter});
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Port& output = plan_.outputs[i];
+    if (wanted(i) != nullptr) pointer(output.buffer) = memory_->kernel_pointer(place(output.buffer));
+    else if (ports.outputs[i]) copy_bytes(ports.outputs[i], place(output.buffer), output.type.bytes());
   }
   if (!failure_.empty()) throw Error(failure_);
 }
 
-std::int64_t TileExecutor::run(std::int64_t steps, std::int64_t first_update, Feeds* feeds,
-                               std::span<std::byte* const> every_step) {
-  execution_ = {.steps = steps, .counter = {first_update, 0}, .feeds = feeds, .every_step = every_step};
-  failure_.clear();
-  tiles_->run([this](int first, int last) { run_tiles(first, last); });
+std::int64_t TileExecutor::run(const LoopPorts& ports) {
+  execute({.ports = ports,
+           .counter = {ports.first_update, 0},
+           .first_row = ports.feed == nullptr ? 0 : ports.feed->next()});
   if (!failure_.empty()) throw Error(failure_);
   return execution_.done;
 }
@@ -116,7 +152,7 @@ void TileExecutor::run_tiles(int first, int last) {
   while (true) {
     if (first == 0) {
       // Waiting for data says nothing about the tiles.
-      if (has_others && execution_.feeds != nullptr && execution_.feeds->is_late()) tiles_->crowding().forget();
+      if (has_others && is_late()) tiles_->crowding().forget();
       timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
       // If the machine is crowded, tile 0 does the work of all tiles while the others wait for the next shared step.
       waits = has_others && (execution_.stopped || !tiles_->crowding().is_crowded());
@@ -128,7 +164,8 @@ void TileExecutor::run_tiles(int first, int last) {
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
       for (const auto& kernel : kernels_[s])
         timed(first, Kind::kernel, number++, [&] {
-          for (int tile = first; tile < last; ++tile) kernel->run({tile, count, scratch_of(tile), buffers_.data()});
+          for (int tile = first; tile < last; ++tile)
+            kernel->run({tile, count, working_->scratch_of(tile), buffers_.data()});
         });
       timed(first, Kind::barrier, static_cast<std::int64_t>(s), wait_for_others);
       if (!plan_.check_numerics) continue;
@@ -141,26 +178,35 @@ void TileExecutor::run_tiles(int first, int last) {
   }
 }
 
+bool TileExecutor::is_late() const {
+  const FeedRing* feed = execution_.ports.feed;
+  return feed != nullptr && !feed->has(execution_.first_row + execution_.done);
+}
+
 bool TileExecutor::begin_step() {
-  if (execution_.done == execution_.steps || !failure_.empty()) return false;
-  if (!execution_.is_fed && execution_.feeds != nullptr) {
-    std::byte* slot = execution_.feeds->acquire();
-    if (slot == nullptr) return false;
-    for (const auto& [buffer, offset] : feed_offsets_) buffers_[static_cast<std::size_t>(buffer)] = slot + offset;
+  if (execution_.done == execution_.ports.steps || !failure_.empty()) return false;
+  if (FeedRing* feed = execution_.ports.feed) {
+    const Place slot = feed->wait_for(execution_.first_row + execution_.done);
+    if (!slot) return false;
+    for (std::size_t i = 0; i < plan_.inputs.size(); ++i)
+      set_input(i, slot + plan_.buffers[static_cast<std::size_t>(plan_.inputs[i].buffer)].offset);
   }
-  counter_[0] = execution_.counter.update + execution_.done;
-  counter_[1] = execution_.counter.sample;
+  const std::int64_t counter[] = {execution_.counter.update + execution_.done, execution_.counter.sample};
+  if (counter_.place()) memory_->write(counter_.place(), reinterpret_cast<const std::byte*>(counter), sizeof counter);
   // Does not hold the variables while it waits for its feed, which may need them.
   variables_.begin();
   return true;
 }
 
 void TileExecutor::end_step() {
-  for (std::size_t i = 0; !execution_.is_fed && i < every_step_.size(); ++i)
-    std::memcpy(execution_.every_step[i] + static_cast<std::size_t>(execution_.done) * every_step_[i].bytes,
-                buffers_[static_cast<std::size_t>(every_step_[i].buffer)], every_step_[i].bytes);
+  const LoopPorts& ports = execution_.ports;
+  for (std::size_t i = 0; i < ports.every_step.size(); ++i) {
+    const auto& [buffer, bytes] = every_step_[i];
+    copy_bytes(host_place(ports.every_step[i] + static_cast<std::size_t>(execution_.done) * bytes), place(buffer),
+               bytes);
+  }
   variables_.end();
-  if (execution_.feeds != nullptr) execution_.feeds->release();
+  if (ports.feed != nullptr) ports.feed->release_before(execution_.first_row + execution_.done + 1);
   ++execution_.done;
 }
 
@@ -171,18 +217,16 @@ void TileExecutor::check_numerics(const Superstep& superstep) {
       if (output.buffer < 0 || is_finite(output.type, buffers_[static_cast<std::size_t>(output.buffer)])) continue;
       failure_ = fmt::format(
           "check_numerics: update {} made a NaN or an infinity in output {} of {}{}, {}; lower the learning rate or "
-          "look "
-          "at its inputs",
-          counter_[0], i, call.op->name, call.name.empty() ? "" : fmt::format(" '{}'", call.name),
-          to_string(output.type));
+          "look at its inputs",
+          execution_.counter.update + execution_.done, i, call.op->name,
+          call.name.empty() ? "" : fmt::format(" '{}'", call.name), to_string(output.type));
       return;
     }
 }
 
 void TileExecutor::read_output(std::size_t output, std::byte* to) const {
   const Port& port = plan_.outputs[output];
-  std::memcpy(to, buffers_[static_cast<std::size_t>(port.buffer)],
-              static_cast<std::size_t>(port.type.shape.elements()) * size_of(port.type.dtype));
+  copy_bytes(host_place(to), place(port.buffer), port.type.bytes());
 }
 
 }  // namespace pando

@@ -2,29 +2,47 @@
 #pragma once
 #include <string>
 
-#include "runtime/backend.h"
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/tiles.h"
+#include "runtime/backend.h"
+#include "runtime/input_copies.h"
 
 namespace pando {
+
+// The kernels of a Plan: [s][k] belongs to plan.supersteps[s][k].
+using PlanKernels = std::vector<std::vector<std::unique_ptr<Kernel>>>;
+
+// What the Plans of a device work in, one at a time.
+class WorkingMemory {
+ public:
+  // Enough for each of the plans on that many tiles; plans may be null.
+  WorkingMemory(std::span<const Plan* const> plans, std::span<const PlanKernels> kernels, int tiles,
+                const std::shared_ptr<Memory>& memory);
+
+  std::size_t bytes() const { return bytes_; }
+  Place arena() const { return arena_; }
+  std::byte* scratch_of(int tile) const { return scratch_ + scratch_bytes_ * static_cast<std::size_t>(tile); }
+
+ private:
+  std::size_t scratch_bytes_ = 0, bytes_ = 0;
+  // The scratch of all tiles, then the arena: together they are more often large enough for large pages.
+  Allocation allocation_;
+  std::byte* scratch_ = nullptr;
+  Place arena_;
+};
 
 // The constructor allocates everything: an execution allocates nothing and, unless it has to wait for others, makes no
 // system call. It holds its variables for a step at a time.
 class TileExecutor final : public Executable {
  public:
-  // kernels[s][k] belongs to plan.supersteps[s][k].
-  TileExecutor(const Plan& plan, std::vector<std::vector<std::unique_ptr<Kernel>>> kernels,
-               std::shared_ptr<TileGroup> tiles, const BindVariable& bind);
+  TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles,
+               std::shared_ptr<const WorkingMemory> working, const std::shared_ptr<Memory>& memory,
+               const BindVariable& bind);
 
-  std::int64_t run(std::int64_t steps, std::int64_t first_update, Feeds* feeds,
-                   std::span<std::byte* const> every_step) override;
-  void step(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
-            const Counter& counter) override;
+  std::int64_t run(const LoopPorts& ports) override;
+  void step(const StepPorts& ports) override;
   void set_recorder(Recorder* recorder, std::int32_t plan) override;
   void read_output(std::size_t output, std::byte* to) const override;
-  std::size_t working_bytes() const override {
-    return plan_.arena_bytes + scratch_bytes_ * static_cast<std::size_t>(tiles_->count());
-  }
 
  private:
   struct EveryStep {
@@ -32,38 +50,43 @@ class TileExecutor final : public Executable {
     std::size_t bytes;
   };
   struct Execution {
-    std::int64_t steps = 0;
+    LoopPorts ports = {};
     // The counter of its first step.
     Counter counter = {};
-    Feeds* feeds = nullptr;
-    std::span<std::byte* const> every_step = {};
-    // Set by a single step(), which also takes the outputs.
-    bool is_fed = false;
-    std::int64_t done = 0;
+    std::int64_t first_row = 0, done = 0;
     bool stopped = false;
   };
 
+  Place place_of(const Buffer& buffer, const BindVariable& bind);
+  Place constant_place(std::size_t index);
+  void execute(const Execution& execution);
   // Does the work of the tiles [first, last): of one tile or of all.
   void run_tiles(int first, int last);
-  std::byte* scratch_of(int tile) const { return memory_.get() + scratch_bytes_ * static_cast<std::size_t>(tile); }
   template <class Work>
   void timed(int tile, RecordedEvent::Kind kind, std::int64_t number, const Work& work);
+  void set_input(std::size_t input, const Place& place);
+  // Whether the next row of the feed is not there yet.
+  bool is_late() const;
   bool begin_step();
   void end_step();
   void check_numerics(const Superstep& superstep);
+  std::byte*& pointer(std::int32_t buffer) { return buffers_[static_cast<std::size_t>(buffer)]; }
+  const Place& place(std::int32_t buffer) const { return places_[static_cast<std::size_t>(buffer)]; }
 
   Plan plan_;
-  std::vector<std::vector<std::unique_ptr<Kernel>>> kernels_;
+  PlanKernels kernels_;
   std::shared_ptr<TileGroup> tiles_;
-  std::size_t scratch_bytes_ = 0;
-  // The scratch of all tiles, then the arena: together they are more often large enough for large pages.
-  HostMemory memory_;
-  std::byte* arena_ = nullptr;
+  std::shared_ptr<const WorkingMemory> working_;
+  std::shared_ptr<Memory> memory_;
+  // For constants that kernels cannot reach on the host.
+  std::vector<Allocation> constants_;
+  // Each buffer, and where kernels find it.
+  std::vector<Place> places_;
   std::vector<std::byte*> buffers_;
-  // The value of the Plan's counter in this step.
-  std::int64_t counter_[2] = {0, 0};
+  // For the Plan's counter, if it has one.
+  Allocation counter_;
   VariableUse variables_;
-  std::vector<std::pair<std::int32_t, std::size_t>> feed_offsets_;
+  InputCopies inputs_;
   std::vector<EveryStep> every_step_;
   // For each output, whether kernels can write it where a step() wants it: it is in the arena, and no other output.
   std::vector<bool> movable_;

@@ -1,6 +1,6 @@
 // Finds clusters of elementwise nodes of one shape of which only the last one, the root, is used from outside. Each
 // becomes a small program that runs element by element, if possible on the result of a matmul or convolution before
-// that leaves the cache.
+// that goes to memory.
 #include <algorithm>
 
 #include "compiler/passes/pass.h"
@@ -13,9 +13,6 @@ namespace pando {
 
 namespace {
 
-// Keeps the block registers of one program within the first-level cache.
-constexpr std::size_t most_instructions = 32;
-
 // Programs read a mask or a number straight from memory, but storage types need a separate cast.
 bool is_fusible(const Node& node) {
   return node.op->elementwise && node.op->id != Op::fused && node.outputs.size() == 1 && node.inputs.size() <= 3;
@@ -23,7 +20,7 @@ bool is_fusible(const Node& node) {
 
 // cluster[i] is the node whose fused kernel computes node i, or -1. Users come after their producers, so going
 // backwards a node joins the cluster that holds all its users: nothing then leads out of a cluster but its root.
-std::vector<std::int32_t> find_clusters(const Graph& graph) {
+std::vector<std::int32_t> find_clusters(const Graph& graph, std::size_t most_instructions) {
   const auto count = graph.nodes().size();
   constexpr std::int32_t unused = -1, mixed = -2;
   std::vector<std::int32_t> user_cluster(count, unused), cluster(count, -1);
@@ -150,8 +147,8 @@ void append_fused(Rewriter& rewriter, std::int32_t root, Fused fused) {
 
 }  // namespace
 
-Graph fuse_elementwise(const Graph& graph, const PassContext&) {
-  const std::vector<std::int32_t> cluster = find_clusters(graph);
+Graph fuse_elementwise(const Graph& graph, const PassContext& context) {
+  const std::vector<std::int32_t> cluster = find_clusters(graph, context.capabilities.most_instructions);
   const auto uses = count_uses(graph);
   const auto count = static_cast<std::int32_t>(graph.nodes().size());
   std::vector<Fused> programs(graph.nodes().size());
@@ -161,7 +158,7 @@ Graph fuse_elementwise(const Graph& graph, const PassContext&) {
     const auto index = static_cast<std::size_t>(i);
     if (cluster[index] != i) continue;
     programs[index] = build_program(graph, i, cluster);
-    producer[index] = find_producer(graph, i, programs[index], uses);
+    if (context.capabilities.epilogues) producer[index] = find_producer(graph, i, programs[index], uses);
     if (producer[index] >= 0)
       postponed[static_cast<std::size_t>(programs[index].operands[static_cast<std::size_t>(producer[index])].node)] =
           true;

@@ -9,13 +9,16 @@
 
 #include <functional>
 
+#include "plan/capabilities.h"
+
 namespace pando {
 
-// Runs one node on host arrays; the backend that will run the plan lends it to the compiler for folding constants.
+// Runs one node on host arrays, for folding constants.
 using Evaluate = std::function<std::vector<Array>(const Node& node, const std::vector<Array>& inputs)>;
 
 struct PassContext {
-  Evaluate evaluate;
+  Evaluate evaluate = {};
+  Capabilities capabilities = {};
 };
 
 using GraphPass = Graph (*)(const Graph& graph, const PassContext& context);

@@ -18,8 +18,8 @@ namespace pando {
 std::vector<DeviceInfo> devices() {
   const auto describe = [](const Target& target) {
     const Device& first = target.ipus.front();
-    return DeviceInfo{target.name, target.is_host ? 0 : static_cast<int>(target.ipus.size()), first.tiles(), "cpu",
-                      first.instruction_set()};
+    return DeviceInfo{target.name, target.is_host ? 0 : static_cast<int>(target.ipus.size()), first.tiles(),
+                      first.backend(), first.instruction_set()};
   };
   std::vector<DeviceInfo> list = {describe(*host_target())};
   for (const auto& target : ipu_targets()) list.push_back(describe(*target));
@@ -119,11 +119,14 @@ void IPUConfig::set(const std::string& option, const std::string& value) {
 
 void IPUConfig::configure_ipu_system() const {
   const std::vector<int> sizes = device_sizes(*this);
-  if (backend != "cpu") throw Error(fmt::format("IPUConfig: {}", unknown_name("backend", backend, {"cpu"})));
+  const std::vector<std::string> backends = available_backends();
+  if (!backend.empty() && std::find(backends.begin(), backends.end(), backend) == backends.end())
+    throw Error(fmt::format("IPUConfig: {}", unknown_name("backend", backend, backends)));
   if (tiles_per_ipu < 0)
     throw Error(fmt::format("IPUConfig: tiles_per_ipu is {} but must not be negative", tiles_per_ipu));
   const std::vector<Device> ipus =
-      make_ipus(std::accumulate(sizes.begin(), sizes.end(), 0), tiles_per_ipu, instruction_set);
+      make_ipus(std::accumulate(sizes.begin(), sizes.end(), 0),
+                {.tiles = tiles_per_ipu, .instruction_set = instruction_set, .backend = backend});
   std::vector<std::shared_ptr<const Target>> targets;
   auto next = ipus.begin();
   for (std::size_t i = 0; i < sizes.size(); next += sizes[i++])

@@ -1,0 +1,20 @@
+// Capabilities: what a backend wants from the compiler. Passes read them, and none assumes a kind of device.
+#pragma once
+#include <cstddef>
+
+namespace pando {
+
+struct Capabilities {
+  // The most instructions of a fused elementwise program. On a CPU, its registers then stay in the first-level cache.
+  std::size_t most_instructions = 32;
+  // Whether matmul and convolutions can run an elementwise program on their results.
+  bool epilogues = true;
+  // Whether max pooling goes before bias and activation.
+  bool early_pooling = true;
+  // Whether there are kernels for ops that stand for two: conv2d_max_pool, and matmul_update.
+  bool convolution_with_pooling = true, matmul_with_update = true;
+  // Whether one kernel updates all parameters.
+  bool merged_updates = true;
+};
+
+}  // namespace pando

@@ -1,0 +1,20 @@
+// The backends by name: only this folder knows which there are.
+#pragma once
+#include <pando/program/program.h>
+
+#include <functional>
+#include <memory>
+
+#include "runtime/backend.h"
+
+namespace pando {
+
+using MakeBackend = std::function<std::unique_ptr<Backend>(const DeviceOptions& options)>;
+
+// Adds a backend, or replaces that of this name. Call it before the first Device is made.
+void register_backend(const std::string& name, MakeBackend make);
+// One device of the backend that the options, or the environment, name. Throws Error with the nearest name if there is
+// no such backend.
+std::unique_ptr<Backend> make_backend(const DeviceOptions& options);
+
+}  // namespace pando
