@@ -21,7 +21,7 @@ std::string_view name(InstructionSet) { return "none"; }
 CpuBackend::CpuBackend(int, std::string_view, std::shared_ptr<Memory>)
     : routines_(no_routines), mixed_routines_(no_routines), tiles_(std::make_shared<TileGroup>(1)) {}
 
-std::string CpuBackend::instruction_set() const { return "none"; }
+std::string CpuBackend::instruction_set() const { return std::string(cpu::name(routines_.instruction_set)); }
 std::string CpuBackend::why_unsupported(const KernelCall&) const { return "there are no kernels in a fuzzer"; }
 
 LoadedPlans CpuBackend::load(std::span<const Plan* const>, const BindVariable&) {
