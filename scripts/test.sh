@@ -27,7 +27,7 @@ build() {
     shift
     local launcher=()
     ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-    cmake --preset "$preset" "${launcher[@]}" "$@" >/dev/null
+    cmake --preset "$preset" -DPANDO_WARNINGS_ARE_ERRORS=ON "${launcher[@]}" "$@" >/dev/null
     cmake --build --preset "$preset" -j "$jobs"
 }
 

@@ -41,7 +41,7 @@ for program in "$prefix"/README_*.cpp "$prefix"/styles_*.cpp; do
 done
 
 pc=$(find "$prefix" -name pando.pc -printf '%h')
-flags=$(PKG_CONFIG_PATH=$pc pkg-config --define-variable=prefix="$prefix" --cflags --libs pando)
+flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs pando)
 # shellcheck disable=SC2086  # the flags are several words
 g++ -std=c++20 tests/package/use_pando.cpp $flags -o "$prefix/with_pkg_config"
 library=$(find "$prefix" -name 'libpando.so' -printf '%h')
