@@ -45,7 +45,7 @@ std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t b
 class DatasetBatches final : public BatchPasses {
  public:
   // Opens the first pass. Each epoch is a separate pass or, with `goes_on`, a part of one pass. `who` begins messages:
-  // "fit". Throws Error if there is no first batch.
+  // "fit". Throws Error if the data set is empty.
   DatasetBatches(const std::string& who, const data::Dataset& dataset, bool goes_on);
   // The types of the columns' rows, and the batch size, of the first element.
   const std::vector<Type>& row_types() const { return row_types_; }

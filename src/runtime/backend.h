@@ -59,7 +59,7 @@ using BindVariable = std::function<std::shared_ptr<StoredVariable>(const Variabl
 
 // The Plans of one device, which share their working memory.
 struct LoadedPlans {
-  // Null where there is no Plan.
+  // One for each Plan; null for a null Plan.
   std::vector<std::unique_ptr<Executable>> executables = {};
   // The arena, and what kernels use in addition while they run.
   std::size_t working_bytes = 0;
@@ -78,7 +78,7 @@ class Backend {
   virtual const std::shared_ptr<Memory>& memory() const = 0;
   // Where the host fills feeds for it, and can reach them.
   virtual const std::shared_ptr<Memory>& staging() const { return host_memory(); }
-  // Why there is no kernel for the call, as the end of "there is no kernel for ...: "; empty if there is one.
+  // Why the backend has no kernel for the call, in words that end an error message; empty if it has one.
   virtual std::string why_unsupported(const KernelCall& call) const = 0;
   // The plans, of which some may be null, never run at the same time. Throws Error if there is not enough memory or a
   // variable has another type.

@@ -32,7 +32,7 @@ class FeedRing {
   FeedRing(const FeedRing&) = delete;
   FeedRing& operator=(const FeedRing&) = delete;
 
-  // Waits for that row; the result is no place if the feed ends before it. The rows that are not released are in
+  // Waits for that row; returns an empty Place if the feed ends before it. Rows that are not released yet are in
   // flight; any number of threads may read them.
   Place wait_for(std::int64_t row);
   // The rows before this one are no longer needed.

@@ -111,7 +111,7 @@ class StepExecutor {
   void run_program(Stage& stage, Program program, const Place& host, std::int64_t row);
   Place find(const Stage& stage, const Route& route, const Place& host, std::int64_t row) const;
   Counter counter_of(const Stage& stage, std::int64_t row) const;
-  // What the host fed, or no place at the end of the feed.
+  // What the host fed; an empty Place at the end of the feed.
   Place fed(std::int64_t row) const;
   bool training() const { return plan_.has_backward(); }
   bool exchanges() const { return !plan_.exchange.list.empty(); }

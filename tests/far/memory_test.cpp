@@ -1,4 +1,4 @@
-// Memories and the mirrors of variables in them: the newest value is everywhere, whoever changed it last.
+// Memories, and the mirrors of variables in them: every memory sees the newest value.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -18,8 +18,8 @@ Graph remove_spans(const Graph& step);
 // Whether some node sums over an update.
 bool trains(const Graph& step);
 
-// Throws Error naming the variable if replicas would give a variable different values: if it takes a value that a
-// micro-batch made otherwise than as a replica_mean before an update.
+// Throws Error naming the variable if replicas would give it different values: if a micro-batch assigns it a value that
+// is not a replica_mean before an update.
 void check_replicas(const Graph& step, int replicas);
 
 // The variable of role `sum` that the operand of update_sum number `number` is added up in.

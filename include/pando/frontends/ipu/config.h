@@ -58,8 +58,8 @@ struct PANDO_API IPUConfig {
   FloatingPointBehaviour floating_point_behaviour = {};
 
   // Sets an option by name, from text: set("auto_select_ipus", "[1, 4]"), set("floating_point_behaviour.inv",
-  // "true"). Throws Error with the nearest name, or the
-  // type wanted.
+  // "true"). Throws Error with the nearest name if the option is unknown, or with the type that it takes if the value
+  // is wrong.
   void set(const std::string& option, const std::string& value);
   // Makes the devices. Throws Error, and changes nothing, if an option is wrong. A system that is configured already is
   // replaced, with a warning; models keep the devices that they were made for.

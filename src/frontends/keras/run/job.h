@@ -48,7 +48,7 @@ class Job {
   void divide();
   // For training, the number of micro-batches of an update must be known.
   void check_accumulation() const;
-  // Says if the model trains otherwise than its layers say now.
+  // Tells the user if set_trainable() was called since the model was compiled.
   void tell_about_trainable() const;
 
   // No other call uses the step until this job ends.
