@@ -33,7 +33,7 @@ struct Step {
   Program program;
 
  private:
-  // The column of each of the program's feeds; the mask and the scale have none, and the number after the last.
+  // For each feed of the program, its column; for the mask and the scale, the number of columns.
   std::vector<std::size_t> column_of_feed_;
 };
 

@@ -224,7 +224,7 @@ class StepPlanParser {
   const FindOp find_op_;
   StepPlan step_;
   PlanParser plan_parser_;
-  // Where the next lines belong.
+  // What the next lines are added to.
   Fields* fields_ = nullptr;
   std::optional<Plan>* program_ = nullptr;
 };

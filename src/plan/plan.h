@@ -36,7 +36,7 @@ struct KernelCall {
   Attributes attributes;
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
-  // Those of the node.
+  // The name and the layer of the node that it computes.
   std::string name;
   std::string layer = {};
 };

@@ -24,7 +24,7 @@ struct Counter {
 // What an execution of the loop over steps takes and gives.
 struct LoopPorts {
   std::int64_t steps = 1;
-  // Each step is an update; the number of the first one.
+  // The number of the first step's update; each step is one update.
   std::int64_t first_update = 0;
   // Null if the Plan has no inputs. A step takes one row, from the first that was not released on.
   FeedRing* feed = nullptr;

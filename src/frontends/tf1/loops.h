@@ -25,7 +25,7 @@ class LoopSegment : public Segment {
 
  protected:
   void compile(Computation& computation, const std::vector<Device>& devices, const Division& division);
-  // Throws Error if the queue does not have elements for that many rows, which are counted as `what`: "steps".
+  // Throws Error if the queue ends before that many rows; the message calls them `what`, such as "steps".
   void run_rows(std::int64_t rows, const char* what);
 
   std::shared_ptr<ipu::InfeedState> infeed_;

@@ -8,7 +8,7 @@
 
 namespace pando::keras {
 
-// `verbose` is as in FitOptions; negative steps are not known.
+// `verbose` is as in FitOptions; `steps` is negative if their number is not known.
 ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output);
 
 class Job {
