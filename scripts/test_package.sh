@@ -40,6 +40,12 @@ for program in "$prefix"/README_*.cpp "$prefix"/styles_*.cpp; do
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror -I"$prefix/include" "$program"
 done
 
+# The headers give no warnings in a project that asks for many.
+for compiler in g++ clang++; do
+    "$compiler" -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast \
+        -Wnon-virtual-dtor -Woverloaded-virtual -Werror -I"$prefix/include" tests/package/use_pando.cpp
+done
+
 pc=$(find "$prefix" -name pando.pc -printf '%h')
 flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs pando)
 # shellcheck disable=SC2086  # the flags are several words

@@ -46,10 +46,10 @@ struct CompileOptions {
 // The samples for validation: arrays, or a Dataset of (x, y) or (x, y, sample_weight) batches.
 struct ValidationData {
   ValidationData() = default;
-  ValidationData(const Arrays& x, const Arrays& y) : x(x), y(y), given(true) {}
-  ValidationData(const Arrays& x, const Arrays& y, const Array& sample_weight)
-      : x(x), y(y), sample_weight(sample_weight), given(true) {}
-  ValidationData(const data::Dataset& dataset) : dataset(dataset), given(true) {}
+  ValidationData(const Arrays& inputs, const Arrays& targets) : x(inputs), y(targets), given(true) {}
+  ValidationData(const Arrays& inputs, const Arrays& targets, const Array& weights)
+      : x(inputs), y(targets), sample_weight(weights), given(true) {}
+  ValidationData(const data::Dataset& batches) : dataset(batches), given(true) {}
 
   Arrays x = {}, y = {};
   std::optional<Array> sample_weight = {};
@@ -210,7 +210,7 @@ class PANDO_API Sequential : public Model {
  public:
   // A layer, or what Input() returns, which becomes an InputLayer. Throws Error for another tensor.
   struct PANDO_API Item {
-    Item(const Layer& layer) : layer(layer) {}
+    Item(const Layer& added) : layer(added) {}
     Item(const Tensor& input);
     Layer layer;
   };

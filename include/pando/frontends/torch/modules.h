@@ -10,7 +10,7 @@ namespace pando::torch::nn {
 // Height and width: 3, or {3, 5}.
 struct Size2 {
   Size2(std::int64_t both) : height(both), width(both), is_pair(false) {}
-  Size2(std::int64_t height, std::int64_t width) : height(height), width(width), is_pair(true) {}
+  Size2(std::int64_t rows, std::int64_t columns) : height(rows), width(columns), is_pair(true) {}
   std::int64_t height, width;
   // Whether {3, 3} or 3 is printed.
   bool is_pair;
@@ -22,7 +22,7 @@ struct ConvPadding {
   template <class Integer>
   requires std::is_integral_v<Integer> ConvPadding(Integer both) : sizes(both) {}
   ConvPadding(std::int64_t height, std::int64_t width) : sizes(height, width) {}
-  ConvPadding(const char* mode) : mode(mode) {}
+  ConvPadding(const char* same_or_valid) : mode(same_or_valid) {}
   Size2 sizes = 0;
   // If empty, the sizes count.
   std::string mode = {};
