@@ -28,7 +28,7 @@ std::vector<Option> options_of(const Command& command) {
 }
 
 // The text in single quotes for a shell.
-std::string quoted(const std::string& text) {
+std::string single_quoted(const std::string& text) {
   std::string result = "'";
   for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -102,7 +102,7 @@ std::string zsh_option(const Option& option) {
   if (option.kind != Kind::flag)
     spec += fmt::format(":{}:{}", option.value,
                         zsh_action(option.choices, option.kind == Kind::file, option.kind == Kind::folder));
-  return quoted(spec);
+  return single_quoted(spec);
 }
 
 std::string zsh_completions() {
@@ -111,7 +111,7 @@ std::string zsh_completions() {
       "# Completions of pando for zsh; made by 'pando --completions zsh'.\n"
       "local -a commands\ncommands=(\n";
   for (const Command& command : commands())
-    text += "  " + quoted(command.name + ":" + zsh_text(command.summary)) + "\n";
+    text += "  " + single_quoted(command.name + ":" + zsh_text(command.summary)) + "\n";
   text += ")\nif ((CURRENT == 2)); then\n  _describe command commands\n  _arguments";
   for (const Option& option : global_options()) text += " \\\n    " + zsh_option(option);
   text += "\n  return\nfi\nshift words\n((CURRENT--))\ncase $words[1] in\n";
@@ -119,17 +119,18 @@ std::string zsh_completions() {
     text += fmt::format("  {})\n    _arguments", command.name);
     for (const Option& option : options_of(command)) text += " \\\n      " + zsh_option(option);
     if (!command.arguments.empty())
-      text += " \\\n      " + quoted("*:argument:" + zsh_action(command.argument_choices, command.takes_files, false));
+      text += " \\\n      " +
+              single_quoted("*:argument:" + zsh_action(command.argument_choices, command.takes_files, false));
     text += " ;;\n";
   }
   return text + "esac\n";
 }
 
 std::string fish_option(const Option& option, const std::string& condition) {
-  std::string line =
-      fmt::format("complete -c pando -n {} -l {} -d {}", quoted(condition), option.name, quoted(option.help));
+  std::string line = fmt::format("complete -c pando -n {} -l {} -d {}", single_quoted(condition), option.name,
+                                 single_quoted(option.help));
   if (option.kind != Kind::flag) line += takes_path(option) ? " -r -F" : " -x";
-  if (!option.choices.empty()) line += " -a " + quoted(join(option.choices, " "));
+  if (!option.choices.empty()) line += " -a " + single_quoted(join(option.choices, " "));
   return line + "\n";
 }
 
@@ -137,13 +138,13 @@ std::string fish_completions() {
   std::string text = "# Completions of pando for fish; made by 'pando --completions fish'.\ncomplete -c pando -f\n";
   for (const Option& option : global_options()) text += fish_option(option, "__fish_use_subcommand");
   for (const Command& command : commands()) {
-    text +=
-        fmt::format("complete -c pando -n __fish_use_subcommand -a {} -d {}\n", command.name, quoted(command.summary));
+    text += fmt::format("complete -c pando -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                        single_quoted(command.summary));
     const std::string condition = "__fish_seen_subcommand_from " + command.name;
     if (!command.argument_choices.empty())
-      text += fmt::format("complete -c pando -n {} -a {}\n", quoted(condition),
-                          quoted(join(command.argument_choices, " ")));
-    if (command.takes_files) text += fmt::format("complete -c pando -n {} -F\n", quoted(condition));
+      text += fmt::format("complete -c pando -n {} -a {}\n", single_quoted(condition),
+                          single_quoted(join(command.argument_choices, " ")));
+    if (command.takes_files) text += fmt::format("complete -c pando -n {} -F\n", single_quoted(condition));
     for (const Option& option : options_of(command)) text += fish_option(option, condition);
   }
   return text;

@@ -54,7 +54,7 @@ void ignore_inputs(ConfigFields& fields) {
 
 }  // namespace
 
-const Json& member(const Json& json, const char* key, const std::string& what) {
+const Json& member(const Json& json, const char* key, std::string_view what) {
   const Json* found = json.find(key);
   if (found == nullptr) throw Error(fmt::format("{} has no '{}'", what, key));
   return *found;

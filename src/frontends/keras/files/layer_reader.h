@@ -7,7 +7,7 @@
 namespace pando::keras {
 
 // Throws Error, "`what` has no 'KEY'".
-const Json& member(const Json& json, const char* key, const std::string& what);
+const Json& member(const Json& json, const char* key, std::string_view what);
 
 // The sizes of a sample in [null, 28, 28, 1]: the batch, in front, is null or does not matter.
 Shape sample_shape(const Json& json, const std::string& what);
