@@ -2,6 +2,7 @@
 // run.
 #include <pando/pando.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>

@@ -1,4 +1,5 @@
 // PyTorch modules that PopTorch trains and infers.
+#include <algorithm>
 #include <tuple>
 
 #include "run.h"

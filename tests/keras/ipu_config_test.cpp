@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
+#include <cstdlib>
+
 #include "tests/message.h"
 
 using namespace pando;

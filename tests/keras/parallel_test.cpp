@@ -1,5 +1,6 @@
 // Replicas, accumulation and pipelines: however an update is divided over IPUs, the mean of its gradients gives the
 // update of one device, and their sum that update with a larger learning rate.
+#include <algorithm>
 #include <random>
 
 #include "tests/keras/divided_training.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/reference.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>

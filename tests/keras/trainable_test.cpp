@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/data/temporary_folder.h"

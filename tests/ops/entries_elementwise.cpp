@@ -1,4 +1,5 @@
 // One line per elementwise op.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

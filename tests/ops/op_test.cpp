@@ -64,8 +64,7 @@ TEST_P(OpTable, ComputesWhatTheReferenceComputesOnAnyNumberOfTiles) {
 
 // What the compiler folds is what a step would have computed.
 TEST_P(OpTable, FoldsConstantsToTheSameValues) {
-  const std::string best = tested_instruction_sets().back();
-  const Device& folding = device(best, 2);
+  const Device& folding = device(tested_instruction_sets().back(), 2);
   for_trials({GetParam().dtypes.front()}, [&](const Trial& trial) {
     EXPECT_EQ(bit_difference(run(trial, folding, true), run(trial, folding)), "");
   });

@@ -37,12 +37,12 @@ std::vector<std::string> tested_instruction_sets() {
   return only != nullptr ? std::vector<std::string>{only} : available_instruction_sets();
 }
 
-const Device& device(const std::string& instruction_set, int tiles) {
+const Device& device(std::string_view instruction_set, int tiles) {
   static std::map<std::pair<std::string, int>, Device> devices;
-  const auto key = std::pair(instruction_set, tiles);
+  const auto key = std::pair(std::string(instruction_set), tiles);
   auto found = devices.find(key);
   if (found == devices.end())
-    found = devices.emplace(key, Device({.tiles = tiles, .instruction_set = instruction_set})).first;
+    found = devices.emplace(key, Device({.tiles = tiles, .instruction_set = key.first})).first;
   return found->second;
 }
 

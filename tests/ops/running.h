@@ -3,6 +3,7 @@
 #include <pando/program/program.h>
 
 #include <map>
+#include <string_view>
 
 #include "tests/ops/op_table.h"
 
@@ -14,7 +15,7 @@ inline constexpr int most_tiles = 3;
 std::vector<std::string> tested_instruction_sets();
 
 // A device that lives as long as the tests: starting tiles for each case would take longer than the cases.
-const Device& device(const std::string& instruction_set, int tiles);
+const Device& device(std::string_view instruction_set, int tiles);
 
 // What a case feeds and what has to come out of it.
 struct Trial {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/ops/running.h"
 #include "tests/ops/update_rules.h"
 

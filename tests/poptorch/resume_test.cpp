@@ -1,6 +1,8 @@
 // A training that goes on from a file, in the middle of an epoch, gives the bits of one that was never interrupted.
 #include "tests/poptorch/network.h"
 
+#include <cstdio>
+
 namespace pando {
 
 namespace {

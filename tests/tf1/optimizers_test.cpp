@@ -1,6 +1,8 @@
 // Optimizers against the formulas of TensorFlow 1, in double precision.
 #include "tests/tf1/programs.h"
 
+#include <algorithm>
+
 namespace pando {
 
 namespace {

@@ -1,4 +1,5 @@
 // Queues: nothing of what goes into loops and comes out of them is lost.
+#include <chrono>
 #include <thread>
 
 #include "tests/tf1/programs.h"

@@ -2,6 +2,8 @@
 // file that does not fit is refused before anything is changed.
 #include <sys/resource.h>
 
+#include <cstdio>
+
 #include "model/checkpoint_files.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/tf1/programs.h"

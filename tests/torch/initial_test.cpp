@@ -1,6 +1,8 @@
 // Initial values are drawn as PyTorch draws them.
 #include "tests/torch/reference.h"
 
+#include <algorithm>
+
 using namespace pando;
 
 namespace {

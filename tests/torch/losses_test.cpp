@@ -1,5 +1,7 @@
 // Losses against what make_reference.py computed by PyTorch: what they print, their values and the gradients of their
 // inputs, for every reduction.
+#include <limits>
+
 #include "tests/message.h"
 #include "tests/torch/reference.h"
 

@@ -1,4 +1,6 @@
 // state_dict and load_state_dict: PyTorch's names and shapes, and what is said when they do not fit.
+#include <cstdio>
+
 #include "tests/message.h"
 #include "tests/torch/reference.h"
 

@@ -3,6 +3,7 @@
 #include <pando/frontends/tf1/compile.h>
 
 #include <atomic>
+#include <tuple>
 
 #include "frontends/tf1/session.h"
 #include "model/step.h"

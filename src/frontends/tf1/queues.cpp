@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <exception>
 
 #include "frontends/tf1/loops.h"
 #include "pando/base/array_functions.h"

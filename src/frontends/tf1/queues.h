@@ -1,6 +1,7 @@
 // The queues that feed loops and pipelines, and take from them.
 #pragma once
 #include <deque>
+#include <exception>
 #include <mutex>
 
 #include "frontends/tf1/session.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "frontends/tf1/computation.h"
 #include "model/target.h"
