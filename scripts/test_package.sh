@@ -13,9 +13,14 @@ cmake -S tests/package -B "$prefix/test" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" 
 cmake --build "$prefix/test" >/dev/null
 "$prefix/test/use_shared"
 "$prefix/test/use_static"
+# A program that uses the shared library needs none of the packages that the library was built with.
+cmake -S tests/package -B "$prefix/shared_only" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON |
+    grep -x -- '-- pando: pando::pando is there; pando::pando_static needs fmt'
+cmake --build "$prefix/shared_only" >/dev/null
+"$prefix/shared_only/use_shared"
 
 # The program runs from anywhere; its manual page and completions are those that it writes.
-(cd / && "$prefix/bin/pando" train mlp --dataset synthetic_digits --samples 100 --epochs 1 --quiet)
+(cd / && "$prefix/bin/pando" train mlp --dataset synthetic_digits --samples 100 --epochs 1 --quiet --save "$prefix/model")
 texts=0
 while read -r file options; do
     # shellcheck disable=SC2086  # the options are several words
@@ -57,6 +62,12 @@ soname=$(objdump -p "$library/libpando.so" | awk '$1 == "SONAME" {print $2}')
 [[ $soname =~ ^libpando\.so\.[0-9]+\.[0-9]+$ ]] || { echo "the SONAME is '$soname'"; exit 1; }
 foreign=$(nm -DC --defined-only "$library/libpando.so" | awk '$2 == "T"' | grep -v ' pando::' || true)
 [ -z "$foreign" ] || { echo "exported outside pando::"; echo "$foreign"; exit 1; }
+
+# What is installed can be removed, down to the last folder.
+cmake --install "$1" --prefix "$prefix/removed" >/dev/null
+cmake --build "$1" --target uninstall >/dev/null
+[ -z "$(find "$prefix/removed" -mindepth 1)" ] || { echo "uninstall left:"; find "$prefix/removed" -mindepth 1; exit 1; }
+
 lines=$(echo '#include <pando/pando.h>' | g++ -std=c++20 -I"$prefix/include" -x c++ -E -P - | wc -l)
 [ "$lines" -lt 60000 ] || { echo "pando.h is $lines lines preprocessed"; exit 1; }
 echo "package: $soname, pando.h is $lines lines preprocessed"
