@@ -3,47 +3,51 @@
 #
 #   scripts/train.sh [OPTION...]     any option of `pando train`, e.g. --epochs 1 --dataset fashion_mnist --ipus 2
 #
-# Installs the missing Debian packages (as root or with sudo), builds the release preset, fetches MNIST, and trains. The model
-# goes to a new folder, build/digits-DATE-TIME, which the last line names, and a page about the run to build/run.html, unless
-# --save (or --checkpoint) and --report name other places.
+# Installs the missing Debian packages (as root or with sudo), builds the command, fetches MNIST, and trains. Where MNIST
+# cannot be fetched, it trains on Fashion-MNIST, and without that on drawn digits. The model goes to a new folder,
+# build/DATASET-DATE-TIME, which the last line names, and a page about the run to build/run.html, unless --save (or
+# --checkpoint) and --report name other places.
 # Everything that is there already is left alone, so that a second run starts at once.
 # The exit code is that of the training: 0, 1 for a failure, 2 for wrong arguments, 3 if the loss is not a number at the end,
 # 130 after Ctrl-C.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-scripts/install.sh g++ cmake ninja-build libfmt-dev
-# zlib reads gzipped data sets, libcurl downloads them; cairo draws PNG files.
-scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libcairo2-dev
+scripts/build.sh pando_cli
 
-build=build/release
-# A tree that was configured with the tests stays as it is.
-if [ ! -f "$build/build.ninja" ]; then
-    echo "Configuring $build" >&2
-    cmake --preset release -DPANDO_BUILD_TESTS=OFF -DPANDO_BUILD_BENCHMARKS=OFF >/dev/null
-fi
-cmake --build "$build" --target pando_cli -j "$(nproc)" >&2
-
-# given NAME ARGUMENT...: whether the option is among the arguments.
+# given NAME ARGUMENT...: whether the option is among the arguments; its value, if it has one, is in $value.
 given() {
-    local name=$1 argument
+    local name=$1
     shift
-    for argument; do
-        [[ $argument != "$name" && $argument != "$name="* ]] || return 0
+    while (($# > 0)); do
+        case $1 in
+            "$name") value=${2:-}; return 0 ;;
+            "$name="*) value=${1#*=}; return 0 ;;
+        esac
+        shift
     done
     return 1
 }
 
+# fetch_data.sh says what it could not get.
 defaults=()
-given --save "$@" || given --checkpoint "$@" || defaults+=(--save "build/digits-$(date +%Y%m%d-%H%M%S)")
+if given --help "$@"; then
+    dataset=none
+elif given --dataset "$@"; then
+    dataset=$(basename "$value")
+    [[ $value != mnist && $value != fashion_mnist ]] || scripts/fetch_data.sh "$value" || true
+else
+    dataset=synthetic_digits
+    for name in mnist fashion_mnist; do
+        ! scripts/fetch_data.sh "$name" || { dataset=$name; break; }
+    done
+    case $dataset in
+        fashion_mnist) echo "Training on Fashion-MNIST, as MNIST is not there." >&2 ;;
+        synthetic_digits) echo "Training on drawn digits, as neither MNIST nor Fashion-MNIST is there." >&2 ;;
+    esac
+    defaults+=(--dataset "$dataset")
+fi
+given --save "$@" || given --checkpoint "$@" || defaults+=(--save "build/$dataset-$(date +%Y%m%d-%H%M%S)")
 given --report "$@" || defaults+=(--report build/run.html)
-if ! given --help "$@" && ! given synthetic_digits "$@"; then
-    # fetch_data.sh says what it could not get.
-    scripts/fetch_data.sh || true
-fi
-if ! given --dataset "$@" && ! "$build/cli/pando" datasets verify mnist >/dev/null 2>&1; then
-    echo "MNIST is not there: training on drawn digits." >&2
-    defaults+=(--dataset synthetic_digits)
-fi
 
-"$build/cli/pando" train keras-cnn "${defaults[@]}" "$@"
+build/release/cli/pando train keras-cnn "${defaults[@]}" "$@"
