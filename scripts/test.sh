@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Build Pando and run its tests:
 #
-#   scripts/test.sh          everything: checks, all tests, instruction counts, the installed package, no optional
+#   scripts/test.sh          everything: checks, all tests, instruction counts, the installed tree and packages, no optional
 #                            dependency, sanitizers, fuzzers
 #   scripts/test.sh quick    the checks and the quick tests on the release build
 #
@@ -34,7 +34,7 @@ build() {
 scripts/install.sh g++ clang cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format clang-tidy \
     binutils pkg-config tmux
 scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libclang-rt-dev libcairo2-dev ccache chromium \
-    valgrind python3-numpy
+    valgrind python3-numpy dpkg-dev lintian
 
 title "Checks"
 python3 tools/check_includes.py
@@ -59,8 +59,11 @@ ctest --preset release -j "$jobs"
 title "Instructions of a training step"
 python3 benchmarks/instruction_counts.py --build build/release
 
-title "Installed package"
+title "Installed tree"
 scripts/test_package.sh build/release
+
+title "Packages"
+scripts/test_debian.sh build/release
 
 title "Programs"
 scripts/test_programs.sh build/release
