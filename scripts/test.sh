@@ -38,6 +38,7 @@ scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libclang-rt-dev li
 
 title "Checks"
 python3 tools/check_includes.py
+python3 tools/check_docs.py
 git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
 echo "format: as .clang-format says"
 

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Checks that the documents are true of the sources.
+
+Usage: tools/check_docs.py [ROOT]
+
+- A link in a Markdown file leads to a file, folder or heading that exists.
+- docs/environment.md has every environment variable that a program or script reads, every option of CMake and every
+  exit status of `pando`, and nothing else.
+Prints what is wrong; exit status 1 if something is.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+# What programs, scripts and tests write to read a variable; systems' own variables that only scripts use are left out.
+READS = {
+    (".h", ".cpp"): re.compile(r'\b(?:getenv|environment)\("([A-Z][A-Z0-9_]*)"\)'),
+    (".py",): re.compile(r'\benviron(?:\.get\(|\[)"([A-Z][A-Z0-9_]*)"'),
+    (".sh",): re.compile(r"\$\{?((?:PANDO|XDG)_[A-Z0-9_]+|PANDO|JOBS|HOME|UPDATE_GOLDEN)\b"),
+}
+IGNORED = {"PATH"}
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def tracked(root):
+    """The files of the project; in a folder without git, all."""
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    if listed.returncode == 0:
+        return [root / name for name in listed.stdout.splitlines() if (root / name).is_file()]
+    return sorted(path for path in root.rglob("*") if path.is_file())
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text):
+    """The names that GitHub gives to headings."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in plain}
+
+
+def check_links(root, files):
+    for page in files:
+        if page.suffix != ".md":
+            continue
+        for link in (first or second for first, second in LINK.findall(without_code(page.read_text()))):
+            if re.match(r"[a-z]+:", link):
+                continue
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if not target.exists():
+                yield f"{page.relative_to(root)}: the link to {link} leads nowhere"
+            elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text()):
+                yield f"{page.relative_to(root)}: {path or 'the page'} has no heading #{anchor}"
+
+
+def variables_read(files):
+    """Variable -> the first file that reads it."""
+    found = {}
+    for path in files:
+        for endings, pattern in READS.items():
+            # Only real reads count, not those that tests of this check write.
+            if path.suffix in endings and "tests/docs" not in str(path):
+                for name in pattern.findall(path.read_text(errors="replace")):
+                    found.setdefault(name, path)
+    return {name: path for name, path in found.items() if name not in IGNORED}
+
+
+def section(text, title):
+    match = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return match[1] if match else ""
+
+
+def compare(root, what, real, documented):
+    """Both are sets; real may say where a name is."""
+    for name in sorted(set(real) - documented):
+        where = f" ({real[name].relative_to(root)})" if isinstance(real, dict) else ""
+        yield f"docs/environment.md: the {what} {name}{where} is missing"
+    for name in sorted(documented - set(real)):
+        yield f"docs/environment.md: there is no {what} {name}"
+
+
+def check_environment(root, files):
+    page = root / "docs/environment.md"
+    text = page.read_text() if page.exists() else ""
+    names = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", section(text, "Environment variables")))
+    yield from compare(root, "variable", variables_read(files), names)
+
+    options = [name for path in files if path.name == "CMakeLists.txt"
+               for name in re.findall(r"^(?:option|set)\((PANDO_\w+) .*?(?:ON|OFF|\}|CACHE STRING \".*\")\)$",
+                                      path.read_text(), re.MULTILINE)]
+    documented = re.findall(r"^\| `(PANDO_\w+)` \|", section(text, "Build options"), re.MULTILINE)
+    yield from compare(root, "build option", set(options), set(documented))
+
+    commands = root / "cli/commands.cpp"
+    table = re.search(r"exit_statuses\(\) \{(.*?)^\}", commands.read_text() if commands.exists() else "",
+                      re.MULTILINE | re.DOTALL)
+    statuses = re.findall(r'\{"(\d+)", "(.*?)"\}', table[1] if table else "")
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|$", section(text, "Exit codes"), re.MULTILINE)
+    yield from compare(root, "exit status", {": ".join(status) for status in statuses},
+                       {f"{code}: {meaning.replace('`', '')}" for code, meaning in rows})
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    files = tracked(root)
+    problems = [*check_links(root, files), *check_environment(root, files)]
+    print("\n".join(problems) if problems else "documents: links and tables are true of the sources")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
