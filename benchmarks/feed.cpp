@@ -18,7 +18,7 @@ constexpr std::int64_t count = 60'000, batch = 32;
 constexpr int rounds = 5;
 
 // Runs on a separate thread that stays on one core, once for each round.
-double samples_a_second_on_one_core(const std::function<std::int64_t()>& pass) {
+double samples_a_second_on_one_core(const Function<std::int64_t()>& pass) {
   std::vector<double> rates;
   std::thread([&] {
     cpu_set_t core;

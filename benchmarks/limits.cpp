@@ -7,6 +7,7 @@
 #include "measurement.h"
 
 #include <pando/base/error.h>
+#include <pando/base/function.h>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iostream>
 
 #include "base/json.h"
@@ -35,7 +35,7 @@ namespace {
 
 struct Section {
   std::string name;
-  std::function<std::vector<Measurement>()> measure;
+  Function<std::vector<Measurement>()> measure;
 };
 
 const std::vector<Section>& sections() {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t batch_size = 32, steps = 400;
 constexpr int rounds = 9;
 
-double microseconds_of(const std::function<void()>& work) {
+double microseconds_of(const Function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();

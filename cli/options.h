@@ -1,7 +1,8 @@
 // What a command line may say, as data: help, man page, completions and the parser read the same description.
 #pragma once
+#include <pando/base/function.h>
+
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -60,7 +61,7 @@ struct Command {
   std::vector<OptionGroup> groups = {};
   std::vector<Example> examples = {};
   // Returns the exit status.
-  std::function<int(const Arguments&)> run = {};
+  Function<int(const Arguments&)> run = {};
 
   // Null if there is none.
   const Option* find(const std::string& option) const;

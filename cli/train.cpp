@@ -1,10 +1,10 @@
+#include <pando/base/function.h>
 #include <pando/base/random.h>
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
-#include <functional>
 #include <optional>
 
 #include "cli/commands.h"
@@ -62,7 +62,7 @@ struct Outcome {
 // A file that cannot be written must not cost the results: the failure is reported at the end.
 class Attempts {
  public:
-  void write(const std::function<void()>& write) {
+  void write(const Function<void()>& write) {
     try {
       write();
     } catch (const std::exception& error) {

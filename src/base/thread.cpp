@@ -38,7 +38,7 @@ std::vector<const void*> calls_to_serve() {
 
 }  // namespace
 
-Thread::Thread(const std::string& purpose, std::function<void()> work) : forks_(count_forks()) {
+Thread::Thread(const std::string& purpose, Function<void()> work) : forks_(count_forks()) {
   try {
     thread_ = std::thread([served = calls_to_serve(), work = std::move(work)] {
       served_calls = &served;

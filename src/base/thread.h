@@ -1,7 +1,8 @@
 // Threads that the library starts. One place turns a refusal of the system into an Error, and knows what happens to
 // threads when the process forks.
 #pragma once
-#include <functional>
+#include <pando/base/function.h>
+
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +15,7 @@ class Thread {
  public:
   Thread() = default;
   // Throws Error with the remedy if the system cannot start a thread; `purpose` completes "cannot start a thread ...".
-  Thread(const std::string& purpose, std::function<void()> work);
+  Thread(const std::string& purpose, Function<void()> work);
   ~Thread();
   Thread(Thread&& other) noexcept = default;
   Thread& operator=(Thread&& other) noexcept;

@@ -97,7 +97,7 @@ std::vector<std::string> pass_names() {
 Plan compile(const Graph& original, const CompileOptions& options) {
   check_names(options);
   verify(original);
-  const auto report = [&](std::string_view name, const Timer& timer, std::function<std::string()> text) {
+  const auto report = [&](std::string_view name, const Timer& timer, Function<std::string()> text) {
     if (options.on_pass) options.on_pass({name, timer.microseconds(), std::move(text)});
   };
 

@@ -10,7 +10,7 @@ struct PassReport {
   std::string_view name;
   double microseconds = 0;
   // The text form of the graph, or of the plan after the last pass; made only when called.
-  std::function<std::string()> text;
+  Function<std::string()> text;
 };
 
 struct CompileOptions {
@@ -22,8 +22,8 @@ struct CompileOptions {
   std::string backend = "cpu";
   Capabilities capabilities = {};
   // Why it has no kernel for a call; empty if it has one.
-  std::function<std::string(const KernelCall& call)> why_unsupported = {};
-  std::function<void(const PassReport&)> on_pass = {};
+  Function<std::string(const KernelCall& call)> why_unsupported = {};
+  Function<void(const PassReport&)> on_pass = {};
 };
 
 // Verifies the graph before and after each pass. Throws Error for a graph that does not verify, for a disabled pass

@@ -1,8 +1,9 @@
 // The only file that uses libcurl: it gets what is at an address.
 #pragma once
+#include <pando/base/function.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace pando {
 bool can_download();
 
 // The bytes so far, and the announced total, or 0 if the server does not announce it.
-using DownloadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+using DownloadProgress = Function<void(std::uint64_t done, std::uint64_t total)>;
 
 // How slow a server may be: the download is given up if fewer bytes per second come for that many seconds.
 struct Patience {

@@ -2,7 +2,6 @@
 #pragma once
 #include <pando/graph/graph.h>
 
-#include <functional>
 #include <string_view>
 
 namespace pando {

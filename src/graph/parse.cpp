@@ -166,7 +166,7 @@ class GraphParser {
 
 }  // namespace
 
-void for_each_line(std::string_view text, const std::function<void(LineReader&)>& parse) {
+void for_each_line(std::string_view text, const Function<void(LineReader&)>& parse) {
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     LineReader line(text.substr(0, end), number);

@@ -1,6 +1,6 @@
 // Reads the text form of a graph back, for tests and for looking into a dump.
 #pragma once
-#include <functional>
+#include <pando/base/function.h>
 
 #include "base/line_reader.h"
 #include "graph/op_definition.h"
@@ -15,7 +15,7 @@ using FindOp = const OpDefinition& (*)(std::string_view name);
 Graph parse_graph(std::string_view text, FindOp find_op);
 
 // The parts that graphs and plans share.
-void for_each_line(std::string_view text, const std::function<void(LineReader&)>& parse);
+void for_each_line(std::string_view text, const Function<void(LineReader&)>& parse);
 Type parse_type(LineReader& line);
 Attributes parse_attributes(LineReader& line, const OpDefinition& op, FindOp find_op);
 // The comment after a node or a kernel call.

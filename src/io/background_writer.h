@@ -1,7 +1,8 @@
 // BackgroundWriter: work for the disk that runs in the background.
 #pragma once
+#include <pando/base/function.h>
+
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 
 #include "base/thread.h"
@@ -12,7 +13,7 @@ namespace pando {
 class BackgroundWriter {
  public:
   // Must not throw.
-  using Work = std::function<void()>;
+  using Work = Function<void()>;
 
   // Throws Error if the system cannot start a thread.
   BackgroundWriter();

@@ -1,8 +1,9 @@
 // The only file that uses zlib: it inflates and gzips bytes as they pass through.
 #pragma once
+#include <pando/base/function.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -24,7 +25,7 @@ constexpr std::uint64_t most_inflated_bytes(std::uint64_t compressed_bytes) {
 class Inflater {
  public:
   // Fills a span with compressed bytes and returns how many there were: fewer only at their end.
-  using Refill = std::function<std::size_t(std::span<std::byte>)>;
+  using Refill = Function<std::size_t(std::span<std::byte>)>;
   enum class State { good, damaged, too_short };
 
   Inflater(Wrapping wrapping, Refill refill);
@@ -46,7 +47,7 @@ class Inflater {
 // Makes a .gz file, the same bytes for the same input.
 class Gzipper {
  public:
-  using Write = std::function<void(std::span<const std::byte>)>;
+  using Write = Function<void(std::span<const std::byte>)>;
 
   explicit Gzipper(Write write);
   ~Gzipper();

@@ -76,7 +76,7 @@ Folder create_temporary_folder(const Folder& parent, const std::string& name, st
   }
 }
 
-void sweep_files(const Folder& folder, const std::function<bool(std::string_view name)>& wanted) {
+void sweep_files(const Folder& folder, const Function<bool(std::string_view name)>& wanted) {
   for (const std::string& temporary : folder.names()) {
     const std::string_view name = name_of_temporary(temporary);
     if (name.empty() || !wanted(name)) continue;

@@ -4,7 +4,8 @@
 // that holds it, however the process ends, so a file that can be locked was left by a process that is gone. Process
 // numbers would say less: they are reused, and mean something else in another container that shares the disk.
 #pragma once
-#include <functional>
+#include <pando/base/function.h>
+
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,7 @@ int create_temporary_file(const Folder& folder, const std::string& name, std::st
 Folder create_temporary_folder(const Folder& parent, const std::string& name, std::string& temporary);
 
 // Removes the temporary files of the names that are `wanted`, unless a process is writing them.
-void sweep_files(const Folder& folder, const std::function<bool(std::string_view name)>& wanted);
+void sweep_files(const Folder& folder, const Function<bool(std::string_view name)>& wanted);
 // Removes the temporary folders of `name`, unless a process is writing them, as remove_folder() does.
 void sweep_folders(const Folder& parent, std::string_view name, const std::vector<std::string>& files);
 // Removes a folder and these files in it, with their temporary ones. It stays if it holds anything else.

@@ -177,7 +177,7 @@ Safetensors CheckpointFolder::read(std::int64_t number) const {
   return parse_checkpoint(bytes_of(ByteStore(folder_, checkpoint_name(number), path)), path);
 }
 
-std::optional<Checkpoint> CheckpointFolder::read_newest(const std::function<void(const std::string& problem)>& warn) {
+std::optional<Checkpoint> CheckpointFolder::read_newest(const Function<void(const std::string& problem)>& warn) {
   const std::vector<std::int64_t> all = numbers();
   std::optional<Safetensors> contents;
   for (auto number = all.rbegin(); number != all.rend(); ++number) {

@@ -1,7 +1,8 @@
 // Checkpoints in a folder: numbered files, each whole or not there at all, the last few kept.
 #pragma once
+#include <pando/base/function.h>
+
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,7 +54,7 @@ class CheckpointFolder {
   std::string newest_path() const;
   // Reads the newest whole checkpoint; this folder then continues its run. `warn` is called with the reason for each
   // checkpoint that is not whole. Throws if none is whole, or if there are files of two runs.
-  std::optional<Checkpoint> read_newest(const std::function<void(const std::string& problem)>& warn);
+  std::optional<Checkpoint> read_newest(const Function<void(const std::string& problem)>& warn);
   // Writes the next checkpoint and returns its path, then removes those beyond `keep`. If it throws, all old ones
   // remain. It also throws if another run has written into the folder, which can happen if the file system has no
   // locks.

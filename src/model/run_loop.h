@@ -1,6 +1,6 @@
 // RunLoop: one pass over a source of batches with the program of a step, an execution at a time.
 #pragma once
-#include <functional>
+#include <pando/base/function.h>
 
 #include "model/feeder.h"
 
@@ -20,7 +20,7 @@ class RunLoop {
   // `after` takes the number of its first batch and how many there were; it ends the run by returning false. Returns
   // the number of batches that were run.
   std::int64_t run_all(std::int64_t batches, std::int64_t per_execution,
-                       const std::function<bool(std::int64_t first, std::int64_t count)>& after);
+                       const Function<bool(std::int64_t first, std::int64_t count)>& after);
 
   // The number of updates of the last execution, and of the next one's first update.
   std::int64_t updates() const { return updates_; }

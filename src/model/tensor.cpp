@@ -193,7 +193,7 @@ std::vector<Value> values_in(Trace& trace, const std::string& what, const std::v
 }
 
 Tensor apply(const std::string& name, const std::vector<Tensor>& inputs,
-             const std::function<Value(const std::vector<Value>&)>& function) {
+             const Function<Value(const std::vector<Value>&)>& function) {
   return call(name, inputs,
               [function](Trace&, const std::vector<Value>& values) { return std::vector{function(values)}; })[0];
 }

@@ -49,7 +49,7 @@ class TraceScope {
  public:
   // `import` turns such a tensor into a value of the trace's graph, or throws Error. Without it, nothing can be
   // imported.
-  using Import = std::function<Value(const Tensor& tensor)>;
+  using Import = Function<Value(const Tensor& tensor)>;
   explicit TraceScope(Trace& trace, Import import = {});
   ~TraceScope();
   TraceScope(const TraceScope&) = delete;

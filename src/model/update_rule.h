@@ -1,8 +1,8 @@
 // UpdateRule: what an optimizer of any front end does to a parameter.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/model/trace.h>
 
-#include <functional>
 #include <optional>
 
 namespace pando {
@@ -18,8 +18,8 @@ struct UpdateRule {
   std::string name;
   std::vector<State> states = {};
   // The parameter and its states after the update; `step` (int32, scalar) counts the updates before it.
-  std::function<std::vector<Value>(Value rate, Value step, Value parameter, Value gradient,
-                                   const std::vector<Value>& states)>
+  Function<std::vector<Value>(Value rate, Value step, Value parameter, Value gradient,
+                              const std::vector<Value>& states)>
       update;
   // Whether gradients that are k times as large make an update that is k times as large. Adaptive rules divide by the
   // size.

@@ -1,15 +1,15 @@
 // The backends by name: only this folder knows which there are.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/program/program.h>
 
-#include <functional>
 #include <memory>
 
 #include "runtime/backend.h"
 
 namespace pando {
 
-using MakeBackend = std::function<std::unique_ptr<Backend>(const DeviceOptions& options)>;
+using MakeBackend = Function<std::unique_ptr<Backend>(const DeviceOptions& options)>;
 
 // Adds a backend, or replaces that of this name. Call it before the first Device is made.
 void register_backend(const std::string& name, MakeBackend make);

@@ -146,7 +146,7 @@ struct Profiler::State {
   int programs = 0;
   std::vector<std::unique_ptr<Track>> tracks = {};
   std::vector<std::unique_ptr<StepObserver>> observers = {};
-  std::vector<std::function<void()>> detach = {};
+  std::vector<Function<void()>> detach = {};
 };
 
 Profiler::Profiler(const std::string& model, std::size_t events_per_tile) : state_(new State{model, events_per_tile}) {}

@@ -42,8 +42,8 @@ Precision precision_named(const std::string& name) {
   throw Error(unknown_name("precision", name, {"float32", "mixed_bfloat16"}));
 }
 
-std::function<void(const Graph&)>& graph_observer() {
-  thread_local std::function<void(const Graph&)> observer;
+Function<void(const Graph&)>& graph_observer() {
+  thread_local Function<void(const Graph&)> observer;
   return observer;
 }
 

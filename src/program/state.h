@@ -57,6 +57,6 @@ class ProgramInside {
 };
 
 // If set, called with every graph that is compiled on this thread, as the front end made it. Tests and tools use it.
-std::function<void(const Graph&)>& graph_observer();
+Function<void(const Graph&)>& graph_observer();
 
 }  // namespace pando

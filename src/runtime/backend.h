@@ -1,6 +1,7 @@
 // What a kind of hardware offers: its memory, and Plans loaded onto one of its devices, which run there.
 #pragma once
-#include <functional>
+#include <pando/base/function.h>
+
 #include <memory>
 #include <span>
 #include <string>
@@ -55,7 +56,7 @@ class Executable {
 };
 
 // Where a variable of a Plan is.
-using BindVariable = std::function<std::shared_ptr<StoredVariable>(const VariablePort& variable)>;
+using BindVariable = Function<std::shared_ptr<StoredVariable>(const VariablePort& variable)>;
 
 // The Plans of one device, which share their working memory.
 struct LoadedPlans {

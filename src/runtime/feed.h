@@ -1,8 +1,9 @@
 // Feeds: batches on their way to a device.
 #pragma once
+#include <pando/base/function.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,7 +16,7 @@ namespace pando {
 
 // Writes the feeds of row number `row` into `feeds` (one pointer each, in the order of the offsets). Returns false when
 // there are no more rows; may throw, and the exception reaches the caller that runs the program.
-using Fill = std::function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
+using Fill = Function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
 
 // A ring of slots, each for a row of the feed, that a host thread fills ahead. A full ring makes the filler wait. A
 // device that finds the ring empty waits for a moment, then fills the next slot itself unless the filler is doing that:

@@ -1,8 +1,8 @@
 // Dataset: a pipeline that hands out the elements of a data set, as tf.data does.
 #pragma once
 #include <pando/base/array.h>
+#include <pando/base/function.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -32,7 +32,7 @@ struct BatchOptions {
 // of the prefetch. All functions throw Error naming the values and the remedy.
 class PANDO_API Dataset {
  public:
-  using Generator = std::function<std::optional<Element>()>;
+  using Generator = Function<std::optional<Element>()>;
 
   // What cardinality() returns where there is no number, and the count of an endless repeat().
   static constexpr std::int64_t infinite = -1, unknown = -2, forever = -1;
@@ -40,7 +40,7 @@ class PANDO_API Dataset {
   // Row i of every array is element i, a view. The arrays need equal first sizes.
   static Dataset from_tensor_slices(const Element& columns);
   // `make` is called for each pass; what it returns is called until it returns nothing.
-  static Dataset from_generator(std::function<Generator()> make);
+  static Dataset from_generator(Function<Generator()> make);
   // Joins one element of each, with their columns one after the other; ends with the shortest.
   static Dataset zip(const std::vector<Dataset>& datasets);
 
@@ -51,8 +51,8 @@ class PANDO_API Dataset {
   Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
   // The rows of each element, as views.
   Dataset unbatch() const;
-  Dataset map(std::function<Element(const Element&)> function) const;
-  Dataset filter(std::function<bool(const Element&)> predicate) const;
+  Dataset map(Function<Element(const Element&)> function) const;
+  Dataset filter(Function<bool(const Element&)> predicate) const;
   Dataset repeat(std::int64_t count = forever) const;
   Dataset take(std::int64_t count) const;
   Dataset skip(std::int64_t count) const;

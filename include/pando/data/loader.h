@@ -1,11 +1,11 @@
 // DataLoader: the samples of a data set in batches, as torch.utils.data hands them out.
 #pragma once
 #include <pando/base/array_functions.h>
+#include <pando/base/function.h>
 
 #include <array>
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -87,7 +87,7 @@ struct LoaderState {
 class PANDO_API BatchLoader {
  public:
   // The columns of the samples with these indices; the key is the epoch's.
-  using Fetch = std::function<Arrays(const std::vector<std::int64_t>& indices, std::uint64_t key)>;
+  using Fetch = Function<Arrays(const std::vector<std::int64_t>& indices, std::uint64_t key)>;
 
   // Throws Error if an option is not valid, or there would be no batch.
   BatchLoader(std::int64_t samples, Fetch fetch, const DataLoaderOptions& options);

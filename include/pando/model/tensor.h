@@ -1,13 +1,12 @@
 // Tensor: a symbolic value of a model, in every front end.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/model/trace.h>
-
-#include <functional>
 
 namespace pando {
 
 // Computes values of a graph from others.
-using TensorFunction = std::function<std::vector<Value>(Trace& trace, const std::vector<Value>& inputs)>;
+using TensorFunction = Function<std::vector<Value>(Trace& trace, const std::vector<Value>& inputs)>;
 
 // A tensor is either recorded, for a model that is made later and takes any batch size, or a value of a graph that is
 // being traced. Copies are the same tensor; a default-constructed one is empty.
@@ -45,7 +44,7 @@ class PANDO_API Tensor {
 // What `function` computes from the inputs; `name` appears in messages and summaries. Throws Error if the inputs come
 // from different models or graphs, or the function refuses them.
 PANDO_API Tensor apply(const std::string& name, const std::vector<Tensor>& inputs,
-                       const std::function<Value(const std::vector<Value>&)>& function);
+                       const Function<Value(const std::vector<Value>&)>& function);
 
 PANDO_API Tensor operator+(const Tensor& a, const Tensor& b);
 PANDO_API Tensor operator-(const Tensor& a, const Tensor& b);

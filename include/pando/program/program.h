@@ -1,9 +1,9 @@
 // From a graph to a program that runs on a virtual IPU.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/graph/graph.h>
 #include <pando/graph/division.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -69,7 +69,7 @@ struct PassInfo {
   std::string name;
   double microseconds = 0;
   // The graph, or after the last pass the plan, as text; made only when called. Call it only during on_pass.
-  std::function<std::string()> text;
+  Function<std::string()> text;
 };
 
 // The precision of the factors of matrix products and convolutions. mixed_bfloat16 rounds them to bfloat16 where the
@@ -84,7 +84,7 @@ struct ProgramOptions {
   // Stop with an Error that names the op when a value becomes NaN or infinite. Slow.
   bool check_numerics = false;
   Precision precision = Precision::float32;
-  std::function<void(const PassInfo&)> on_pass = {};
+  Function<void(const PassInfo&)> on_pass = {};
 };
 
 // The passes in the order in which they run.
@@ -92,7 +92,7 @@ PANDO_API std::vector<std::string> compile_passes();
 
 // Writes the feeds of row number `row`: for each replica, one pointer for each of Program::feeds(). Returns false when
 // there are no more; what it throws reaches the caller of Program::run.
-using FillFeeds = std::function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
+using FillFeeds = Function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
 
 class Feed;
 

@@ -64,7 +64,7 @@ void TileGroup::stop() {
   launch_.notify_all();
 }
 
-void TileGroup::run(const std::function<void(int, int)>& work) {
+void TileGroup::run(const Function<void(int, int)>& work) {
   if (count_ > 1) process_.check("a device of several tiles");
   if (count_ == 1 || taken_.exchange(true, std::memory_order_acquire)) {
     const AtWork alone(1);

@@ -1,8 +1,9 @@
 // TileGroup: the tiles of one virtual IPU on the CPU, each a thread, and the barrier between them.
 #pragma once
+#include <pando/base/function.h>
+
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "base/crowding.h"
@@ -41,7 +42,7 @@ class TileGroup {
   // Returns when the work of all tiles is done: work(tile, tile + 1) was called on every tile, or work(0, count()) on
   // the calling thread because another call had the tiles. The work must not throw. Throws Error in a child made by
   // fork(), where the tiles' threads do not exist.
-  void run(const std::function<void(int first, int last)>& work);
+  void run(const Function<void(int first, int last)>& work);
 
  private:
   void serve(int tile);
@@ -52,7 +53,7 @@ class TileGroup {
   TileBarrier barrier_;
   Crowding crowding_;
   std::atomic<bool> taken_ = false;
-  const std::function<void(int, int)>* work_ = nullptr;
+  const Function<void(int, int)>* work_ = nullptr;
   alignas(64) std::atomic<std::uint32_t> launch_ = 0;
   alignas(64) std::atomic<int> running_ = 0;
   std::atomic<bool> stopping_ = false;

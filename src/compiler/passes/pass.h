@@ -5,16 +5,15 @@
 // and other names stand for values that are made elsewhere. Nodes that lose their last user are left out on the right;
 // some passes leave them to remove_dead_nodes.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/graph/graph.h>
-
-#include <functional>
 
 #include "plan/capabilities.h"
 
 namespace pando {
 
 // Runs one node on host arrays, for folding constants.
-using Evaluate = std::function<std::vector<Array>(const Node& node, const std::vector<Array>& inputs)>;
+using Evaluate = Function<std::vector<Array>(const Node& node, const std::vector<Array>& inputs)>;
 
 struct PassContext {
   Evaluate evaluate = {};

@@ -1,10 +1,11 @@
+#include <pando/base/function.h>
+
 #include "data/formats/safetensors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -220,7 +221,7 @@ Json header_of(const Safetensors& contents, const std::vector<const NamedArray*>
   return header;
 }
 
-using Write = std::function<void(std::span<const std::byte>)>;
+using Write = Function<void(std::span<const std::byte>)>;
 
 void write_contents(const std::string& path, const Safetensors& contents, const Write& write) {
   check_names(path, contents);

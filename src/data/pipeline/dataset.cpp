@@ -22,7 +22,7 @@ void check_callable(const Function& function, std::string_view what) {
 
 Dataset Dataset::from_tensor_slices(const Element& columns) { return Dataset(slices_recipe(columns)); }
 
-Dataset Dataset::from_generator(std::function<Generator()> make) {
+Dataset Dataset::from_generator(Function<Generator()> make) {
   check_callable(make, "from_generator: the function that makes generators");
   return Dataset(generator_recipe(std::move(make)));
 }
@@ -47,12 +47,12 @@ Dataset Dataset::batch(std::int64_t size, const BatchOptions& options) const {
 
 Dataset Dataset::unbatch() const { return Dataset(unbatch_recipe(recipe_)); }
 
-Dataset Dataset::map(std::function<Element(const Element&)> function) const {
+Dataset Dataset::map(Function<Element(const Element&)> function) const {
   check_callable(function, "map: the function");
   return Dataset(map_recipe(recipe_, std::move(function)));
 }
 
-Dataset Dataset::filter(std::function<bool(const Element&)> predicate) const {
+Dataset Dataset::filter(Function<bool(const Element&)> predicate) const {
   check_callable(predicate, "filter: the function");
   return Dataset(filter_recipe(recipe_, std::move(predicate)));
 }

@@ -7,8 +7,8 @@ namespace pando::data {
 
 namespace {
 
-using Function = std::function<Element(const Element&)>;
-using Predicate = std::function<bool(const Element&)>;
+using Function = pando::Function<Element(const Element&)>;
+using Predicate = Function<bool(const Element&)>;
 
 class MapPass : public PassOverInput {
  public:

@@ -91,7 +91,7 @@ class DatasetState {
 std::int64_t rows_of(std::string_view what, const Element& columns);
 
 RecipePointer slices_recipe(const Element& columns);
-RecipePointer generator_recipe(std::function<Dataset::Generator()> make);
+RecipePointer generator_recipe(Function<Dataset::Generator()> make);
 RecipePointer zip_recipe(std::vector<RecipePointer> inputs);
 RecipePointer concatenate_recipe(RecipePointer first, RecipePointer second);
 RecipePointer shuffle_recipe(RecipePointer input, std::int64_t buffer, std::uint64_t seed, bool reshuffle);
@@ -100,8 +100,8 @@ RecipePointer take_recipe(RecipePointer input, std::int64_t count);
 RecipePointer skip_recipe(RecipePointer input, std::int64_t count);
 RecipePointer batch_recipe(RecipePointer input, std::int64_t size, bool drop_remainder);
 RecipePointer unbatch_recipe(RecipePointer input);
-RecipePointer map_recipe(RecipePointer input, std::function<Element(const Element&)> function);
-RecipePointer filter_recipe(RecipePointer input, std::function<bool(const Element&)> predicate);
+RecipePointer map_recipe(RecipePointer input, Function<Element(const Element&)> function);
+RecipePointer filter_recipe(RecipePointer input, Function<bool(const Element&)> predicate);
 RecipePointer cache_recipe(RecipePointer input);
 RecipePointer prefetch_recipe(RecipePointer input, std::int64_t count);
 

@@ -49,7 +49,7 @@ class Slices : public Recipe {
 
 class GeneratorPass : public Pass {
  public:
-  explicit GeneratorPass(const std::function<Dataset::Generator()>& make) : make_(make) {}
+  explicit GeneratorPass(const Function<Dataset::Generator()>& make) : make_(make) {}
   std::optional<Item> next() override {
     if (!generator_) generator_ = make_();
     if (!generator_) throw Error("from_generator: the generator made is empty; return one that can be called");
@@ -59,18 +59,18 @@ class GeneratorPass : public Pass {
   void restart() override { generator_ = nullptr; }
 
  private:
-  const std::function<Dataset::Generator()>& make_;
+  const Function<Dataset::Generator()>& make_;
   Dataset::Generator generator_;
 };
 
 class FromGenerator : public Recipe {
  public:
-  explicit FromGenerator(std::function<Dataset::Generator()> make) : make_(std::move(make)) {}
+  explicit FromGenerator(Function<Dataset::Generator()> make) : make_(std::move(make)) {}
   std::unique_ptr<Pass> begin() const override { return std::make_unique<GeneratorPass>(make_); }
   std::int64_t cardinality() const override { return Dataset::unknown; }
 
  private:
-  std::function<Dataset::Generator()> make_;
+  Function<Dataset::Generator()> make_;
 };
 
 class ZipPass : public Pass {
@@ -160,7 +160,7 @@ class Concatenate : public Recipe {
 
 RecipePointer slices_recipe(const Element& columns) { return std::make_shared<Slices>(columns); }
 
-RecipePointer generator_recipe(std::function<Dataset::Generator()> make) {
+RecipePointer generator_recipe(Function<Dataset::Generator()> make) {
   return std::make_shared<FromGenerator>(std::move(make));
 }
 

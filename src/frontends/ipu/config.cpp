@@ -1,3 +1,4 @@
+#include <pando/base/function.h>
 #include <pando/frontends/ipu/config.h>
 #include <pando/frontends/ipu/strategy.h>
 
@@ -5,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <map>
 #include <numeric>
 
@@ -61,7 +61,7 @@ bool parse_bool(const std::string& option, const std::string& value) {
   throw Error(fmt::format("IPUConfig: {} takes true or false, not '{}'", option, value));
 }
 
-using Setter = std::function<void(IPUConfig&, const std::string& option, const std::string& value)>;
+using Setter = Function<void(IPUConfig&, const std::string& option, const std::string& value)>;
 Setter behaviour_setter(bool FloatingPointBehaviour::*member) {
   return [member](IPUConfig& config, const std::string& option, const std::string& value) {
     config.floating_point_behaviour.*member = parse_bool(option, value);

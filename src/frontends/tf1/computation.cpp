@@ -145,7 +145,7 @@ void Tracer::begin_step() {
       std::make_unique<TraceScope>(traced.trace, [this, &traced](const Tensor& t) { return import(traced, t); }));
 }
 
-void Tracer::trace(TracedGraph& graph, LoopSegment* loop, const std::function<void()>& function) {
+void Tracer::trace(TracedGraph& graph, LoopSegment* loop, const Function<void()>& function) {
   const TraceScope scope(graph.trace, [&](const Tensor& tensor) { return import(graph, tensor); });
   loop_ = loop;
   try {

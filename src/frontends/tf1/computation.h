@@ -127,7 +127,7 @@ class Tracer {
   Value argument(const Tensor& tensor);
   // Calls the function within the graph; it may import values of the straight code before it. `loop` is the loop whose
   // body it is, or null.
-  void trace(TracedGraph& graph, LoopSegment* loop, const std::function<void()>& function);
+  void trace(TracedGraph& graph, LoopSegment* loop, const Function<void()>& function);
   // The loop whose body is being traced, or null.
   LoopSegment* loop() const { return loop_; }
 

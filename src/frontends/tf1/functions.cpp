@@ -24,7 +24,7 @@ Tensor reduction(const char* name, const Tensor& x, const Axes& axes, Value (*op
 
 // The mean of a loss of labels and predictions.
 Tensor mean_loss(const char* name, const Tensor& labels, const Tensor& predictions,
-                 const std::function<Value(Value prediction, Value label)>& loss) {
+                 const Function<Value(Value prediction, Value label)>& loss) {
   return apply(name, {labels, predictions},
                [loss](const std::vector<Value>& v) { return ops::reduce_mean(loss(v[1], v[0])); });
 }

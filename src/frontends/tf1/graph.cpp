@@ -42,7 +42,7 @@ std::size_t DefaultGraph::add(const Parameter& parameter) {
   return end() - 1;
 }
 
-std::size_t DefaultGraph::add(const std::string& name, std::function<void()> reset) {
+std::size_t DefaultGraph::add(const std::string& name, Function<void()> reset) {
   entries_.push_back({name, std::move(reset)});
   return end() - 1;
 }

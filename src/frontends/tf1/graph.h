@@ -26,7 +26,7 @@ const Source* source_of(const Tensor& tensor);
 
 struct OperationState {
   // What a session does; empty if the operation is part of a computation.
-  std::function<void(Session::State& session)> run;
+  Function<void(Session::State& session)> run;
 };
 
 // A place in a data set that a Saver stores: that of an iterator or an infeed queue.
@@ -50,7 +50,7 @@ class DefaultGraph {
 
   // Returns the number of its entry.
   std::size_t add(const Parameter& parameter);
-  std::size_t add(const std::string& name, std::function<void()> reset);
+  std::size_t add(const std::string& name, Function<void()> reset);
   const Parameter* find(const std::string& name) const;
   // By name. Throws Error if two have the same name.
   std::map<std::string, Parameter> parameters() const;
@@ -77,7 +77,7 @@ class DefaultGraph {
  private:
   struct Entry {
     std::string name;
-    std::function<void()> reset;
+    Function<void()> reset;
     std::optional<Parameter> parameter = {};
   };
   std::vector<Entry> entries_;

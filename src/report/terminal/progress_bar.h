@@ -1,8 +1,8 @@
 // What a progress bar shows, and when: everything but the terminal and the clock, which are given.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/report/progress.h>
 
-#include <functional>
 #include <string_view>
 
 namespace pando {
@@ -28,10 +28,10 @@ std::string epoch_line(const ProgressMoment& moment);
 
 // Where a bar is drawn and which clock it reads.
 struct ProgressOutput {
-  std::function<void(std::string_view)> write;
+  Function<void(std::string_view)> write;
   // The width of the terminal, 0 if it is none.
-  std::function<int()> columns;
-  std::function<double()> seconds;
+  Function<int()> columns;
+  Function<double()> seconds;
   // Whether the terminal rewraps its lines when it becomes narrower.
   bool rewraps = true;
 };

@@ -74,7 +74,7 @@ std::string tqdm_postfix(const Metrics& metrics) {
   return text;
 }
 
-TqdmScreen::TqdmScreen(ProgressOutput output, std::function<void(std::string_view)> print)
+TqdmScreen::TqdmScreen(ProgressOutput output, Function<void(std::string_view)> print)
     : output_(std::move(output)), print_(std::move(print)) {}
 
 TqdmScreen& TqdmScreen::standard() {

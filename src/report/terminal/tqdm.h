@@ -33,7 +33,7 @@ class TqdmPrinter;
 class TqdmScreen {
  public:
   // `print` writes on the standard output stream.
-  TqdmScreen(ProgressOutput output, std::function<void(std::string_view)> print);
+  TqdmScreen(ProgressOutput output, Function<void(std::string_view)> print);
   // The screen of the standard error stream.
   static TqdmScreen& standard();
 
@@ -53,7 +53,7 @@ class TqdmScreen {
   void redraw(int columns);
 
   ProgressOutput output_;
-  std::function<void(std::string_view)> print_;
+  Function<void(std::string_view)> print_;
   std::vector<TqdmPrinter*> bars_;
   // Columns that are written in each row, from the cursor's on.
   std::vector<int> widths_;

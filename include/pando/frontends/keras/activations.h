@@ -1,8 +1,7 @@
 // Activations, by Keras's names.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/ops/ops.h>
-
-#include <functional>
 
 namespace pando::keras {
 
@@ -14,7 +13,7 @@ class PANDO_API Activation {
   Activation(const char* name) : Activation(std::string(name)) {}
   Activation(const std::string& name);
   // A function of the user's.
-  Activation(std::string name, std::function<Value(Value)> function)
+  Activation(std::string name, Function<Value(Value)> function)
       : name_(std::move(name)), function_(std::move(function)) {}
 
   const std::string& name() const { return name_; }
@@ -24,7 +23,7 @@ class PANDO_API Activation {
 
  private:
   std::string name_;
-  std::function<Value(Value)> function_;
+  Function<Value(Value)> function_;
   bool is_named_ = false;
 };
 

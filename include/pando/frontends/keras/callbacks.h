@@ -1,8 +1,8 @@
 // Callbacks: what happens alongside training.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/frontends/keras/history.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -84,14 +84,13 @@ struct ReduceLROnPlateauOptions {
 PANDO_API std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
 
 // From the epoch and the rate so far to the rate of the epoch.
-PANDO_API std::shared_ptr<Callback> LearningRateScheduler(
-    std::function<double(std::int64_t epoch, double rate)> schedule);
+PANDO_API std::shared_ptr<Callback> LearningRateScheduler(Function<double(std::int64_t epoch, double rate)> schedule);
 
 struct CSVLoggerOptions {
   char separator = ',';
   bool append = false;
   // Called at the end of training with the reason if lines are missing.
-  std::function<void(const std::string& problem)> on_failure = {};
+  Function<void(const std::string& problem)> on_failure = {};
 };
 // Writes one line per epoch. Throws Error before the first step if the file cannot be opened. If a line cannot be
 // written later, it says so on standard error, training goes on, and the line is tried again with the next one.
@@ -101,11 +100,11 @@ PANDO_API std::shared_ptr<Callback> CSVLogger(const std::string& filename, const
 PANDO_API std::shared_ptr<Callback> TerminateOnNaN();
 
 struct LambdaCallbackOptions {
-  std::function<void(std::int64_t epoch)> on_epoch_begin = {};
-  std::function<void(std::int64_t epoch, const Logs& logs)> on_epoch_end = {};
-  std::function<void(std::int64_t batch, const Logs& logs)> on_train_batch_end = {};
-  std::function<void()> on_train_begin = {};
-  std::function<void()> on_train_end = {};
+  Function<void(std::int64_t epoch)> on_epoch_begin = {};
+  Function<void(std::int64_t epoch, const Logs& logs)> on_epoch_end = {};
+  Function<void(std::int64_t batch, const Logs& logs)> on_train_batch_end = {};
+  Function<void()> on_train_begin = {};
+  Function<void()> on_train_end = {};
 };
 PANDO_API std::shared_ptr<Callback> LambdaCallback(const LambdaCallbackOptions& options);
 

@@ -1,8 +1,7 @@
 // Initializers: the first values of weights, by Keras's names.
 #pragma once
 #include <pando/base/array.h>
-
-#include <functional>
+#include <pando/base/function.h>
 
 namespace pando::keras {
 
@@ -11,9 +10,9 @@ class ConfigFields;
 namespace initializers {
 
 // Draws a weight of the given shape; the key chooses the random numbers.
-using Draw = std::function<Array(const Shape& shape, std::uint64_t key)>;
+using Draw = Function<Array(const Shape& shape, std::uint64_t key)>;
 // Lists the settings for a file that is written or read.
-using Describe = std::function<void(ConfigFields& fields)>;
+using Describe = Function<void(ConfigFields& fields)>;
 
 class PANDO_API Initializer {
  public:

@@ -1,8 +1,8 @@
 // Losses, by Keras's names. A loss has one value per sample; training minimises the mean over the samples of an update.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/ops/ops.h>
 
-#include <functional>
 #include <map>
 
 namespace pando::keras {
@@ -10,7 +10,7 @@ namespace pando::keras {
 namespace losses {
 
 // Maps the predictions and targets of a batch to one number per sample, [batch].
-using SampleFunction = std::function<Value(Value prediction, Value target)>;
+using SampleFunction = Function<Value(Value prediction, Value target)>;
 
 class PANDO_API Loss {
  public:

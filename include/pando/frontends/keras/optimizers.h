@@ -1,8 +1,8 @@
 // Optimizers and learning rate schedules, with Keras's names, defaults and arithmetic.
 #pragma once
+#include <pando/base/function.h>
 #include <pando/ops/ops.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -14,15 +14,15 @@ namespace optimizers {
 class LearningRate {
  public:
   LearningRate(double rate) : rate_(rate) {}
-  LearningRate(std::function<Value(Value step)> schedule) : schedule_(std::move(schedule)) {}
+  LearningRate(Function<Value(Value step)> schedule) : schedule_(std::move(schedule)) {}
 
   double rate() const { return rate_; }
   // Empty for a plain number.
-  const std::function<Value(Value)>& schedule() const { return schedule_; }
+  const Function<Value(Value)>& schedule() const { return schedule_; }
 
  private:
   double rate_ = 0.0;
-  std::function<Value(Value)> schedule_ = {};
+  Function<Value(Value)> schedule_ = {};
 };
 
 namespace schedules {

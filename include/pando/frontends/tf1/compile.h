@@ -101,7 +101,7 @@ struct PipelineOptions {
   // Takes what the last stage returns for every micro-batch.
   std::optional<IPUOutfeedQueue> outfeed_queue = {};
   // Maps what the last stage returns to the loss to minimise; without it, the pipeline is for inference.
-  std::function<OptimizerFunctionOutput(const tf1::Outputs& outputs)> optimizer_function = {};
+  Function<OptimizerFunctionOutput(const tf1::Outputs& outputs)> optimizer_function = {};
   PipelineSchedule pipeline_schedule = PipelineSchedule::Grouped;
   // The IPU of the replica that each stage runs on; stages may share one. If empty, stage i runs on IPU i; functions
   // for which there are not enough IPUs then become stages of about equal work, one for each IPU.

@@ -75,7 +75,7 @@ class PANDO_API TracedFunction {
   static Outputs as_outputs(const std::vector<Tensor>& tensors) { return Outputs(tensors); }
 
   std::size_t arguments_;
-  std::function<Outputs(const std::vector<Tensor>&)> call_;
+  Function<Outputs(const std::vector<Tensor>&)> call_;
 };
 
 // A value that must be fed to every run.

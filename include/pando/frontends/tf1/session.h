@@ -65,7 +65,7 @@ class PANDO_API Compiled {
 // What a run can be asked for.
 class PANDO_API Fetch {
  public:
-  using Function = std::function<Arrays(Evaluation& evaluation)>;
+  using Function = pando::Function<Arrays(Evaluation& evaluation)>;
   Fetch(const Tensor& tensor);
   Fetch(const Variable& variable) : Fetch(Tensor(variable)) {}
   Fetch(const Operation& operation);

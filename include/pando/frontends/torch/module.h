@@ -121,7 +121,7 @@ class AnyModule {
 
  private:
   Module module_;
-  std::function<Tensor(const Tensor&)> forward_;
+  Function<Tensor(const Tensor&)> forward_;
 };
 
 // Modules that are called one after the other, named "0", "1", ...

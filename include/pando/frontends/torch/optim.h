@@ -85,7 +85,7 @@ class PANDO_API LRScheduler {
 
  protected:
   // Computes the rate from the epoch, the rate before all schedulers and the rate of the previous epoch.
-  using Rate = std::function<double(std::int64_t epoch, double base, double current)>;
+  using Rate = Function<double(std::int64_t epoch, double base, double current)>;
   LRScheduler(const Optimizer& optimizer, Rate rate);
 
  private:
@@ -135,7 +135,7 @@ struct PANDO_API CosineAnnealingLR : LRScheduler {
 
 // The rate before all schedulers times what the function returns for the epoch.
 struct PANDO_API LambdaLR : LRScheduler {
-  LambdaLR(const Optimizer& optimizer, std::function<double(std::int64_t epoch)> factor);
+  LambdaLR(const Optimizer& optimizer, Function<double(std::int64_t epoch)> factor);
 };
 
 }  // namespace lr_scheduler

@@ -7,8 +7,8 @@ namespace pando::keras {
 
 namespace {
 
-const std::map<std::string, std::function<Value(Value)>>& activations() {
-  static const std::map<std::string, std::function<Value(Value)>> table = {
+const std::map<std::string, Function<Value(Value)>>& activations() {
+  static const std::map<std::string, Function<Value(Value)>> table = {
       {"linear", [](Value x) { return x; }},
       {"relu", ops::relu},
       {"sigmoid", ops::sigmoid},

@@ -143,7 +143,7 @@ Array orthogonal(const Shape& shape, std::uint64_t key, double gain) {
 }
 
 // Uses the settings of a file, or the defaults without one.
-using Make = std::function<Initializer(ConfigFields* fields)>;
+using Make = Function<Initializer(ConfigFields* fields)>;
 
 template <class Settings, class Function>
 Make make_with(Function function) {

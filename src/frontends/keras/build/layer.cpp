@@ -46,7 +46,7 @@ std::string keras_shape(const Shape& shape) {
   return fmt::format("({}{})", join(sizes, ", "), sizes.size() == 1 ? "," : "");
 }
 
-void for_each_layer(const Layer& layer, const std::function<void(const Layer&)>& visit) {
+void for_each_layer(const Layer& layer, const Function<void(const Layer&)>& visit) {
   visit(layer);
   for (const Layer& inner : layer.body().layers()) for_each_layer(inner, visit);
 }

@@ -33,7 +33,7 @@ class LayerAccess {
 };
 
 // The layer and all inside it.
-void for_each_layer(const Layer& layer, const std::function<void(const Layer&)>& visit);
+void for_each_layer(const Layer& layer, const Function<void(const Layer&)>& visit);
 
 // "(None, 28, 28, 1)".
 std::string keras_shape(const Shape& shape);

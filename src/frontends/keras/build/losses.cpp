@@ -67,9 +67,9 @@ Value binary_crossentropy(Value prediction, Value target, const losses::Crossent
   return mean_of_sample(logits ? ops::sigmoid_cross_entropy(logits, target) : chance_crossentropy(prediction, target));
 }
 
-const std::map<std::string, std::function<Loss()>>& losses_by_name() {
+const std::map<std::string, Function<Loss()>>& losses_by_name() {
   using namespace losses;
-  static const std::map<std::string, std::function<Loss()>> table = {
+  static const std::map<std::string, Function<Loss()>> table = {
       {"categorical_crossentropy", [] { return CategoricalCrossentropy(); }},
       {"sparse_categorical_crossentropy", [] { return SparseCategoricalCrossentropy(); }},
       {"binary_crossentropy", [] { return BinaryCrossentropy(); }},
@@ -186,10 +186,10 @@ Value top_k_accuracy(Value prediction, Value labels, std::int64_t k) {
   return as_mean(ops::less(ahead, ops::scalar(ahead, static_cast<double>(k))), prediction);
 }
 
-const std::map<std::string, std::function<Metric()>>& metrics_by_name() {
+const std::map<std::string, Function<Metric()>>& metrics_by_name() {
   using namespace metrics;
-  static const std::map<std::string, std::function<Metric()>> table = [] {
-    std::map<std::string, std::function<Metric()>> entries = {
+  static const std::map<std::string, Function<Metric()>> table = [] {
+    std::map<std::string, Function<Metric()>> entries = {
         {"accuracy", Accuracy},
         {"acc", Accuracy},
         {"categorical_accuracy", CategoricalAccuracy},

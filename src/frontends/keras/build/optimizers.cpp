@@ -61,8 +61,8 @@ ops::RmspropOptions rmsprop_options(const RMSpropOptions& options) {
           .rate_in_velocity = momentum};
 }
 
-const std::map<std::string, std::function<Optimizer()>>& by_name() {
-  static const std::map<std::string, std::function<Optimizer()>> table = {
+const std::map<std::string, Function<Optimizer()>>& by_name() {
+  static const std::map<std::string, Function<Optimizer()>> table = {
       {"sgd", [] { return SGD(); }},     {"adam", [] { return Adam(); }},       {"adamw", [] { return AdamW(); }},
       {"nadam", [] { return Nadam(); }}, {"rmsprop", [] { return RMSprop(); }}, {"adagrad", [] { return Adagrad(); }}};
   return table;

@@ -94,7 +94,7 @@ class ConfigFields {
 
 // What a body or an initializer keeps: its config, to be written when asked.
 template <class Config>
-std::function<void(ConfigFields&)> description_of(const Config& config) {
+Function<void(ConfigFields&)> description_of(const Config& config) {
   return [config](ConfigFields& fields) {
     Config copy = config;
     copy.describe(fields);

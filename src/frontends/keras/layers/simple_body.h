@@ -7,11 +7,11 @@
 namespace pando::keras {
 
 struct SimpleBody : LayerBody {
-  using Function = std::function<Value(LayerCall&, const std::vector<Value>&)>;
+  using Function = pando::Function<Value(LayerCall&, const std::vector<Value>&)>;
   struct Description {
     std::string kind;
     // Describes the layer's settings: description_of(config).
-    std::function<void(ConfigFields&)> describe;
+    Function<void(ConfigFields&)> describe;
     // Integers stay integers.
     bool keeps_dtype = false;
     Function function;

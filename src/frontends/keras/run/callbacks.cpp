@@ -228,7 +228,7 @@ class Plateau : public KnownCallback {
 
 class RateScheduler : public KnownCallback {
  public:
-  explicit RateScheduler(std::function<double(std::int64_t, double)> schedule) : schedule_(std::move(schedule)) {}
+  explicit RateScheduler(Function<double(std::int64_t, double)> schedule) : schedule_(std::move(schedule)) {}
   std::optional<Names> added_logs() const override { return Names{"lr"}; }
   void on_epoch_begin(Model& model, std::int64_t epoch) override {
     model.optimizer().set_learning_rate(schedule_(epoch, model.optimizer().learning_rate()));
@@ -238,7 +238,7 @@ class RateScheduler : public KnownCallback {
   }
 
  private:
-  std::function<double(std::int64_t, double)> schedule_;
+  Function<double(std::int64_t, double)> schedule_;
 };
 
 class NanGuard : public KnownCallback {
@@ -291,7 +291,7 @@ std::shared_ptr<Callback> EarlyStopping(const EarlyStoppingOptions& options) {
 std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& options) {
   return std::make_shared<Plateau>(options);
 }
-std::shared_ptr<Callback> LearningRateScheduler(std::function<double(std::int64_t epoch, double rate)> schedule) {
+std::shared_ptr<Callback> LearningRateScheduler(Function<double(std::int64_t epoch, double rate)> schedule) {
   return std::make_shared<RateScheduler>(std::move(schedule));
 }
 std::shared_ptr<Callback> TerminateOnNaN() { return std::make_shared<NanGuard>(); }

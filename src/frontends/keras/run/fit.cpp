@@ -129,7 +129,7 @@ bool Fit::is_over() {
   return over_ || position_.epoch >= options_.epochs || job_.training().stop || interrupt_->requested();
 }
 
-void Fit::for_callbacks(const std::function<void(Callback&)>& tell) const {
+void Fit::for_callbacks(const Function<void(Callback&)>& tell) const {
   for (const auto& callback : options_.callbacks) tell(*callback);
 }
 
@@ -219,7 +219,7 @@ void Fit::after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t
   const bool batches_seen = std::any_of(options_.callbacks.begin(), options_.callbacks.end(),
                                         [](const auto& callback) { return callback->sees_batches(); });
   std::int64_t batch = position_.batches;
-  const std::function<void()> tell_callbacks = [&] {
+  const Function<void()> tell_callbacks = [&] {
     for_callbacks([&](Callback& callback) {
       if (callback.sees_batches()) callback.on_train_batch_end(model_, batch, means.logs());
     });

@@ -46,7 +46,7 @@ class Fit {
   // Shown once per process.
   void tell_about_steps_per_execution() const;
   void tell_of_the_end();
-  void for_callbacks(const std::function<void(Callback&)>& tell) const;
+  void for_callbacks(const Function<void(Callback&)>& tell) const;
 
   Job& job_;
   Job* validation_;

@@ -206,7 +206,7 @@ void Job::apply_learning_rate() const {
   if (!rate.schedule()) training().variables.set(rate_variable, Array::scalar(static_cast<float>(rate.rate())));
 }
 
-std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const std::function<bool()>& stopping) {
+std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const Function<bool()>& stopping) {
   RunningMeans means(step().names);
   bool stopped = false;
   const std::int64_t done = [&] {

@@ -34,7 +34,7 @@ class Job {
   std::vector<Array> predict(const PredictOptions& options);
   Logs train_on_batch();
   // The means over all samples. Returns nothing if `stopping` ended it early.
-  std::optional<Logs> test(const std::string& prefix, ProgressBar* bar, const std::function<bool()>& stopping = {});
+  std::optional<Logs> test(const std::string& prefix, ProgressBar* bar, const Function<bool()>& stopping = {});
 
   Model& model() const { return model_; }
   const std::string& who() const { return use_.who; }

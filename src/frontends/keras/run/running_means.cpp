@@ -5,7 +5,7 @@
 
 namespace pando::keras {
 
-void RunningMeans::add(const RunLoop& loop, const std::function<void()>& each) {
+void RunningMeans::add(const RunLoop& loop, const Function<void()>& each) {
   const Array counts = loop.output(count_output);
   std::vector<Array> outputs;
   for (const std::string& name : names_) outputs.push_back(loop.output(name));

@@ -20,7 +20,7 @@ class RunningMeans {
     sums_.values.resize(names_.size());
   }
   // Adds the batches of the last execution, one by one; `each` (if any) is called after each.
-  void add(const RunLoop& loop, const std::function<void()>& each = {});
+  void add(const RunLoop& loop, const Function<void()>& each = {});
   Logs logs(const std::string& prefix = "") const;
   const RunningSums& sums() const { return sums_; }
 

@@ -9,7 +9,7 @@ namespace pando::torch::nn {
 namespace {
 
 std::shared_ptr<const Layer::Body> function(const std::string& kind, const std::string& extra,
-                                            const std::function<Value(Value)>& apply) {
+                                            const Function<Value(Value)>& apply) {
   return std::make_shared<const Layer::Body>(
       Layer::Body{.kind = kind, .extra = extra, .forward = [apply](const LayerCall&, Value x) { return apply(x); }});
 }

@@ -164,7 +164,7 @@ Value binary_cross_entropy(const LayerCall& call, Value input, Value target, con
   return reduced(call.trace(), losses, options.reduction);
 }
 
-using Function = std::function<Value(const LayerCall& call, Value input, Value target)>;
+using Function = pando::Function<Value(const LayerCall& call, Value input, Value target)>;
 
 // As in PyTorch: buffers that are not given do not exist.
 std::vector<Layer::Body::Weight> buffers(const std::optional<Array>& weight,
@@ -183,7 +183,7 @@ std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::strin
 
 // One loss for each element.
 std::shared_ptr<const Loss::Body> elementwise(const std::string& kind, const std::string& reduction,
-                                              const std::function<Value(Value input, Value target)>& error) {
+                                              const Function<Value(Value input, Value target)>& error) {
   return body(kind, reduction, [=](const LayerCall& call, Value input, Value target) {
     check_same_shape(input, target);
     return reduced(call.trace(), error(input, ops::cast(target, input.dtype())), reduction);

@@ -60,7 +60,7 @@ void check_new_name(const Module& module, const char* what, const std::string& n
   for (const auto& [known, buffer] : module.state().buffers) check("buffer", known);
 }
 
-using Visit = std::function<void(const std::string& prefix, const Module::State& state)>;
+using Visit = Function<void(const std::string& prefix, const Module::State& state)>;
 void for_each_module(const Module::State& state, const std::string& prefix, const Visit& visit) {
   visit(prefix, state);
   for (const auto& [name, child] : state.children) for_each_module(child.state(), prefix + name + ".", visit);

@@ -60,7 +60,7 @@ class LayerCall {
 struct Layer::Body {
   std::string kind;
   std::string extra = {};
-  std::function<Value(const LayerCall& call, Value x)> forward;
+  Function<Value(const LayerCall& call, Value x)> forward;
   // The trained values, as PyTorch lays them out, and the axes in the order in which they are stored.
   struct Weight {
     std::string name;
@@ -73,7 +73,7 @@ struct Layer::Body {
 
 struct Loss::Body {
   std::string kind;
-  std::function<Value(const LayerCall& call, Value input, Value target)> forward;
+  Function<Value(const LayerCall& call, Value input, Value target)> forward;
   std::vector<Layer::Body::Weight> buffers = {};
 };
 

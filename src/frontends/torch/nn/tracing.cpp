@@ -33,7 +33,7 @@ std::string scope_of(const Module& module) {
 }
 
 Tensor call_module(const Module& module, const std::vector<Tensor>& inputs,
-                   const std::function<Value(Trace&, const std::vector<Value>&)>& function) {
+                   const Function<Value(Trace&, const std::vector<Value>&)>& function) {
   const std::string title = title_of(module);
   Trace* trace = trace_of(title, inputs);
   if (trace == nullptr)

@@ -119,7 +119,7 @@ void check_steps(const char* who, const char* what, std::int64_t steps) {
 }
 
 // The rate changes in proportion to the factor of the epochs; from a rate of 0 it can only start again.
-double moved(const std::function<double(std::int64_t epoch)>& factor, std::int64_t epoch, double base, double current) {
+double moved(const Function<double(std::int64_t epoch)>& factor, std::int64_t epoch, double base, double current) {
   const double before = epoch == 0 ? 1.0 : factor(epoch - 1);
   return before == 0 ? base * factor(epoch) : current * (factor(epoch) / before);
 }
@@ -193,7 +193,7 @@ CosineAnnealingLR::CosineAnnealingLR(const Optimizer& optimizer, const CosineAnn
         return options.eta_min + moved(height, epoch, base - options.eta_min, current - options.eta_min);
       }) {}
 
-LambdaLR::LambdaLR(const Optimizer& optimizer, std::function<double(std::int64_t)> factor)
+LambdaLR::LambdaLR(const Optimizer& optimizer, Function<double(std::int64_t)> factor)
     : LRScheduler(optimizer, [factor = std::move(factor)](std::int64_t epoch, double base, double) {
         return base * factor(epoch);
       }) {}

@@ -9,7 +9,7 @@ namespace pando::poptorch {
 
 struct StepContext {
   const torch::nn::Module& module;
-  const std::function<std::vector<Tensor>(const std::vector<Tensor>&)>& forward;
+  const Function<std::vector<Tensor>(const std::vector<Tensor>&)>& forward;
   const OptionsState& options;
   // Null for inference.
   const torch::optim::Optimizer* optimizer = nullptr;

@@ -49,7 +49,7 @@ struct PerfCounters {
 // calls take turns. Models of different kinds for one module share its weights and run at the same time.
 class PANDO_API PoplarExecutor {
  public:
-  using Forward = std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
+  using Forward = Function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
   PoplarExecutor(const torch::nn::Module& module, Forward forward, std::size_t arguments, const Options& options,
                  const std::optional<torch::optim::Optimizer>& optimizer);
   ~PoplarExecutor();

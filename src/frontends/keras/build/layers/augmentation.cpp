@@ -127,7 +127,7 @@ struct RotationConfig {
 
 template <class Config>
 std::shared_ptr<LayerBody> random_body(const std::string& kind, const Config& config,
-                                       std::function<Value(LayerCall&, Value)> change) {
+                                       Function<Value(LayerCall&, Value)> change) {
   return simple_body({.kind = kind,
                       .describe = description_of(config),
                       .function =

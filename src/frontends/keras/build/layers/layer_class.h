@@ -10,7 +10,7 @@ namespace pando::keras {
 struct LayerClass {
   // "Dense".
   std::string kind;
-  std::function<Layer(ConfigFields& fields, const std::string& name)> make;
+  Function<Layer(ConfigFields& fields, const std::string& name)> make;
 };
 
 // A class with the settings `Config`: its describe() names them, `make` makes a layer with them.
