@@ -8,9 +8,9 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "frontends/keras/files/log_path.h"
+#include "tests/contents.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 
@@ -18,13 +18,6 @@ using namespace pando;
 using namespace pando::keras;
 
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 struct Line {
   Array x = arange(64).astype(DType::float32).reshape({64, 1}) / 64.0, y = x * 3.0 + 1.0;

@@ -11,10 +11,9 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
+#include "tests/contents.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/keras/checkpoint_state.h"
 #include "model/interrupt_delay.h"
@@ -30,13 +29,6 @@ using namespace pando::keras;
 #endif
 
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // Without what a shell or a test runner may have set to be ignored.
 pid_t start(std::vector<std::string> arguments, const std::string& output) {

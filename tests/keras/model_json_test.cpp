@@ -25,7 +25,7 @@ Array numbers(const Shape& shape, double phase, double offset = 0) {
   return array;
 }
 
-void expect_equal(const Array& a, const Array& b) {
+void expect_same_numbers(const Array& a, const Array& b) {
   ASSERT_EQ(a.shape(), b.shape());
   for (std::int64_t i = 0; i < a.elements(); ++i) EXPECT_EQ(a.data<float>()[i], b.data<float>()[i]) << i;
 }
@@ -96,7 +96,7 @@ TEST(ModelJson, ComputesTheSameWhenItIsReadBack) {
                     Array::of<std::int32_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5}, {5, 3})};
   const std::vector<Array> expected = model.predict_outputs(x), got = back.predict_outputs(x);
   ASSERT_EQ(got.size(), 2u);
-  for (std::size_t i = 0; i < 2; ++i) expect_equal(got[i], expected[i]);
+  for (std::size_t i = 0; i < 2; ++i) expect_same_numbers(got[i], expected[i]);
 }
 
 TEST(ModelJson, KeepsHowALayerIsToBeCalled) {
@@ -131,7 +131,7 @@ TEST(ModelJson, TakesAnInnerTensorAsAnInput) {
   Model half(hidden, y, {.name = "half"});
   Model back = model_from_json(half.to_json());
   back.set_weights(half.get_weights());
-  expect_equal(back.predict(numbers({2, 3}, 0)), half.predict(numbers({2, 3}, 0)));
+  expect_same_numbers(back.predict(numbers({2, 3}, 0)), half.predict(numbers({2, 3}, 0)));
 }
 
 TEST(ModelJson, KeepsWhatIsFrozenInsideAModel) {

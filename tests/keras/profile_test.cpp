@@ -3,9 +3,8 @@
 #include <pando/pando.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "tests/contents.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 
@@ -13,13 +12,6 @@ using namespace pando;
 using namespace pando::keras;
 
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::vector<Array> train(int ipus, int stages, const std::string& profile) {
   ipu::reset_ipu_configuration();

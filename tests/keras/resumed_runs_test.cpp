@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/contents.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/keras/checkpoint_state.h"
 #include "tests/message.h"
@@ -12,11 +13,6 @@ using namespace pando;
 using namespace pando::keras;
 
 namespace {
-
-std::string contents(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 constexpr std::int64_t samples = 77, batch_size = 4;
 

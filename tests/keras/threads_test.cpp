@@ -32,7 +32,7 @@ Sequential make_model(std::int64_t steps_per_execution = 4) {
   return model;
 }
 
-const Array& samples() {
+const Array& inputs() {
   static const Array x = numbers({64, 8}, 1.7);
   return x;
 }
@@ -42,7 +42,7 @@ const Array& targets() {
 }
 
 void train(Sequential& model, int epochs = 5) {
-  model.fit(samples(), targets(), {.batch_size = 8, .epochs = epochs, .shuffle = false, .verbose = 0});
+  model.fit(inputs(), targets(), {.batch_size = 8, .epochs = epochs, .shuffle = false, .verbose = 0});
 }
 
 bool same_bits(const std::vector<Array>& a, const std::vector<Array>& b) {
@@ -88,16 +88,16 @@ TEST(ModelsInThreads, OfOneStrategyTrainAsAlone) {
 
 TEST(OneModelInThreads, PredictsTheSameForAll) {
   Sequential model = make_model();
-  const Array alone = model.predict(samples());
+  const Array alone = model.predict(inputs());
   in_threads(4, [&](int) {
-    for (int i = 0; i < 50; ++i) EXPECT_TRUE(same_bits({model.predict(samples())}, {alone}));
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(same_bits({model.predict(inputs())}, {alone}));
   });
 }
 
 TEST(OneModelInThreads, IsBuiltOnceHoweverManyBegin) {
   Sequential model({layers::Dense(16, {.activation = "tanh"}), layers::Dense(2)});
   std::vector<Array> outputs(4);
-  in_threads(4, [&](int i) { outputs[static_cast<std::size_t>(i)] = model.predict(samples()); });
+  in_threads(4, [&](int i) { outputs[static_cast<std::size_t>(i)] = model.predict(inputs()); });
   for (const Array& output : outputs) EXPECT_TRUE(same_bits({output}, {outputs[0]}));
 }
 
@@ -117,14 +117,14 @@ TEST(OneModelInThreads, PredictsEvaluatesAndShowsItsWeightsWhileItIsTrained) {
       done = true;
     });
     do {
-      EXPECT_EQ(model.predict(samples()).shape(), (Shape{64, 2}));
-      model.evaluate(samples(), targets(), {.verbose = 0});
+      EXPECT_EQ(model.predict(inputs()).shape(), (Shape{64, 2}));
+      model.evaluate(inputs(), targets(), {.verbose = 0});
       model.get_weights();
     } while (!done);
     training.join();
     EXPECT_TRUE(same_bits(model.get_weights(), alone.get_weights()));
     // Replicas that only predict have followed.
-    EXPECT_TRUE(same_bits({model.predict(samples())}, {alone.predict(samples())}));
+    EXPECT_TRUE(same_bits({model.predict(inputs())}, {alone.predict(inputs())}));
   }
 }
 
@@ -142,13 +142,13 @@ TEST(OneModelInThreads, IsCompiledAgainBetweenTwoTrainings) {
     for (int round = 0; round < 5; ++round) {
       if (i == 0) model.compile({.optimizer = "sgd", .loss = "mse"});
       else if (i == 1) train(model, 2);
-      else model.predict(samples());
+      else model.predict(inputs());
     }
   });
 }
 
 data::Dataset mapped(const std::function<Array(const Array&)>& function, bool prefetches) {
-  auto dataset = data::Dataset::from_tensor_slices({samples(), targets()})
+  auto dataset = data::Dataset::from_tensor_slices({inputs(), targets()})
                      .batch(8, {.drop_remainder = true})
                      .map([function](const data::Element& e) {
                        return data::Element{function(e[0]), e[1]};
@@ -184,7 +184,7 @@ TEST(DataPipeline, CannotTrainTheModelThatWaitsForIt) {
     Sequential model({layers::Dense(2, {.input_shape = Shape{8}})}, {.name = "impatient"});
     model.compile({.optimizer = "sgd", .loss = "mse"});
     const auto train_inside = [&](const Array& x) {
-      model.train_on_batch(samples(), targets());
+      model.train_on_batch(inputs(), targets());
       return x;
     };
     EXPECT_EQ(
@@ -197,15 +197,15 @@ TEST(DataPipeline, CannotTrainTheModelThatWaitsForIt) {
 class TrainsInside : public Callback {
  public:
   void on_epoch_end(Model& model, std::int64_t, Logs&) override {
-    model.train_on_batch(samples(), targets());
-    model.predict(samples());
-    model.evaluate(samples(), targets(), {.verbose = 0});
+    model.train_on_batch(inputs(), targets());
+    model.predict(inputs());
+    model.evaluate(inputs(), targets(), {.verbose = 0});
   }
 };
 
 TEST(Callbacks, MayTrainTheModelOnTheThreadOfFit) {
   Sequential model = make_model();
-  model.fit(samples(), targets(),
+  model.fit(inputs(), targets(),
             {.batch_size = 8, .epochs = 2, .verbose = 0, .callbacks = {std::make_shared<TrainsInside>()}});
   EXPECT_EQ(model.optimizer().iterations(), 18);
 }

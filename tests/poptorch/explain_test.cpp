@@ -1,10 +1,9 @@
 // What a model tells of its calls: explain before, a profile after, and the module in which a NaN came up.
 #include <pando/program/profile.h>
 
-#include <fstream>
 #include <limits>
-#include <sstream>
 
+#include "tests/contents.h"
 #include "tests/poptorch/network.h"
 
 namespace pando {
@@ -26,13 +25,6 @@ struct Trained {
   }
   void call() { training(waves({48, 1, 6, 6}, 1.3), labels(48)); }
 };
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 TEST(PopTorchExplains, WhatACallDoesOnWhichIpus) {
   Trained trained;

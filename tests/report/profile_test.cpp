@@ -49,15 +49,15 @@ Profile pipeline(double busy) {
 const char* const hostile = "a\"b\\c</script><!--\n\xff\xc3\xa9";
 
 // Enough of JSON to see whether a text is all of one value.
-class JsonReader {
+class WholeJson {
  public:
   static bool reads(const std::string& text) {
-    JsonReader reader(text);
+    WholeJson reader(text);
     return reader.value() && reader.skip() == text.size();
   }
 
  private:
-  explicit JsonReader(const std::string& text) : text_(text) {}
+  explicit WholeJson(const std::string& text) : text_(text) {}
 
   std::size_t skip() { return at_ = std::min(text_.find_first_not_of(" \n", at_), text_.size()); }
   bool take(char c) {
@@ -206,7 +206,7 @@ TEST(Profile, AdvisesAboutWhatIsFurthestOverItsLimit) {
 TEST(Profile, OfNothingIsStillATraceAndAPage) {
   EXPECT_EQ(advice({}), "Nothing was recorded.");
   EXPECT_TRUE(time_by_layer({}).empty());
-  EXPECT_TRUE(JsonReader::reads(chrome_trace({})));
+  EXPECT_TRUE(WholeJson::reads(chrome_trace({})));
   EXPECT_TRUE(profile_page({}).ends_with("</html>\n"));
 }
 
@@ -225,7 +225,7 @@ TEST(Profile, TraceNamesDevicesAndTilesAndHasTimesInMicroseconds) {
   Profile profile = pipeline(60);
   profile.events.push_back(gradient_kernel("conv2d", "conv2d_1", 1234567.125, 20.5, 1, 1));
   const std::string trace = chrome_trace(profile);
-  EXPECT_TRUE(JsonReader::reads(trace)) << trace;
+  EXPECT_TRUE(WholeJson::reads(trace)) << trace;
   EXPECT_TRUE(holds(trace, R"({"name":"process_name","ph":"M","pid":2,"tid":200000,)"
                            R"("args":{"name":"/device:IPU:1 replica 0 stage 1"}})"));
   EXPECT_TRUE(holds(trace, R"({"name":"thread_name","ph":"M","pid":2,"tid":200002,"args":{"name":"tile 1"}})"));
@@ -242,7 +242,7 @@ TEST(Profile, TakesAnyCharacterInNames) {
   profile.memory = {{hostile, {1, 2}}};
   profile.events.push_back(kernel(hostile, hostile, 0, 90));
   const std::string trace = chrome_trace(profile);
-  EXPECT_TRUE(JsonReader::reads(trace));
+  EXPECT_TRUE(WholeJson::reads(trace));
   EXPECT_TRUE(holds(trace, "\"op\":\"a\\\"b\\\\c\\u003c/script>\\u003c!-- ?\xc3\xa9\"")) << trace;
   EXPECT_EQ(count_of(profile_page(profile), "</script>"), count_of(profile_page({}), "</script>"));
 }
@@ -262,7 +262,7 @@ TEST(Profile, PageHoldsItsDataAndNeedsNothingElse) {
   EXPECT_FALSE(holds(page, "http"));
   EXPECT_FALSE(holds(page, "src="));
   const std::string data = data_of(page);
-  EXPECT_TRUE(JsonReader::reads(data)) << data;
+  EXPECT_TRUE(WholeJson::reads(data)) << data;
   EXPECT_TRUE(holds(data, R"({"device":0,"tile":0,"events":[0,20000,0,0,30500,20250,0,0]})")) << data;
   EXPECT_TRUE(holds(data, R"({"device":1,"tile":-1,"events":[0,60000,3,0]})")) << data;
   EXPECT_TRUE(holds(data, R"("labels":[["conv2d","conv2d"]])")) << data;

@@ -8,7 +8,7 @@ namespace {
 using namespace tf::train;
 using ipu::pipelining_ops::pipeline;
 
-const GradientDescentOptimizer descent({.learning_rate = 0.1});
+const GradientDescentOptimizer any_optimizer({.learning_rate = 0.1});
 
 // The error of tracing and compiling the function.
 std::string compile_message(const tf::TracedFunction& function, const std::vector<Tensor>& inputs = {}) {
@@ -74,7 +74,7 @@ TEST_F(Tf1, only_what_the_session_has_can_be_run) {
   const auto computation = compiled([&]() -> tf::Outputs {
     const tf::Variable v = tf::get_variable("v", Array::scalar(1.0F));
     inner = tf::constant(1.0F) + v;
-    operation = descent.minimize(inner);
+    operation = any_optimizer.minimize(inner);
     return {inner, operation};
   });
   const char* of_computation =
@@ -111,8 +111,11 @@ TEST_F(Tf1, what_belongs_into_a_computation_says_so) {
   const Tensor one = tf::constant(1.0F);
   EXPECT_EQ(message([&] { repeat(2, body, {one}); }), std::string("repeat") + text);
   EXPECT_EQ(message([&] { while_loop(body, body, {one}); }), std::string("while_loop") + text);
-  EXPECT_EQ(message([&] { descent.minimize(v); }), std::string("minimize") + text);
-  EXPECT_EQ(message([&] { descent.apply_gradients({{one, v.parameter()}}); }), std::string("apply_gradients") + text);
+  EXPECT_EQ(message([&] { any_optimizer.minimize(v); }), std::string("minimize") + text);
+  EXPECT_EQ(message([&] {
+              any_optimizer.apply_gradients({{one, v.parameter()}});
+            }),
+            std::string("apply_gradients") + text);
   EXPECT_EQ(message([&] { ipu::IPUOutfeedQueue().enqueue({one}); }), std::string("IPUOutfeedQueue") + text);
   EXPECT_EQ(message([&] { pipeline({body}, {.infeed_queue = infeed}); }), std::string("pipeline") + text);
   EXPECT_EQ(message([&] { tf::gradients(one, {one}); }),
@@ -191,14 +194,14 @@ TEST_F(Tf1, what_a_loop_makes_is_returned_from_it) {
 TEST_F(Tf1, training_needs_variables_and_one_loss) {
   const tf::Variable fixed(Array::scalar(1.0F), {.name = "fixed", .trainable = false}),
       w(floats({1, 2}), {.name = "w"});
-  EXPECT_EQ(compile_message([&] { return descent.minimize(fixed); }),
+  EXPECT_EQ(compile_message([&] { return any_optimizer.minimize(fixed); }),
             "minimize: the computation uses no variable that can be trained");
-  EXPECT_EQ(compile_message([&] { return descent.minimize(Tensor(w) * 2.0); }),
+  EXPECT_EQ(compile_message([&] { return any_optimizer.minimize(Tensor(w) * 2.0); }),
             "minimize: the loss has shape [2] but must be one number; use reduce_mean or reduce_sum");
   EXPECT_EQ(compile_message([&]() -> tf::Outputs { return {tf::gradients(Tensor(w) * 2.0, {w})[0]}; }),
             "gradients: y has shape [2] but must be one number; use reduce_mean or reduce_sum");
   EXPECT_EQ(compile_message([&] {
-              return descent.apply_gradients({{tf::constant(1.0F), w.parameter()}});
+              return any_optimizer.apply_gradients({{tf::constant(1.0F), w.parameter()}});
             }),
             "apply_gradients: the gradient of 'w' has shape [] but the variable has shape [2]");
   EXPECT_EQ(message([] { AdamOptimizer({.learning_rate = -1}); }),
@@ -239,7 +242,7 @@ TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_training) {
   const auto scaled = [&](Tensor a) { return a * v; };
   const auto same = [](Tensor a) { return a; };
   const auto mean = [](const tf::Outputs& outputs) {
-    return ipu::pipelining_ops::OptimizerFunctionOutput{descent, tf::reduce_mean(outputs.tensor(0))};
+    return ipu::pipelining_ops::OptimizerFunctionOutput{any_optimizer, tf::reduce_mean(outputs.tensor(0))};
   };
   EXPECT_EQ(compile_message([&] {
               return pipeline({same, same}, {.infeed_queue = infeed, .optimizer_function = mean});
@@ -248,13 +251,13 @@ TEST_F(Tf1, pipelines_say_what_is_wrong_with_their_training) {
   EXPECT_EQ(compile_message([&] {
               return pipeline({scaled, same},
                               {.infeed_queue = infeed, .optimizer_function = [](const tf::Outputs& outputs) {
-                                 return ipu::pipelining_ops::OptimizerFunctionOutput{descent, outputs.tensor(0)};
+                                 return ipu::pipelining_ops::OptimizerFunctionOutput{any_optimizer, outputs.tensor(0)};
                                }});
             }),
             "pipeline: the loss has shape [2] but must be one number; use reduce_mean or reduce_sum");
   EXPECT_EQ(compile_message([&] {
               return pipeline({[&](Tensor a) -> tf::Outputs {
-                                return {a, descent.minimize(tf::reduce_mean(a * v))};
+                                return {a, any_optimizer.minimize(tf::reduce_mean(a * v))};
                               }},
                               {.infeed_queue = infeed});
             }),

@@ -1,9 +1,7 @@
 // What a computation tells of its runs: explain before, a profile after; and values that cross stages of a pipeline.
 #include <pando/program/profile.h>
 
-#include <fstream>
-#include <sstream>
-
+#include "tests/contents.h"
 #include "tests/tf1/programs.h"
 
 namespace pando {
@@ -16,16 +14,9 @@ using ipu::pipelining_ops::PipelineOptions;
 
 const tf::train::GradientDescentOptimizer descent({.learning_rate = 0.1});
 
-OptimizerFunctionOutput minimise(const tf::Outputs& outputs) { return {descent, outputs.tensor(0)}; }
+OptimizerFunctionOutput descend(const tf::Outputs& outputs) { return {descent, outputs.tensor(0)}; }
 
 Tensor loss_of(const Tensor& y, const Tensor& logits) { return tf::losses::sparse_softmax_cross_entropy(y, logits); }
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // A variable that both stages use, and a value of the first that the last uses.
 struct Tied {
@@ -48,8 +39,6 @@ struct Tied {
   }
   Arrays values() const { return {both.parameter().value(), last.parameter().value()}; }
 };
-
-Dataset batches(std::int64_t size) { return points(96).repeat().batch(size, {.drop_remainder = true}); }
 
 TEST_F(Tf1, a_variable_may_be_trained_by_several_stages) {
   const auto plain = [] {
@@ -82,7 +71,7 @@ TEST_F(Tf1, a_variable_may_be_trained_by_several_stages) {
       return pipeline(model.stages(), {.gradient_accumulation_count = 4 / replicas,
                                        .repeat_count = 5,
                                        .infeed_queue = infeed,
-                                       .optimizer_function = minimise,
+                                       .optimizer_function = descend,
                                        .reduction_method = ipu::GradientReduction::Mean});
     });
     tf::Session session;
@@ -101,7 +90,7 @@ TEST_F(Tf1, a_computation_explains_and_profiles_its_pipeline) {
   const auto computation = compiled([&] {
     return pipeline(
         model.stages(),
-        {.gradient_accumulation_count = 4, .repeat_count = 5, .infeed_queue = infeed, .optimizer_function = minimise});
+        {.gradient_accumulation_count = 4, .repeat_count = 5, .infeed_queue = infeed, .optimizer_function = descend});
   });
   const std::string text = computation.explain();
   for (const char* part : {"pipeline", "2 replicas", "32 samples = 4 x 4 accumulated x 2 replicas", "function 2",

@@ -46,12 +46,12 @@ void expect_same(const History& a, const History& b) {
   for (std::size_t i = 0; i < a.weights.size(); ++i) EXPECT_TRUE(array_equal(a.weights[i], b.weights[i])) << i;
 }
 
-Dataset batches() { return points(20).repeat().batch(8, {.drop_remainder = true}); }
+Dataset few_batches() { return points(20).repeat().batch(8, {.drop_remainder = true}); }
 
 History train_step_by_step(const tf::train::Optimizer& optimizer, int steps) {
   tf::reset_default_graph();
   Training training(optimizer);
-  const auto [x, y] = tf::make_one_shot_iterator(batches()).get_next<2>();
+  const auto [x, y] = tf::make_one_shot_iterator(few_batches()).get_next<2>();
   const auto step = compiled([&](Tensor bx, Tensor by) { return training.step(bx, by); }, {x, y});
   tf::Session session;
   session.run(tf::global_variables_initializer());
@@ -64,7 +64,7 @@ History train_step_by_step(const tf::train::Optimizer& optimizer, int steps) {
 History train_in_loops(const tf::train::Optimizer& optimizer, int runs, int steps) {
   tf::reset_default_graph();
   Training training(optimizer);
-  const ipu::IPUInfeedQueue infeed(batches());
+  const ipu::IPUInfeedQueue infeed(few_batches());
   const ipu::IPUOutfeedQueue outfeed;
   const auto loop = compiled([&] {
     return repeat(
@@ -105,13 +105,13 @@ TEST_P(LoopsOfOptimizers, give_what_their_steps_give) {
 TEST_F(Tf1, the_initializer_begins_a_training_anew) {
   const tf::train::AdamOptimizer adam({.learning_rate = 0.01});
   Training training(adam);
-  const ipu::IPUInfeedQueue infeed(batches());
+  const ipu::IPUInfeedQueue infeed(few_batches());
   const auto loop = compiled([&]() -> tf::Outputs {
     return repeat(
         5, [&](Tensor total, Tensor x, Tensor y) { return total + training.step(x, y).tensor(0); },
         {tf::constant(0.0F)}, infeed);
   });
-  const auto iterator = tf::make_initializable_iterator(batches());
+  const auto iterator = tf::make_initializable_iterator(few_batches());
   const auto [x, y] = iterator.get_next<2>();
   const auto step = compiled([&](Tensor bx, Tensor by) { return training.step(bx, by); }, {x, y});
   tf::Session session;

@@ -14,7 +14,7 @@ using ipu::pipelining_ops::PipelineSchedule;
 
 constexpr std::int64_t micro_batch = 4;
 
-keras::Layer seeded_dropout() {
+keras::Layer first_dropout() {
   set_random_seed(11);
   return keras::layers::Dropout(0.25);
 }
@@ -48,10 +48,8 @@ struct Perceptron {
 
   tf::Variable a{weights(4, 8), {.name = "a"}}, b{weights(8, 6, 1.0), {.name = "b"}},
       c{weights(6, 3, 2.0), {.name = "c"}};
-  keras::Layer dropout = seeded_dropout();
+  keras::Layer dropout = first_dropout();
 };
-
-Dataset batches(std::int64_t size) { return points(96).repeat().batch(size, {.drop_remainder = true}); }
 
 const tf::train::AdamOptimizer adam({.learning_rate = 0.02});
 

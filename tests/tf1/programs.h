@@ -67,6 +67,9 @@ inline Dataset points(std::int64_t count) {
   return Dataset::from_tensor_slices({x, y});
 }
 
+// Batches of 96 such points, again and again.
+inline Dataset batches(std::int64_t size) { return points(96).repeat().batch(size, {.drop_remainder = true}); }
+
 inline Array weights(std::int64_t rows, std::int64_t columns, double phase = 0.0) {
   Array values(DType::float32, {rows, columns});
   for (std::int64_t i = 0; i < values.elements(); ++i)

@@ -6,19 +6,19 @@ using namespace pando;
 
 namespace {
 
-struct Block : nn::Module {
-  Block() : conv(1, 4, {.kernel_size = 3}) { register_modules({{"conv", conv}, {"relu", relu}}); }
+struct OneConvolution : nn::Module {
+  OneConvolution() : conv(1, 4, {.kernel_size = 3}) { register_modules({{"conv", conv}, {"relu", relu}}); }
   Tensor forward(Tensor x) { return relu(conv(x)); }
 
   nn::Conv2d conv;
   nn::ReLU relu;
 };
 
-struct Network : nn::Module {
-  Network() { register_module("layer1", layer1); }
+struct OneBlock : nn::Module {
+  OneBlock() { register_module("layer1", layer1); }
   Tensor forward(Tensor x) { return layer1.forward(x); }
 
-  Block layer1;
+  OneConvolution layer1;
 };
 
 template <class Module>
@@ -27,7 +27,7 @@ std::string refused(Module module, const Array& x) {
 }
 
 TEST(Modules, SayWhichOfThemCannotTakeAShape) {
-  const Network network;
+  const OneBlock network;
   EXPECT_EQ(refused(network, ones({2, 3, 28, 28})),
             "layer1.conv (Conv2d) cannot take [2, 3, 28, 28]: the input has 3 channels but in_channels is 1");
   EXPECT_EQ(refused(network, ones({2, 784})),

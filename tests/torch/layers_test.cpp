@@ -188,8 +188,8 @@ const std::vector<LayerCase> layer_cases = {
 
 // Zeros are added to the input of the layer, and the sum of its output times `factors` is to become small: the
 // gradient of the zeros is that of the input. SGD with a rate of 1 subtracts gradients as they are.
-struct Probe : Module {
-  Probe(const Layer& layer, const Array& x)
+struct LayerProbe : Module {
+  LayerProbe(const Layer& layer, const Array& x)
       : layer(layer), zeros(register_parameter("zeros", pando::zeros(x.shape()))) {
     register_module("layer", layer);
   }
@@ -220,7 +220,7 @@ TEST_P(LayerParity, OutputsAndGradientsAreThoseOfPyTorch) {
   const Array forward = poptorch::inferenceModel(layer)(x);
   expect_near(forward, name + ".forward");
 
-  Probe probe(layer, x);
+  LayerProbe probe(layer, x);
   const NamedParameters parameters = layer.named_parameters();
   const StateDict before = layer.state_dict();
   auto training = poptorch::trainingModel(probe, {}, torch::optim::SGD(probe.parameters(), {.lr = 1.0}));
@@ -251,7 +251,7 @@ TEST(LayerParity, RunningStatisticsAfterFourBatchesAreThoseOfPyTorch) {
     const Layer layer = example.make();
     if (layer.named_buffers().empty() || name.find("_eval") != std::string::npos) continue;
     set_first_values(layer);
-    Probe probe(layer, hashed(0, image));
+    LayerProbe probe(layer, hashed(0, image));
     auto training = poptorch::trainingModel(probe, {}, torch::optim::SGD(probe.parameters(), {.lr = 0.0}));
     for (std::uint32_t number : {50u, 51u, 52u, 53u}) training(hashed(number, image), hashed(1, image));
     for (const auto& [key, buffer] : layer.named_buffers()) expect_near(buffer.value(), name + "." + key);
@@ -263,7 +263,7 @@ TEST(LayerParity, BatchesThatAreNotTrainedOnLeaveRunningStatisticsAlone) {
   set_first_values(layer);
   const StateDict before = layer.state_dict();
   poptorch::inferenceModel(layer)(hashed(0, image));
-  Probe probe(layer, hashed(0, image));
+  LayerProbe probe(layer, hashed(0, image));
   auto training = poptorch::trainingModel(probe, {}, torch::optim::SGD(probe.parameters(), {.lr = 0.0}));
   probe.eval();
   training(hashed(0, image), hashed(1, image));
@@ -273,7 +273,7 @@ TEST(LayerParity, BatchesThatAreNotTrainedOnLeaveRunningStatisticsAlone) {
 TEST(LayerParity, DropoutInTrainingDropsAndScalesWhatIsKept) {
   Dropout dropout(0.2);
   const Array x = ones({100, 100});
-  Probe probe(dropout, x);
+  LayerProbe probe(dropout, x);
   auto training = poptorch::trainingModel(probe, {}, torch::optim::SGD(probe.parameters(), {.lr = 0.0}));
   const Array first = training(x, x), second = training(x, x);
   int kept = 0, others = 0;

@@ -79,8 +79,9 @@ const std::vector<LossCase> loss_cases = {
 };
 
 // The gradient of the zeros is that of the loss's input.
-struct Probe : Module {
-  Probe(const Loss& loss, const Shape& shape) : loss(loss), zeros(register_parameter("zeros", pando::zeros(shape))) {
+struct LossProbe : Module {
+  LossProbe(const Loss& loss, const Shape& shape)
+      : loss(loss), zeros(register_parameter("zeros", pando::zeros(shape))) {
     register_module("loss", loss);
   }
   Tensor forward(Tensor x, Tensor target) {
@@ -98,7 +99,7 @@ struct LossAndGradient {
 };
 
 LossAndGradient evaluate(const Loss& loss, const Array& x, const Array& target) {
-  Probe probe(loss, x.shape());
+  LossProbe probe(loss, x.shape());
   auto training = poptorch::trainingModel(probe, {}, torch::optim::SGD(probe.parameters(), {.lr = 1.0}));
   const Array value = training(x, target);
   return {value, -probe.zeros.value()};
@@ -122,7 +123,7 @@ TEST_P(LossParity, OfSomeSamplesOfABatchIsThatOfThemAlone) {
   const std::int64_t count = x.shape()[0] - 1;
   for (const std::string reduction : {"mean", "sum", "none"}) {
     const LossAndGradient alone = evaluate(GetParam().make(reduction), x.slice(0, count), target.slice(0, count));
-    Probe probe(GetParam().make(reduction), x.shape());
+    LossProbe probe(GetParam().make(reduction), x.shape());
     auto training = poptorch::trainingModel(probe, {}, torch::optim::SGD(probe.parameters(), {.lr = 1.0}));
     training.compile(x, target);
     EXPECT_TRUE(allclose(training(x.slice(0, count), target.slice(0, count)), alone.value, 1e-5, 1e-6)) << reduction;

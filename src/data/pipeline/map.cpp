@@ -7,32 +7,31 @@ namespace pando::data {
 
 namespace {
 
-using Function = pando::Function<Element(const Element&)>;
+using Change = Function<Element(const Element&)>;
 using Predicate = Function<bool(const Element&)>;
 
 class MapPass : public PassOverInput {
  public:
-  MapPass(std::unique_ptr<Pass> input, const Function& function)
-      : PassOverInput(std::move(input)), function_(function) {}
+  MapPass(std::unique_ptr<Pass> input, const Change& function) : PassOverInput(std::move(input)), function_(function) {}
   std::optional<Item> next() override {
     const std::optional<Item> item = input_->next();
     return item ? std::optional<Item>(function_(item->element())) : std::nullopt;
   }
 
  private:
-  const Function& function_;
+  const Change& function_;
 };
 
 class Map : public Recipe {
  public:
-  Map(RecipePointer input, Function function) : input_(std::move(input)), function_(std::move(function)) {}
+  Map(RecipePointer input, Change function) : input_(std::move(input)), function_(std::move(function)) {}
   std::unique_ptr<Pass> begin() const override { return std::make_unique<MapPass>(input_->begin(), function_); }
   std::int64_t cardinality() const override { return input_->cardinality(); }
   std::vector<RecipePointer> inputs() const override { return {input_}; }
 
  private:
   RecipePointer input_;
-  Function function_;
+  Change function_;
 };
 
 class FilterPass : public PassOverInput {
@@ -154,7 +153,7 @@ class Cache : public Recipe {
 
 }  // namespace
 
-RecipePointer map_recipe(RecipePointer input, Function function) {
+RecipePointer map_recipe(RecipePointer input, Change function) {
   return std::make_shared<Map>(std::move(input), std::move(function));
 }
 

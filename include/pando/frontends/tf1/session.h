@@ -65,16 +65,16 @@ class PANDO_API Compiled {
 // What a run can be asked for.
 class PANDO_API Fetch {
  public:
-  using Function = pando::Function<Arrays(Evaluation& evaluation)>;
+  using Evaluate = Function<Arrays(Evaluation& evaluation)>;
   Fetch(const Tensor& tensor);
   Fetch(const Variable& variable) : Fetch(Tensor(variable)) {}
   Fetch(const Operation& operation);
   Fetch(const Compiled& compiled);
-  explicit Fetch(Function function) : function_(std::move(function)) {}
+  explicit Fetch(Evaluate function) : function_(std::move(function)) {}
   Arrays operator()(Evaluation& evaluation) const { return function_(evaluation); }
 
  private:
-  Function function_;
+  Evaluate function_;
 };
 
 // Values for tensors, mostly placeholders.

@@ -7,14 +7,14 @@
 namespace pando::keras {
 
 struct SimpleBody : LayerBody {
-  using Function = pando::Function<Value(LayerCall&, const std::vector<Value>&)>;
+  using Apply = Function<Value(LayerCall&, const std::vector<Value>&)>;
   struct Description {
     std::string kind;
     // Describes the layer's settings: description_of(config).
     Function<void(ConfigFields&)> describe;
     // Integers stay integers.
     bool keeps_dtype = false;
-    Function function;
+    Apply function;
     int input_rank = 0;
     int input_count = 1;
   };

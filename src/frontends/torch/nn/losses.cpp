@@ -164,7 +164,7 @@ Value binary_cross_entropy(const LayerCall& call, Value input, Value target, con
   return reduced(call.trace(), losses, options.reduction);
 }
 
-using Function = pando::Function<Value(const LayerCall& call, Value input, Value target)>;
+using LossFunction = Function<Value(const LayerCall& call, Value input, Value target)>;
 
 // As in PyTorch: buffers that are not given do not exist.
 std::vector<Layer::Body::Weight> buffers(const std::optional<Array>& weight,
@@ -175,7 +175,8 @@ std::vector<Layer::Body::Weight> buffers(const std::optional<Array>& weight,
   return list;
 }
 
-std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::string& reduction, const Function& function,
+std::shared_ptr<const Loss::Body> body(const std::string& kind, const std::string& reduction,
+                                       const LossFunction& function,
                                        const std::vector<Layer::Body::Weight>& buffers = {}) {
   check_reduction(kind, reduction);
   return std::make_shared<const Loss::Body>(Loss::Body{kind, function, buffers});
