@@ -18,7 +18,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { echo "package: $*" >&2; }
 
 build=${1:-build/release}
-if [ $# -eq 0 ]; then scripts/build.sh all; fi
+if [ $# -eq 0 ]; then
+    scripts/build.sh all
+    scripts/install.sh --optional dpkg-dev
+fi
 [ -f "$build/cli/pando" ] || { say "$build is not built"; exit 1; }
 
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
@@ -26,6 +29,8 @@ series=${version%.*}
 # The same commit gives the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH
+# Everybody may read what is installed.
+umask 022
 out=$PWD/build/packages
 rm -rf "$out"
 mkdir -p "$out"
@@ -119,7 +124,6 @@ Description: $summary
  IPUs made of CPU cores. Models are written as in Keras, as PyTorch modules, as
  TensorFlow 1 computations or as graphs.
 END
-    chmod -R u=rwX,go=rX "$folder"
     dpkg-deb --build --root-owner-group "$folder" "$out" >/dev/null
 }
 
