@@ -21,7 +21,7 @@ terminal=
 
 # show_progress: draws one line out of those of Ninja, "[STEP/STEPS] ...", and passes the others on
 show_progress() {
-    local line part="" status step=0 steps=0 quarter=0 clear=""
+    local line part="" status step=0 steps=0 quarter=-1 clear=""
     [ -z "$terminal" ] || clear=$'\r\e[K'
     while true; do
         status=0

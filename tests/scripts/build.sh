@@ -28,7 +28,8 @@ check() { # check WHAT GOT EXPECTED
 status=0
 "$work/scripts/build.sh" pando_cli >"$work/out" 2>&1 || status=$?
 check "the exit status" "$status" 1
-check "the lines in a file" "$(sed 's/[0-9]* s$/T s/' "$work/out")" "Building Pando: step 10 of 40, T s
+check "the lines in a file" "$(sed 's/[0-9]* s$/T s/' "$work/out")" "Building Pando: step 1 of 40, T s
+Building Pando: step 10 of 40, T s
 Building Pando: step 20 of 40, T s
 Building Pando: step 30 of 40, T s
 Building Pando: step 40 of 40, T s
