@@ -13,7 +13,7 @@ say() { echo "bundle: $*" >&2; }
 
 scripts/install.sh libfmt-dev googletest
 scripts/fetch_data.sh mnist || { say "needs MNIST"; exit 1; }
-header=$(echo '#include <fmt/format.h>' | g++ -E -M -x c++ - | tr ' ' '\n' | grep -m 1 '/fmt/format\.h$')
+header=$(echo '#include <fmt/format.h>' | g++ -E -M -x c++ - | tr ' ' '\n' | grep '/fmt/format\.h$')
 for mnist in ${PANDO_DATA:+"$PANDO_DATA/mnist"} "${XDG_CACHE_HOME:-${HOME:-}/.cache}/pando/mnist"; do
     [ ! -d "$mnist" ] || break
 done
