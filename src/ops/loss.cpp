@@ -143,9 +143,10 @@ Value softmax_cross_entropy(Value logits, Value targets) {
 }
 
 Value sparse_softmax_cross_entropy(Value logits, Value labels, const SparseCrossEntropyOptions& options) {
-  const Integers ignored = options.ignored ? Integers{*options.ignored} : Integers();
+  Integers ignored;
+  if (options.ignored) ignored.push_back(*options.ignored);
   return logits.graph()
-      .add(definitions::sparse_softmax_cross_entropy, {logits, labels}, {{"ignored", ignored}})
+      .add(definitions::sparse_softmax_cross_entropy, {logits, labels}, {{"ignored", std::move(ignored)}})
       .front();
 }
 
