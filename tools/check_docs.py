@@ -6,6 +6,7 @@ Usage: tools/check_docs.py [ROOT]
 - A link in a Markdown file leads to a file, folder or heading that exists.
 - docs/environment.md has every environment variable that a program or script reads, every option of CMake and every
   exit status of `pando`, and nothing else.
+- Every line of C++ in docs/examples is a line of a program in examples/, which CI compiles.
 Prints what is wrong; exit status 1 if something is.
 """
 import pathlib
@@ -17,7 +18,8 @@ import sys
 READS = {
     (".h", ".cpp"): re.compile(r'\b(?:getenv|environment)\("([A-Z][A-Z0-9_]*)"\)'),
     (".py",): re.compile(r'\benviron(?:\.get\(|\[)"([A-Z][A-Z0-9_]*)"'),
-    (".sh",): re.compile(r"\$\{?((?:PANDO|XDG)_[A-Z0-9_]+|PANDO|JOBS|HOME|UPDATE_GOLDEN)\b"),
+    (".sh",): re.compile(r"\$\{?((?:PANDO|XDG)_[A-Z0-9_]+|PANDO|JOBS|HOME|UPDATE_GOLDEN|SOURCE_DATE_EPOCH|"
+                       r"DEBFULLNAME|DEBEMAIL)\b"),
 }
 IGNORED = {"PATH"}
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
@@ -104,11 +106,24 @@ def check_environment(root, files):
                        {f"{code}: {meaning.replace('`', '')}" for code, meaning in rows})
 
 
+def check_examples(root, files):
+    programs = "".join(path.read_text() for path in files
+                       if path.suffix in (".h", ".cpp") and path.is_relative_to(root / "examples"))
+    programs = re.sub(r"\s+", "", programs)
+    for page in files:
+        if page.suffix != ".md" or page.parent != root / "docs/examples":
+            continue
+        for block in re.findall(r"^```cpp\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+            for line in block.splitlines():
+                if re.sub(r"\s+", "", line) not in programs:
+                    yield f"{page.relative_to(root)}: examples/ has no line '{line.strip()}'"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     files = tracked(root)
-    problems = [*check_links(root, files), *check_environment(root, files)]
-    print("\n".join(problems) if problems else "documents: links and tables are true of the sources")
+    problems = [*check_links(root, files), *check_environment(root, files), *check_examples(root, files)]
+    print("\n".join(problems) if problems else "documents: links, tables and examples are true of the sources")
     return 1 if problems else 0
 
 

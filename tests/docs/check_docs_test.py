@@ -39,7 +39,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_a_true_project_passes(self):
         self.write("README.md", "See [the page](docs/environment.md#exit-codes) and [there](https://example.org/x).\n")
-        self.assertEqual(self.check("documents: links and tables are true of the sources"), 0)
+        self.assertEqual(self.check("documents: links, tables and examples are true of the sources"), 0)
 
     def test_broken_links_are_named(self):
         self.write("README.md", "[a](docs/none.md), [b](docs/environment.md#none), [c](#none), `[d](none)`\n")
@@ -60,6 +60,11 @@ class CheckDocs(unittest.TestCase):
         self.assertEqual(self.check("docs/environment.md: the build option PANDO_BUILD_TESTS is missing",
                                     "docs/environment.md: there is no build option PANDO_BUILD_CLI",
                                     "docs/environment.md: the exit status 1: failed is missing"), 1)
+
+    def test_lines_of_tutorials_that_no_example_has(self):
+        self.write("examples/train.cpp", "int main() {\n  train(1,\n        2);\n}\n")
+        self.write("docs/examples/train.md", "```cpp\ntrain(1,\n      2);\ntest();\n```\n```\n$ train\n```\n")
+        self.assertEqual(self.check("docs/examples/train.md: examples/ has no line 'test();'"), 1)
 
 
 if __name__ == "__main__":
