@@ -39,8 +39,13 @@ scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libclang-rt-dev li
 title "Checks"
 python3 tools/check_includes.py
 python3 tools/check_docs.py
-git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
-echo "format: as .clang-format says"
+# Each version formats a little differently.
+if [[ $(clang-format --version) == *"version 14."* ]]; then
+    git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
+    echo "format: as .clang-format says"
+else
+    echo "format: not checked, as this is not clang-format 14"
+fi
 
 title "Release build"
 build release -DPANDO_BUILD_TESTS=ON -DPANDO_BUILD_BENCHMARKS=ON
