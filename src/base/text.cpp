@@ -6,30 +6,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
 
+#include "base/suggestion.h"
 #include "base/utf8.h"
 
 namespace pando {
 
 namespace {
-
-// Letters inserted, left out, replaced, or two neighbours swapped.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before_last, last, row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before_last = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before_last[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
-}
 
 void append_escaped(std::string& shown, char32_t code) {
   if (code == '\n') shown += "\\n";
@@ -79,16 +62,9 @@ std::string terminal_text(std::string_view text) { return escaped_controls(text,
 std::string terminal_lines(std::string_view text) { return escaped_controls(text, "\n\t"); }
 
 std::string unknown_name(std::string_view kind, std::string_view given, const std::vector<std::string>& known) {
-  const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(given, a) < edit_distance(given, b);
-  });
-  if (nearest != known.end() && edit_distance(given, *nearest) <= std::max<std::size_t>(2, given.size() / 3))
-    return fmt::format("unknown {} '{}'; did you mean '{}'?", kind, given, *nearest);
-  // The beginning of a name counts as near, however much is missing.
-  const auto longer = std::find_if(
-      known.begin(), known.end(), [&](const std::string& name) { return given.size() > 2 && name.starts_with(given); });
-  if (longer != known.end()) return fmt::format("unknown {} '{}'; did you mean '{}'?", kind, given, *longer);
-  return fmt::format("unknown {} '{}'; known are: {}", kind, given, join(known, ", "));
+  const std::string suggested = suggestion(given, known);
+  return fmt::format("unknown {} '{}'; {}", kind, given,
+                     suggested.empty() ? fmt::format("known are: {}", join(known, ", ")) : suggested);
 }
 
 }  // namespace pando

@@ -1,10 +1,11 @@
-// Names from outside do nothing to the terminal that shows them.
+// Names from outside do nothing to the terminal that shows them, and mistyped ones are recognised.
 #include "base/text.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "base/suggestion.h"
 #include "base/utf8.h"
 
 namespace pando {
@@ -46,6 +47,27 @@ TEST(FloatText, IsThatOfPython) {
   EXPECT_EQ(float_text(1), "1.0");
   EXPECT_EQ(float_text(1e-5), "1e-05");
   EXPECT_EQ(float_text(-std::numeric_limits<double>::quiet_NaN()), "nan");
+}
+
+TEST(Suggestion, IsTheNameThatAPersonMeans) {
+  const std::vector<std::string> losses = {"binary_crossentropy", "categorical_crossentropy", "mean_squared_error",
+                                           "sparse_categorical_crossentropy"};
+  EXPECT_EQ(suggestion("sparse_crossentropy", losses), "did you mean 'sparse_categorical_crossentropy'?");
+  EXPECT_EQ(suggestion("SparseCategoricalCrossentropy", losses), "did you mean 'sparse_categorical_crossentropy'?");
+  EXPECT_EQ(suggestion("binary-crossentropie", losses), "did you mean 'binary_crossentropy'?");
+  EXPECT_EQ(suggestion("squared_error", losses), "did you mean 'mean_squared_error'?");
+  EXPECT_EQ(suggestion("crossentropy", losses),
+            "did you mean 'binary_crossentropy', 'categorical_crossentropy' or 'sparse_categorical_crossentropy'?");
+  EXPECT_EQ(suggestion("hinge", losses), "");
+  EXPECT_EQ(suggestion("adma", {"sgd", "adam", "adamw", "nadam"}), "did you mean 'adam'?");
+  EXPECT_EQ(suggestion("Adam", {"sgd", "adam"}), "did you mean 'adam'?");
+  EXPECT_EQ(suggestion("accum", {"beta", "accumulation_count"}), "did you mean 'accumulation_count'?");
+  EXPECT_EQ(suggestion("x", {}), "");
+}
+
+TEST(UnknownName, ListsAllNamesIfNoneIsNear) {
+  EXPECT_EQ(unknown_name("loss", "hinge", {"mse", "mae"}), "unknown loss 'hinge'; known are: mse, mae");
+  EXPECT_EQ(unknown_name("loss", "mea", {"mse", "mae"}), "unknown loss 'mea'; did you mean 'mae'?");
 }
 
 }  // namespace
