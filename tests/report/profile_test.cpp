@@ -186,10 +186,9 @@ TEST(Profile, AdvisesAboutOneLayer) {
 }
 
 TEST(Profile, AdvisesAboutIdleStagesOfAPipelineOnly) {
-  EXPECT_EQ(
-      advice(pipeline(60)),
-      "/device:IPU:1 replica 0 stage 1 is idle for 40 % of the time. Balance the pipeline with split_into_stages, "
-      "or use a larger accumulation count.");
+  EXPECT_EQ(advice(pipeline(60)),
+            "/device:IPU:1 replica 0 stage 1 is idle for 40 % of the time. Use fewer stages, divide the layers more "
+            "evenly, or use a larger accumulation count.");
   const std::string nothing = "Nothing stands out: the largest item is conv2d with 10 % of the time.";
   EXPECT_EQ(advice(pipeline(75)), nothing);
   Profile replicas = pipeline(60);

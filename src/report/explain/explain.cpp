@@ -41,8 +41,8 @@ std::optional<std::string> balance_hint(const Explanation& explanation, double m
   const double mean = stages.empty() ? 0.0 : megaflops / static_cast<double>(stages.size());
   if (mean <= 0 || largest->megaflops <= 1.25 * mean) return std::nullopt;
   return fmt::format(
-      "stage {} ({}) does {:.0f} % of the work, {:.1f} times the mean, and the other stages wait for it; move layers "
-      "from it to them",
+      "stage {} ({}) does {:.0f} % of the work, {:.1f} times the mean, and the other stages wait for it; use fewer "
+      "stages, or move layers from it",
       largest - stages.begin(), largest->layers, 100 * largest->megaflops / megaflops, largest->megaflops / mean);
 }
 

@@ -100,11 +100,10 @@ std::optional<Item> idle_item(const Profile& profile, double span) {
   for (int device = 0; device < static_cast<int>(profile.devices.size()); ++device) {
     const double share = idle_share(profile, device, span);
     if (most && share <= most->share) continue;
-    most =
-        Item{share, 0.3,
-             fmt::format("{} is idle for {} of the time. Balance the pipeline with split_into_stages, or use a larger "
-                         "accumulation count.",
-                         device_name(profile, device), percent(share))};
+    most = Item{share, 0.3,
+                fmt::format("{} is idle for {} of the time. Use fewer stages, divide the layers more evenly, or use a "
+                            "larger accumulation count.",
+                            device_name(profile, device), percent(share))};
   }
   return most;
 }
