@@ -4,7 +4,8 @@
 #   docker run --rm -it -v "$PWD:/work" pando train keras-cnn
 FROM debian:13-slim AS build
 RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends \
-    g++ cmake ninja-build dpkg-dev libfmt-dev zlib1g-dev libcurl4-openssl-dev libcairo2-dev ca-certificates
+    g++ cmake ninja-build dpkg-dev libfmt-dev zlib1g-dev libjpeg62-turbo-dev libcurl4-openssl-dev libcairo2-dev \
+    ca-certificates
 COPY . /pando
 RUN DEBFULLNAME=Dockerfile DEBEMAIL=root@example.org /pando/scripts/package.sh
 

@@ -27,14 +27,16 @@ struct Measured {
 };
 
 // Made-up images, with labels of all classes.
-datasets::Split made_up(const ImageKind& images, std::int64_t count) {
-  const Shape shape = {count, images.image[0], images.image[1], images.image[2]};
+datasets::Split made_up(const SampleKind& kind, std::int64_t count) {
+  Shape shape = {count};
+  for (const std::int64_t size : kind.shape) shape.append(size);
   datasets::Split split = {Array(DType::uint8, shape), Array(DType::int32, {count})};
   std::uint32_t state = 1;
   for (std::uint8_t *p = split.x.mutable_data<std::uint8_t>(), *end = p + split.x.elements(); p != end; ++p)
     *p = static_cast<std::uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
+  if (kind.is_table()) split.x = split.x.astype(DType::float32);
   for (std::int64_t i = 0; i < count; ++i)
-    split.y.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i % images.classes());
+    split.y.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i % kind.classes());
   return split;
 }
 
@@ -63,11 +65,8 @@ std::vector<double> epoch_seconds(OpenedModel& opened, const datasets::Split& sp
   return times;
 }
 
-Measured measure(const std::string& word, const ImageKind& images, const Division& division,
-                 const TrainingRecipe& recipe) {
-  OpenedModel opened = open_model(word, images);
-  prepare_training(opened, division, recipe);
-  const datasets::Split split = made_up(images, recipe.batch_size * recipe.steps_per_execution);
+Measured measure(const std::string& word, OpenedModel& opened, const SampleKind& kind, const TrainingRecipe& recipe) {
+  const datasets::Split split = made_up(kind, recipe.batch_size * recipe.steps_per_execution);
   std::vector<double> times = epoch_seconds(opened, split, recipe.batch_size);
   std::sort(times.begin(), times.end());
   const double step = times[times.size() / 2] / static_cast<double>(recipe.steps_per_execution);
@@ -99,13 +98,20 @@ int bench(const Arguments& arguments) {
   const Division division = division_of(arguments);
   const TrainingRecipe recipe = {.batch_size = arguments.whole("batch-size"),
                                  .steps_per_execution = arguments.whole("steps-per-execution")};
-  const ImageKind images = describe_samples(arguments.text("dataset"), 0);
+  const SampleKind kind = describe_samples(sample_choice(arguments));
   const VirtualIpus ipus(division.ipus, division.tiles);
+  const std::vector<std::string> words = arguments.words().empty() ? built_in_names() : arguments.words();
+  // All models are made first, so that a wrong name costs no time.
+  std::vector<OpenedModel> opened;
+  for (const std::string& word : words) {
+    opened.push_back(open_model(word, kind));
+    prepare_training(opened.back(), division, recipe);
+  }
   const double peak = measure_multiply_add_peak(usable_cores());
   std::vector<Measured> all;
-  for (const std::string& word : arguments.words().empty() ? built_in_names() : arguments.words()) {
-    tell(fmt::format("measuring {} ...", word));
-    all.push_back(measure(word, images, division, recipe));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    tell(fmt::format("measuring {} ...", words[i]));
+    all.push_back(measure(words[i], opened[i], kind, recipe));
   }
   if (arguments.flag("json")) {
     print_json(json_of(all, peak));

@@ -14,9 +14,11 @@ const std::vector<std::string> dataset_names = {"mnist", "fashion_mnist", "synth
 
 Option dataset_option(const std::string& fallback) {
   return {.name = "dataset",
-          .kind = Kind::folder,
+          .kind = Kind::file,
           .value = "NAME",
-          .help = "mnist, fashion_mnist, synthetic_digits, or a folder: see 'pando datasets --help'",
+          .help =
+              "mnist, fashion_mnist, synthetic_digits, or your own folder of images or CSV file: see 'pando datasets "
+              "--help'",
           .fallback = fallback,
           .choices = dataset_names};
 }
@@ -26,6 +28,21 @@ const Option samples_option = {.name = "samples",
                                .value = "N",
                                .help = "use the first N images only, to train on and to test with",
                                .smallest = 1};
+const Option image_size_option = {.name = "image-size",
+                                  .kind = Kind::text,
+                                  .value = "HxW",
+                                  .help =
+                                      "the height and width that your own images are brought to, such as 64x64 "
+                                      "(default: theirs, if all have one of at most 256x256, otherwise the median, "
+                                      "at most 64x64)"};
+const Option label_option = {.name = "label",
+                             .kind = Kind::text,
+                             .value = "COLUMN",
+                             .help = "the column of your own CSV file that says the class (default: the last)"};
+const Option skip_bad_option = {.name = "skip-bad",
+                                .help =
+                                    "leave out images and rows that cannot be read, and name them; without it, "
+                                    "they end the command"};
 const Option json_option = {.name = "json", .help = "print the results as one JSON object"};
 const Option batch_size_option = {.name = "batch-size",
                                   .kind = Kind::whole,
@@ -40,6 +57,7 @@ const Option optimizer_option = {.name = "optimizer",
                                  .help = "sgd, adam, adamw, nadam, rmsprop or adagrad",
                                  .fallback = "adam",
                                  .choices = {"sgd", "adam", "adamw", "nadam", "rmsprop", "adagrad"}};
+const Option quiet_option = {.name = "quiet", .letter = 'q', .help = "show no progress, only results and problems"};
 const Option tiles_option = {.name = "tiles",
                              .kind = Kind::whole,
                              .value = "T",
@@ -124,6 +142,7 @@ OptionGroup file_options() {
   return {
       "Files",
       {{.name = "save",
+        .letter = 'o',
         .kind = Kind::folder,
         .value = "DIR",
         .help = "where the trained model goes (default: the folder of --checkpoint, else a new one in "
@@ -144,36 +163,58 @@ OptionGroup file_options() {
 
 std::string model_words() {
   std::string text =
-      "MODEL is a file in the form of Keras's to_json() (NAME.json), the folder of a trained model, whose\n"
-      "weights are then the first ones, or one of:\n\n";
+      "MODEL is a file in the form of Keras's to_json() (NAME.json), the folder of a trained model, from\n"
+      "whose weights training starts, or one of:\n\n";
   for (const BuiltInModel& model : built_in_models())
     text += "  " + model.name + std::string(14 - model.name.size(), ' ') + model.text + "\n";
   return text;
 }
 
 Command train_command() {
-  return {.name = "train",
-          .arguments = "MODEL",
-          .least_arguments = 1,
-          .most_arguments = 1,
-          .argument_choices = built_in_names(),
-          .takes_files = true,
-          .summary = "train a model on images, and test it",
-          .description = model_words() +
-                         "\nThe progress is shown on the standard error stream, the results on the standard output. "
-                         "Ctrl-C ends training after the execution that is running; with --checkpoint nothing is lost, "
-                         "and --resume leads to exactly the bits of an uninterrupted run. Your own model is fed pixels "
-                         "of 0 to 255, so it should begin with a Rescaling layer.",
-          .groups = {{"Data", {dataset_option("mnist"), samples_option}},
-                     training_options(),
-                     division_options(),
-                     file_options(),
-                     {"Output", {json_option, {.name = "quiet", .help = "show no progress"}}}},
-          .examples = {{"pando train keras-cnn --epochs 3 --save digits", "a convolutional network on MNIST"},
-                       {"pando train mlp --dataset fashion_mnist --ipus 4", "four replicas"},
-                       {"pando train vgg-small --dataset photos --stages 2 --checkpoint run",
-                        "a pipeline, on your own images"}},
-          .run = train};
+  return {
+      .name = "train",
+      .arguments = "MODEL",
+      .least_arguments = 1,
+      .most_arguments = 1,
+      .offered = {{built_in_names(), true}},
+      .summary = "train a model on images, and test it",
+      .description = model_words() +
+                     "\nThe progress is shown on the standard error stream, the results on the standard output. "
+                     "Ctrl-C ends training after the execution that is running; with --checkpoint nothing is lost, "
+                     "and --resume leads to exactly the bits of an uninterrupted run. Your own model is fed pixels "
+                     "of 0 to 255, so it should begin with a Rescaling layer.",
+      .groups = {{"Data",
+                  {dataset_option("mnist"),
+                   samples_option,
+                   image_size_option,
+                   label_option,
+                   skip_bad_option,
+                   {.name = "validation-split",
+                    .kind = Kind::number,
+                    .value = "X",
+                    .help = "the part of the training images that is kept to validate with after each epoch, such as "
+                            "0.1: the last ones",
+                    .above = true},
+                   {.name = "validation-data",
+                    .kind = Kind::file,
+                    .value = "NAME",
+                    .help = "what to validate with instead: the test images of this data set, or all images of a "
+                            "folder or CSV file without",
+                    .choices = dataset_names}}},
+                 training_options(),
+                 division_options(),
+                 file_options(),
+                 {"Output",
+                  {json_option,
+                   quiet_option,
+                   {.name = "verbose", .letter = 'v', .help = "also show the layers, and what training will do"}}}},
+      .examples = {{"pando train keras-cnn --epochs 3 --save digits", "a convolutional network on MNIST"},
+                   {"pando train mlp --dataset fashion_mnist --ipus 4", "four replicas"},
+                   {"pando train vgg-small --dataset photos --stages 2 --checkpoint run",
+                    "a pipeline, on your own images"},
+                   {"pando train mlp --dataset flowers.csv --label species --validation-split 0.1",
+                    "on your own table, with validation"}},
+      .run = train};
 }
 
 Command evaluate_command() {
@@ -182,7 +223,7 @@ Command evaluate_command() {
           .description =
               "Reads the test images of the data set that the model was trained on, or of another "
               "with the same classes, and counts what the model gets right.",
-          .groups = {{"Model and data", {trained_option, dataset_option(""), samples_option}},
+          .groups = {{"Model and data", {trained_option, dataset_option(""), samples_option, skip_bad_option}},
                      {"Virtual IPUs", {batch_size_option, ipus_option, tiles_option}},
                      {"Output", {json_option}}},
           .examples = {{"pando evaluate --model digits", "on the images that it was not trained on"}},
@@ -190,47 +231,50 @@ Command evaluate_command() {
 }
 
 Command predict_command() {
-  return {.name = "predict",
-          .arguments = "IMAGE...",
-          .least_arguments = 1,
-          .most_arguments = -1,
-          .takes_files = true,
-          .summary = "say what images show",
-          .description =
-              "IMAGE is a PNG file, an IDX file of images, or the number of an image, from 0, among the test images of "
-              "the data set. A colour image becomes grey, and a grey one coloured, where the model needs it; its size "
-              "must be that of the images that the model was trained on.",
-          .groups = {{"Model and data", {trained_option, dataset_option("")}},
-                     {"Output",
-                      {{.name = "top",
-                        .kind = Kind::whole,
-                        .value = "K",
-                        .help = "show the K most likely classes",
-                        .fallback = "3",
-                        .smallest = 1},
-                       json_option}}},
-          .examples = {{"pando predict --model digits seven.png", "your own drawing"},
-                       {"pando predict --model digits 0 1 2", "the first three images to test with"}},
-          .run = predict};
+  return {
+      .name = "predict",
+      .arguments = "IMAGE...",
+      .least_arguments = 1,
+      .most_arguments = -1,
+      .offered = {{{}, true}},
+      .summary = "say what images show",
+      .description =
+          "IMAGE is a PNG or JPEG file, an IDX file of images, or the number of an image, from 0, among the test "
+          "images of the data set; for a model of rows, a CSV file with its columns, or the number of a row. A colour "
+          "image becomes grey, and a grey one coloured, where the model needs it, and images of another size than "
+          "those that the model was trained on are resized.",
+      .groups = {{"Model and data", {trained_option, dataset_option(""), skip_bad_option}},
+                 {"Output",
+                  {{.name = "top",
+                    .kind = Kind::whole,
+                    .value = "K",
+                    .help = "show the K most likely classes",
+                    .fallback = "3",
+                    .smallest = 1},
+                   json_option}}},
+      .examples = {{"pando predict --model digits seven.png", "your own drawing"},
+                   {"pando predict --model pets *.jpg --skip-bad", "your own photos"},
+                   {"pando predict --model digits 0 1 2", "the first three images to test with"}},
+      .run = predict};
 }
 
 Command explain_command() {
-  return {.name = "explain",
-          .arguments = "MODEL",
-          .least_arguments = 1,
-          .most_arguments = 1,
-          .argument_choices = built_in_names(),
-          .takes_files = true,
-          .summary = "say what training would do, before it does it",
-          .description =
-              "IPUs, batches, updates, executions, memory, the schedule of a pipeline with its bubble, and "
-              "hints. MODEL and the options mean what they mean to 'pando train'.",
-          .groups = {{"Data", {dataset_option("mnist"), samples_option}},
-                     {"Training", {batch_size_option, optimizer_option}},
-                     division_options(),
-                     {"Output", {json_option}}},
-          .examples = {{"pando explain keras-cnn --stages 2 --replicas 2", "a pipeline of two stages, twice"}},
-          .run = explain};
+  return {
+      .name = "explain",
+      .arguments = "MODEL",
+      .least_arguments = 1,
+      .most_arguments = 1,
+      .offered = {{built_in_names(), true}},
+      .summary = "say what training would do, before it does it",
+      .description =
+          "IPUs, batches, updates, executions, memory, the schedule of a pipeline with its bubble, and "
+          "hints. MODEL and the options mean what they mean to 'pando train'.",
+      .groups = {{"Data", {dataset_option("mnist"), samples_option, image_size_option, label_option, skip_bad_option}},
+                 {"Training", {batch_size_option, optimizer_option}},
+                 division_options(),
+                 {"Output", {json_option}}},
+      .examples = {{"pando explain keras-cnn --stages 2 --replicas 2", "a pipeline of two stages, twice"}},
+      .run = explain};
 }
 
 Command summary_command() {
@@ -238,11 +282,11 @@ Command summary_command() {
           .arguments = "MODEL",
           .least_arguments = 1,
           .most_arguments = 1,
-          .argument_choices = built_in_names(),
-          .takes_files = true,
+          .offered = {{built_in_names(), true}},
           .summary = "list the layers of a model and their weights",
           .description = "MODEL is as in 'pando train'; a built-in one is made for the images of the data set.",
-          .groups = {{"Data", {dataset_option("mnist")}}, {"Output", {json_option}}},
+          .groups = {{"Data", {dataset_option("mnist"), image_size_option, label_option, skip_bad_option}},
+                     {"Output", {json_option}}},
           .examples = {{"pando summary lenet", ""}, {"pando summary model.json", "your own model"}},
           .run = summary};
 }
@@ -266,51 +310,64 @@ Command devices_command() {
 }
 
 Command datasets_command() {
-  std::vector<std::string> choices = {"list", "fetch", "verify", "show"};
-  return {.name = "datasets",
-          .arguments = "[list | fetch NAME | verify NAME | show NAME]",
-          .most_arguments = 2,
-          .argument_choices = choices,
-          .takes_files = true,
-          .summary = "list, fetch, verify and show data sets",
+  return {
+      .name = "datasets",
+      .arguments = "[list | fetch NAME | verify NAME | show NAME]",
+      .most_arguments = 2,
+      .offered = {{{"list", "fetch", "verify", "show"}, false}, {dataset_names, true}},
+      .summary = "list, fetch, verify and show data sets",
+      .description =
+          "  list          what there is, and where (also without a word)\n"
+          "  fetch NAME    download it, if it is not on this machine\n"
+          "  verify NAME   read every file and compare its SHA-256\n"
+          "  show NAME     save a picture of the first images to --output\n"
+          "\nNAME is mnist, fashion_mnist, synthetic_digits (drawn, so it needs no files), or your own: a folder that "
+          "holds a folder of PNG and JPEG images for each class, or two such folders, train and test, or the four "
+          "IDX files under MNIST's names; or a CSV file whose first line names its columns, numbers but for the one "
+          "that says the class, or a folder of two such files, train.csv and test.csv. Without test images every "
+          "fifth image of each class is used for the test, and so are rows.",
+      .groups = {{"Data", {image_size_option, label_option, skip_bad_option}},
+                 {"Output",
+                  {{.name = "output",
+                    .letter = 'o',
+                    .kind = Kind::file,
+                    .value = "FILE",
+                    .help = "for show: FILE.png or FILE.svg",
+                    .fallback = "images.png"},
+                   {.name = "count",
+                    .kind = Kind::whole,
+                    .value = "N",
+                    .help = "for show: how many images",
+                    .fallback = "15",
+                    .smallest = 1},
+                   json_option}}},
+      .examples = {{"pando datasets fetch fashion_mnist", ""},
+                   {"pando datasets show photos --output photos.png", "the first images of your own folder"}},
+      .run = datasets};
+}
+
+Command doctor_command() {
+  return {.name = "doctor",
+          .summary = "say what this build of Pando can do on this machine",
           .description =
-              "  list          what there is, and where (also without a word)\n"
-              "  fetch NAME    download it, if it is not on this machine\n"
-              "  verify NAME   read every file and compare its SHA-256\n"
-              "  show NAME     save a picture of the first images to --output\n"
-              "\nNAME is mnist, fashion_mnist, synthetic_digits (drawn, so it needs no files) or a folder: one that "
-              "holds a folder of PNG images for each class, or two such folders, train and test, or the four IDX files "
-              "under MNIST's names. Without test images every fifth image of each class is used for the test.",
-          .groups = {{"Output",
-                      {{.name = "output",
-                        .kind = Kind::file,
-                        .value = "FILE",
-                        .help = "for show: FILE.png or FILE.svg",
-                        .fallback = "images.png"},
-                       {.name = "count",
-                        .kind = Kind::whole,
-                        .value = "N",
-                        .help = "for show: how many images",
-                        .fallback = "15",
-                        .smallest = 1},
-                       json_option}}},
-          .examples = {{"pando datasets fetch fashion_mnist", ""},
-                       {"pando datasets show photos --output photos.png", "the first images of your own folder"}},
-          .run = datasets};
+              "The processor, its cores and instruction sets, memory, the optional parts of this build, data sets, the "
+              "terminal and the working folder, and whether a small training works. The exit status is 0 if it does.",
+          .groups = {{"Output", {json_option}}},
+          .examples = {{"pando doctor", ""}},
+          .run = doctor};
 }
 
 Command bench_command() {
   return {.name = "bench",
           .arguments = "[MODEL...]",
           .most_arguments = -1,
-          .argument_choices = built_in_names(),
-          .takes_files = true,
+          .offered = {{built_in_names(), true}},
           .summary = "measure how long a training step takes",
           .description =
               "Trains on made-up images and shows the time of a step (one micro-batch), the images per second and, for "
               "float32, the fraction of the multiply-add peak that is measured in the same run. "
               "Without MODEL all built-in models are measured. Other work on the machine makes it slower.",
-          .groups = {{"Data", {dataset_option("mnist")}},
+          .groups = {{"Data", {dataset_option("mnist"), image_size_option, label_option, skip_bad_option}},
                      {"Training", {batch_size_option}},
                      division_options(),
                      {"Output", {json_option}}},
@@ -321,8 +378,9 @@ Command bench_command() {
 }  // namespace
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> list = {train_command(),   evaluate_command(), predict_command(), explain_command(),
-                                            summary_command(), datasets_command(), devices_command(), bench_command()};
+  static const std::vector<Command> list = {train_command(),   evaluate_command(), predict_command(),
+                                            explain_command(), summary_command(),  datasets_command(),
+                                            devices_command(), bench_command(),    doctor_command()};
   return list;
 }
 
@@ -334,8 +392,8 @@ const Command* find_command(const std::string& name) {
 
 const std::vector<Option>& global_options() {
   static const std::vector<Option> list = {
-      {.name = "help", .help = "this text; 'pando COMMAND --help' says everything about a command"},
-      {.name = "version", .help = "the version"},
+      {.name = "help", .letter = 'h', .help = "this text; 'pando COMMAND --help' says everything about a command"},
+      {.name = "version", .letter = 'V', .help = "the version"},
       {.name = "man", .help = "the manual page, for man -l"},
       {.name = "completions",
        .kind = Kind::choice,

@@ -23,7 +23,7 @@ bool takes_path(const Option& option) { return option.kind == Kind::file || opti
 // Adds the option that every command has.
 std::vector<Option> options_of(const Command& command) {
   std::vector<Option> options = command.options();
-  options.push_back({.name = "help", .help = "everything about the command"});
+  options.push_back({.name = "help", .letter = 'h', .help = "everything about the command"});
   return options;
 }
 
@@ -42,6 +42,17 @@ std::string bash_words(const std::vector<std::string>& words) {
 std::string bash_paths(bool folders) {
   return fmt::format("compopt -o filenames; mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -{} -- \"$word\")",
                      folders ? "d" : "f");
+}
+
+// What bash offers for words that are not options. Their number is that of all words: actions come before options.
+std::string bash_offers(const Command& command) {
+  std::string text = "case $((COMP_CWORD - 1)) in";
+  for (std::size_t i = 0; i < command.offered.size(); ++i) {
+    const Offered& offered = command.offered[i];
+    text += fmt::format(" {}) {}{} ;;", i + 1 < command.offered.size() ? fmt::format("{}", i + 1) : "*",
+                        bash_words(offered.words), offered.files ? "; " + bash_paths(false) : "");
+  }
+  return text + " esac";
 }
 
 // What bash offers after an option that takes a value; nothing if it cannot know.
@@ -69,14 +80,15 @@ std::string bash_completions() {
   for (const Command& command : commands())
     for (const Option& option : command.options())
       if (option.kind != Kind::flag)
-        text += fmt::format("        '{} --{}') {}return ;;\n", command.name, option.name, bash_values(option));
+        text += fmt::format("        '{0} --{1}'{2}) {3}return ;;\n", command.name, option.name,
+                            option.letter == 0 ? "" : fmt::format(" | '{} -{}'", command.name, option.letter),
+                            bash_values(option));
   text += "    esac\n    case \"$command\" in\n";
   for (const Command& command : commands()) {
     std::vector<std::string> options;
     for (const Option& option : options_of(command)) options.push_back("--" + option.name);
-    text += fmt::format("        {})\n            if [[ $word == -* ]]; then {}; return; fi\n            {}{} ;;\n",
-                        command.name, bash_words(options), bash_words(command.argument_choices),
-                        command.takes_files ? "; " + bash_paths(false) : "");
+    text += fmt::format("        {})\n            if [[ $word == -* ]]; then {}; return; fi\n            {} ;;\n",
+                        command.name, bash_words(options), bash_offers(command));
   }
   return text + "    esac\n}\ncomplete -F _pando pando\n";
 }
@@ -96,13 +108,38 @@ std::string zsh_text(const std::string& text) {
   return result;
 }
 
-std::string zsh_option(const Option& option) {
-  std::string spec =
-      fmt::format("--{}{}[{}]", option.name, option.kind == Kind::flag ? "" : "=", zsh_text(option.help));
+// With "--name" or "-n".
+std::string zsh_option(const Option& option, const std::string& name) {
+  std::string spec = fmt::format("{}{}[{}]", name,
+                                 option.kind == Kind::flag ? ""
+                                 : name.starts_with("--")  ? "="
+                                                           : "+",
+                                 zsh_text(option.help));
   if (option.kind != Kind::flag)
     spec += fmt::format(":{}:{}", option.value,
                         zsh_action(option.choices, option.kind == Kind::file, option.kind == Kind::folder));
   return single_quoted(spec);
+}
+
+// Each on a line that begins with `indent`.
+std::string zsh_options(const std::vector<Option>& options, const std::string& indent) {
+  std::string text;
+  for (const Option& option : options) {
+    text += " \\\n" + indent + zsh_option(option, "--" + option.name);
+    if (option.letter != 0) text += " \\\n" + indent + zsh_option(option, std::string{'-', option.letter});
+  }
+  return text;
+}
+
+std::string zsh_offers(const Command& command) {
+  std::string text;
+  for (std::size_t i = 0; i < command.offered.size(); ++i) {
+    const Offered& offered = command.offered[i];
+    const bool is_last = i + 1 == command.offered.size();
+    text += " \\\n      " + single_quoted(fmt::format("{}:argument:{}", is_last ? "*" : fmt::format("{}", i + 1),
+                                                      zsh_action(offered.words, offered.files, false)));
+  }
+  return text;
 }
 
 std::string zsh_completions() {
@@ -113,25 +150,39 @@ std::string zsh_completions() {
   for (const Command& command : commands())
     text += "  " + single_quoted(command.name + ":" + zsh_text(command.summary)) + "\n";
   text += ")\nif ((CURRENT == 2)); then\n  _describe command commands\n  _arguments";
-  for (const Option& option : global_options()) text += " \\\n    " + zsh_option(option);
+  text += zsh_options(global_options(), "    ");
   text += "\n  return\nfi\nshift words\n((CURRENT--))\ncase $words[1] in\n";
   for (const Command& command : commands()) {
     text += fmt::format("  {})\n    _arguments", command.name);
-    for (const Option& option : options_of(command)) text += " \\\n      " + zsh_option(option);
-    if (!command.arguments.empty())
-      text += " \\\n      " +
-              single_quoted("*:argument:" + zsh_action(command.argument_choices, command.takes_files, false));
-    text += " ;;\n";
+    text += zsh_options(options_of(command), "      ") + zsh_offers(command) + " ;;\n";
   }
   return text + "esac\n";
 }
 
 std::string fish_option(const Option& option, const std::string& condition) {
-  std::string line = fmt::format("complete -c pando -n {} -l {} -d {}", single_quoted(condition), option.name,
-                                 single_quoted(option.help));
+  std::string line =
+      fmt::format("complete -c pando -n {} -l {}{} -d {}", single_quoted(condition), option.name,
+                  option.letter == 0 ? "" : fmt::format(" -s {}", option.letter), single_quoted(option.help));
   if (option.kind != Kind::flag) line += takes_path(option) ? " -r -F" : " -x";
   if (!option.choices.empty()) line += " -a " + single_quoted(join(option.choices, " "));
   return line + "\n";
+}
+
+// Words that are counted are those before the one that is written: "pando" and the command are two.
+std::string fish_offers(const Command& command) {
+  std::string text;
+  for (std::size_t i = 0; i < command.offered.size(); ++i) {
+    const bool is_last = i + 1 == command.offered.size();
+    const std::string place = command.offered.size() == 1 ? ""
+                                                          : fmt::format("; and test (count (commandline -opc)) {} {}",
+                                                                        is_last ? "-ge" : "-eq", i + 2);
+    const std::string condition = single_quoted("__fish_seen_subcommand_from " + command.name + place);
+    if (!command.offered[i].words.empty())
+      text +=
+          fmt::format("complete -c pando -n {} -a {}\n", condition, single_quoted(join(command.offered[i].words, " ")));
+    if (command.offered[i].files) text += fmt::format("complete -c pando -n {} -F\n", condition);
+  }
+  return text;
 }
 
 std::string fish_completions() {
@@ -141,10 +192,7 @@ std::string fish_completions() {
     text += fmt::format("complete -c pando -n __fish_use_subcommand -a {} -d {}\n", command.name,
                         single_quoted(command.summary));
     const std::string condition = "__fish_seen_subcommand_from " + command.name;
-    if (!command.argument_choices.empty())
-      text += fmt::format("complete -c pando -n {} -a {}\n", single_quoted(condition),
-                          single_quoted(join(command.argument_choices, " ")));
-    if (command.takes_files) text += fmt::format("complete -c pando -n {} -F\n", single_quoted(condition));
+    text += fish_offers(command);
     for (const Option& option : options_of(command)) text += fish_option(option, condition);
   }
   return text;

@@ -46,27 +46,42 @@ int list_all(const Arguments& arguments) {
   return 0;
 }
 
+// The data set `name` with the options of the command.
+SampleChoice named(const Arguments& arguments, const std::string& name) {
+  SampleChoice choice = sample_choice(arguments);
+  choice.dataset = name;
+  return choice;
+}
+
 // One line, or an object, about a data set that was read from front to back.
 int read_all(const Arguments& arguments, const std::string& name) {
-  const Samples samples = load_samples(name, 0);
+  const Samples samples = load_samples(named(arguments, name));
   if (arguments.flag("json")) {
     Json json;
     json.set("name", name);
     json.set("train", samples.kind.train);
     json.set("test", samples.kind.test);
-    json.set("ok", true);
+    json.set("class_names", json_list(samples.kind.class_names));
+    json.set("shape", json_list(samples.kind.shape));
+    json.set("skipped", json_list(samples.skipped));
+    json.set("ok", samples.skipped.empty());
     print_json(json);
     return 0;
   }
-  print(fmt::format("{}: {} images to train on and {} to test with, {} classes, all as they should be\n", name,
-                    thousands(samples.kind.train), thousands(samples.kind.test), samples.kind.classes()));
+  print(fmt::format("{}: {} {}s to train on and {} to test with, {} classes, {}\n", name, thousands(samples.kind.train),
+                    samples.kind.noun(), thousands(samples.kind.test), samples.kind.classes(),
+                    samples.skipped.empty() ? "all can be read" : "the others can be read"));
   return 0;
 }
 
 int show(const Arguments& arguments, const std::string& name) {
   const std::string path = arguments.text("output");
   const std::int64_t count = arguments.whole("count");
-  const Samples samples = load_samples(name, count);
+  SampleChoice choice = named(arguments, name);
+  choice.limit = count;
+  const Samples samples = load_samples(choice);
+  if (samples.kind.is_table())
+    throw Error(fmt::format("{} has rows of numbers, which are not shown as a picture", name));
   plot::image_grid(samples.train.x, samples.train.y, {.count = count, .names = samples.kind.class_names}).save(path);
   if (arguments.flag("json")) {
     Json json;
@@ -88,7 +103,7 @@ int datasets(const Arguments& arguments) {
     for (const char* option : {"output", "count"})
       if (arguments.given(option)) tell(fmt::format("--{} has no effect on {}; it belongs to show.", option, action));
   if (action == "list") {
-    if (words.size() > 1) arguments.fail(fmt::format("'{}' is one word too many", words[1]));
+    if (words.size() > 1) arguments.fail(fmt::format("unexpected argument '{}'", words[1]));
     return list_all(arguments);
   }
   if (action != "fetch" && action != "verify" && action != "show")

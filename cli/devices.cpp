@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/cores.h"
 #include "base/text.h"
+#include "base/usable_memory.h"
 #include "cli/commands.h"
+#include "cli/machine.h"
 #include "cli/output.h"
 
 namespace pando::cli {
@@ -29,14 +32,20 @@ int devices(const Arguments& arguments) {
   }
   const std::vector<std::string> sets = available_instruction_sets();
   if (arguments.flag("json")) {
-    Json json, names;
-    for (const std::string& name : sets) names.append(name);
+    Json json;
+    json.set("processor", processor_name());
+    json.set("cores", all_cores());
+    json.set("usable_cores", usable_cores());
+    json.set("usable_memory_bytes", static_cast<std::int64_t>(usable_memory()));
+    json.set("multiplies_bfloat16", multiplies_bfloat16());
     json.set("devices", list);
-    json.set("instruction_sets", names);
+    json.set("instruction_sets", json_list(sets));
     print_json(json);
     return 0;
   }
-  print(table.text() + fmt::format("\nThis machine has: {}.\n", join(sets, ", ")));
+  print(table.text() + fmt::format("\n{}: {} of {} cores may be used, {} of memory; {}{}.\n", processor_name(),
+                                   usable_cores(), all_cores(), bytes_text(usable_memory()), join(sets, ", "),
+                                   multiplies_bfloat16() ? ", bfloat16" : ""));
   return 0;
 }
 

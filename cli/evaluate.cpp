@@ -13,10 +13,10 @@ namespace pando::cli {
 
 namespace {
 
-// How the images of a class were classified.
+// How the samples of a class were classified.
 struct ClassCount {
-  std::int64_t images = 0, right = 0;
-  // How often the images were taken for each class.
+  std::int64_t samples = 0, right = 0;
+  // How often they were taken for each class.
   std::vector<std::int64_t> taken_for;
 
   // The wrong class that was named most often; negative if none was.
@@ -37,7 +37,7 @@ std::vector<ClassCount> count_classes(const Array& labels, const Array& guesses,
   for (std::int64_t i = 0; i < wanted.elements(); ++i) {
     const std::int64_t label = wanted.data<std::int64_t>()[i], guess = guesses.data<std::int64_t>()[i];
     ClassCount& count = counts[static_cast<std::size_t>(label)];
-    ++count.images;
+    ++count.samples;
     count.right += label == guess;
     ++count.taken_for[static_cast<std::size_t>(guess)];
   }
@@ -54,14 +54,15 @@ double part(std::int64_t some, std::int64_t all) {
   return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
 }
 
-std::string table_of(const std::vector<ClassCount>& counts, const std::vector<std::string>& names) {
-  Table table({"class", "images", "right", "most often taken for"});
+std::string table_of(const std::vector<ClassCount>& counts, const SampleKind& kind) {
+  const std::vector<std::string>& names = kind.class_names;
+  Table table({"class", std::string(kind.noun()) + "s", "right", "most often taken for"});
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::int64_t other = counts[i].most_confused(static_cast<std::int64_t>(i));
     const std::string wrong = other < 0 ? ""
                                         : fmt::format("{} ({})", names[static_cast<std::size_t>(other)],
                                                       thousands(counts[i].taken_for[static_cast<std::size_t>(other)]));
-    table.add({names[i], thousands(counts[i].images), percent(part(counts[i].right, counts[i].images)), wrong});
+    table.add({names[i], thousands(counts[i].samples), percent(part(counts[i].right, counts[i].samples)), wrong});
   }
   return table.text();
 }
@@ -72,7 +73,7 @@ Json json_of(const std::vector<ClassCount>& counts, const std::vector<std::strin
     Json one, taken = Json::List();
     for (std::int64_t count : counts[i].taken_for) taken.append(count);
     one.set("class", names[i]);
-    one.set("images", counts[i].images);
+    one.set("samples", counts[i].samples);
     one.set("right", counts[i].right);
     one.set("taken_for", taken);
     list.append(one);
@@ -87,9 +88,11 @@ int evaluate(const Arguments& arguments) {
   const int replicas = arguments.given("ipus") ? static_cast<int>(arguments.whole("ipus")) : 1;
   const VirtualIpus ipus(replicas, static_cast<int>(arguments.whole("tiles")));
   TrainedModel trained = load_trained(arguments.text("model"));
-  const std::string dataset = arguments.given("dataset") ? arguments.text("dataset") : trained.images.dataset;
-  if (dataset.empty()) arguments.fail("--dataset is missing: the model does not say which images it was trained on");
-  const Samples samples = load_samples(dataset, arguments.whole("samples"));
+  SampleChoice choice = sample_choice(arguments);
+  if (choice.dataset.empty()) choice.dataset = trained.kind.dataset;
+  if (choice.dataset.empty())
+    arguments.fail("--dataset is missing: the model does not say which data it was trained on");
+  const Samples samples = load_to_test(choice, trained.kind);
   const TrainingRecipe recipe = {.batch_size = arguments.whole("batch-size")};
   prepare_training(trained.opened, {.ipus = replicas, .replicas = replicas}, recipe);
 
@@ -102,16 +105,19 @@ int evaluate(const Arguments& arguments) {
   const std::vector<ClassCount> counts = count_classes(samples.test.y, guesses, outputs);
   if (arguments.flag("json")) {
     Json json;
-    json.set("dataset", dataset);
-    json.set("images", samples.kind.test);
+    json.set("model", arguments.text("model"));
+    json.set("dataset", choice.dataset);
+    json.set("samples", samples.kind.test);
+    json.set("sample_shape", json_list(samples.kind.shape));
+    json.set("skipped", json_list(samples.skipped));
     for (const auto& [name, value] : logs) json.set(name, value);
     json.set("classes", json_of(counts, samples.kind.class_names));
     print_json(json);
     return 0;
   }
-  print(fmt::format("{} images of {}: loss {:.4f}, accuracy {}\n\n", thousands(samples.kind.test), dataset,
-                    logs["loss"], percent(logs["accuracy"])));
-  print(table_of(counts, samples.kind.class_names));
+  print(fmt::format("{} {}{} of {}: loss {:.4f}, accuracy {}\n\n", thousands(samples.kind.test), samples.kind.noun(),
+                    samples.kind.test == 1 ? "" : "s", choice.dataset, logs["loss"], percent(logs["accuracy"])));
+  print(table_of(counts, samples.kind));
   return 0;
 }
 

@@ -7,30 +7,49 @@ namespace pando::cli {
 int explain(const Arguments& arguments) {
   const Division division = division_of(arguments);
   const TrainingRecipe recipe = recipe_of(arguments);
-  const ImageKind images = describe_samples(arguments.text("dataset"), arguments.whole("samples"));
+  const SampleKind kind = describe_samples(sample_choice(arguments));
   const VirtualIpus ipus(division.ipus, division.tiles);
-  OpenedModel opened = open_model(arguments.words()[0], images);
+  OpenedModel opened = open_model(arguments.words()[0], kind);
   prepare_training(opened, division, recipe);
-  const keras::Model::ExplainOptions options = {.samples = images.train, .batch_size = recipe.batch_size};
+  const keras::Model::ExplainOptions options = {.samples = kind.train, .batch_size = recipe.batch_size};
   print(arguments.flag("json") ? opened.model.explain_json(options) : opened.model.explain(options));
   return 0;
 }
 
+namespace {
+
+// Names and shapes.
+Json weights_of(const keras::Layer& layer) {
+  Json list = Json::List();
+  for (const Parameter& weight : layer.weights()) {
+    Json one;
+    one.set("name", weight.name());
+    one.set("shape", json_list(weight.value().shape()));
+    list.append(one);
+  }
+  return list;
+}
+
+}  // namespace
+
 int summary(const Arguments& arguments) {
-  const OpenedModel opened = open_model(arguments.words()[0], describe_samples(arguments.text("dataset"), 0));
+  const OpenedModel opened = open_model(arguments.words()[0], describe_samples(sample_choice(arguments)));
   if (!arguments.flag("json")) {
     print(opened.model.summary_text());
     return 0;
   }
-  Json json, layers;
+  Json json, layers = Json::List();
   for (const keras::Layer& layer : opened.model.layers()) {
     Json one;
     one.set("name", layer.name());
     one.set("class_name", layer.kind());
     one.set("parameters", layer.count_params());
+    one.set("trainable", layer.trainable());
+    one.set("weights", weights_of(layer));
     layers.append(one);
   }
   json.set("model", opened.model.name());
+  json.set("input_shape", json_list(opened.input));
   json.set("parameters", opened.model.count_params());
   json.set("layers", layers);
   print_json(json);

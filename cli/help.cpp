@@ -40,7 +40,9 @@ std::string entry(const std::string& head, const std::string& text, std::size_t 
 }
 
 std::string head_of(const Option& option) {
-  return option.kind == Option::Kind::flag ? "--" + option.name : fmt::format("--{} {}", option.name, option.value);
+  const std::string letter = option.letter == 0 ? "" : fmt::format("-{}, ", option.letter);
+  const std::string value = option.kind == Option::Kind::flag ? "" : " " + option.value;
+  return fmt::format("{}--{}{}", letter, option.name, value);
 }
 
 std::string text_of(const Option& option) {

@@ -31,7 +31,12 @@ int run_command(const Command& command, const Words& words) {
     print(help_text(command));
     return 0;
   }
-  return command.run(Arguments(command, words));
+  try {
+    return command.run(Arguments(command, words));
+  } catch (const UsageError& error) {
+    if (!error.command.empty()) throw;
+    throw UsageError(command.name, error.what());
+  }
 }
 
 const Command& require_command(const std::string& name) {
@@ -53,8 +58,7 @@ int run_global(const Words& words) {
 }
 
 int run(const Words& words) {
-  if (words.empty()) throw UsageError("", "there is no command");
-  if (words[0] == "-h") return run_global({"--help"});
+  if (words.empty()) throw UsageError("", "a command is missing");
   if (words[0].starts_with('-')) return run_global(words);
   if (words[0] != "help") return run_command(require_command(words[0]), {words.begin() + 1, words.end()});
   print(words.size() > 1 ? help_text(require_command(words[1])) : help_text());

@@ -24,7 +24,9 @@ std::string plain(const std::string& text) {
 std::string option_entry(const Option& option) {
   const std::string value = option.kind == Option::Kind::flag ? "" : fmt::format(" \\fI{}\\fR", plain(option.value));
   const std::string fallback = option.fallback.empty() ? "" : fmt::format(" (default: {})", option.fallback);
-  return fmt::format(".TP\n\\fB\\-\\-{}\\fR{}\n{}\n", plain(option.name), value, plain(option.help + fallback));
+  const std::string letter = option.letter == 0 ? "" : fmt::format("\\fB\\-{}\\fR, ", option.letter);
+  return fmt::format(".TP\n{}\\fB\\-\\-{}\\fR{}\n{}\n", letter, plain(option.name), value,
+                     plain(option.help + fallback));
 }
 
 // Paragraphs, and lines that stay as they are.

@@ -31,7 +31,7 @@ std::string absolute(const std::string& folder) {
 // The last part of the path of a data set, with only characters that need no quotes in a shell.
 std::string plain_name(const std::string& dataset) {
   std::string name = std::filesystem::path(dataset).lexically_normal().filename().string();
-  if (name.empty()) name = "images";
+  if (name.empty()) name = "samples";
   for (char& c : name)
     if (std::strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.", c) == nullptr) c = '_';
   return name.substr(0, 60);
@@ -88,10 +88,10 @@ ModelPlace::ModelPlace(const Arguments& arguments)
                   folder_, has_checkpoint && !arguments.flag("resume") ? "--resume goes on with its run, " : ""));
 }
 
-void ModelPlace::save(const OpenedModel& opened, const ImageKind& images) {
-  const std::string folder = is_named() ? folder_ : make_run_folder(opened.model.name(), images.dataset);
+void ModelPlace::save(const OpenedModel& opened, const SampleKind& kind) {
+  const std::string folder = is_named() ? folder_ : make_run_folder(opened.model.name(), kind.dataset);
   try {
-    save_trained(folder, opened, images, checkpoint_);
+    save_trained(folder, opened, kind, checkpoint_);
   } catch (...) {
     // A folder that was made only for the model is removed.
     if (!is_named()) rmdir(folder.c_str());

@@ -13,7 +13,7 @@ class ModelPlace {
   explicit ModelPlace(const Arguments& arguments);
 
   // Saves the model. Throws Error if it cannot be written after all.
-  void save(const OpenedModel& opened, const ImageKind& images);
+  void save(const OpenedModel& opened, const SampleKind& kind);
   // Where the model was saved; empty before that.
   const std::string& saved() const { return saved_; }
   // Whether the user named the folder.

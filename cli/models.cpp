@@ -51,19 +51,41 @@ Tensor vgg_small(Tensor x) {
   return layers::Dense(128, {.activation = "relu"})(layers::Flatten()(x));
 }
 
-// A model from pixels, which are fed as bytes, to probabilities.
-OpenedModel make_built_in(const BuiltInModel& built_in, const ImageKind& images) {
-  const std::int64_t smaller = std::min(images.image[0], images.image[1]);
-  if (smaller < built_in.smallest_image)
-    throw Error(
-        fmt::format("{} needs images of at least {} x {} pixels, but those of {} have {} x {}; use mlp, or larger "
-                    "images",
-                    built_in.name, built_in.smallest_image, built_in.smallest_image, images.dataset, images.image[1],
-                    images.image[0]));
-  const Tensor input = keras::Input(images.image);
-  const Tensor features = built_in.layers(layers::Rescaling(1.0 / 255)(input));
-  const Tensor output = layers::Dense(images.classes(), {.activation = "softmax"})(features);
-  return {keras::Model(input, output, {.name = built_in.name}), images.image};
+constexpr const char* columns_layer = "columns";
+
+// Pixels are bytes; the columns of a table have any size.
+Tensor scaled(const Tensor& input, const SampleKind& kind) {
+  if (!kind.is_table()) return layers::Rescaling(1.0 / 255)(input);
+  // Small, because a column of small numbers must become as large as the others.
+  const layers::BatchNormalization columns({.epsilon = 1e-12, .center = false, .scale = false, .name = columns_layer});
+  // It keeps what learn_columns() gives it.
+  columns.set_trainable(false);
+  return columns(input);
+}
+
+void check_kind(const BuiltInModel& built_in, const SampleKind& kind) {
+  if (kind.is_table()) {
+    if (built_in.smallest_image > 0)
+      throw Error(fmt::format("{} takes images, but {} has rows of {} numbers; use mlp, or your own model",
+                              built_in.name, kind.dataset, kind.shape[0]));
+    return;
+  }
+  if (std::min(kind.shape[0], kind.shape[1]) < built_in.smallest_image)
+    throw Error(fmt::format(
+        "{} needs images of at least {} x {} pixels, but those of {} have {} x {}; use mlp, or larger "
+        "images",
+        built_in.name, built_in.smallest_image, built_in.smallest_image, kind.dataset, kind.shape[1], kind.shape[0]));
+}
+
+// A model from samples as they are fed to probabilities.
+OpenedModel make_built_in(const BuiltInModel& built_in, const SampleKind& kind) {
+  check_kind(built_in, kind);
+  const Tensor input = keras::Input(kind.shape);
+  const Tensor features = built_in.layers(scaled(input, kind));
+  const Tensor output = layers::Dense(kind.classes(), {.activation = "softmax"})(features);
+  return {.model = keras::Model(input, output, {.name = built_in.name}),
+          .input = kind.shape,
+          .learns_columns = kind.is_table()};
 }
 
 std::string text_of_file(const std::string& path) {
@@ -119,7 +141,7 @@ std::string saved_model_folder(const std::string& directory) {
 
 const std::vector<BuiltInModel>& built_in_models() {
   static const std::vector<BuiltInModel> list = {
-      {"mlp", "a layer of 128 units", 1, mlp},
+      {"mlp", "a layer of 128 units; also for rows of numbers", 0, mlp},
       {"keras-cnn", "two convolutions with pooling, from the Keras tutorial", 10, keras_cnn},
       {"fashion-cnn", "two small convolutions, from the session tutorial", 1, fashion_cnn},
       {"poptorch-cnn", "two convolutions, 128 units, from the PopTorch tutorial", 10, poptorch_cnn},
@@ -134,16 +156,35 @@ std::vector<std::string> built_in_names() {
   return names;
 }
 
-OpenedModel open_model(const std::string& word, const ImageKind& images) {
+OpenedModel open_model(const std::string& word, const SampleKind& kind) {
   for (const BuiltInModel& built_in : built_in_models())
-    if (built_in.name == word) return make_built_in(built_in, images);
+    if (built_in.name == word) return make_built_in(built_in, kind);
   if (is_folder(word)) return open_saved_model(word);
   if (word.ends_with(".json") || path_exists(word)) {
     const std::string text = text_of_file(word);
     return opened(keras::model_from_json(text), text, word);
   }
-  throw Error(fmt::format("{} (a .json file and the folder of a trained model are models too)",
-                          unknown_name("model", word, built_in_names())));
+  throw UsageError("", fmt::format("{} (a .json file and the folder of a trained model are models too)",
+                                   unknown_name("model", word, built_in_names())));
+}
+
+void learn_columns(OpenedModel& opened, const Array& rows) {
+  if (!opened.learns_columns) return;
+  const std::int64_t count = rows.shape()[0], columns = rows.shape()[1];
+  Array mean(DType::float32, {columns}), variance(DType::float32, {columns});
+  for (std::int64_t j = 0; j < columns; ++j) {
+    double sum = 0, squares = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(rows.data<float>()[i * columns + j]);
+    const double middle = sum / static_cast<double>(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double apart = static_cast<double>(rows.data<float>()[i * columns + j]) - middle;
+      squares += apart * apart;
+    }
+    mean.mutable_data<float>()[j] = static_cast<float>(middle);
+    // A column of one number tells nothing, and must not become infinite.
+    variance.mutable_data<float>()[j] = squares > 0 ? static_cast<float>(squares / static_cast<double>(count)) : 1.0f;
+  }
+  opened.model.get_layer(columns_layer).set_weights({mean, variance});
 }
 
 OpenedModel open_saved_model(const std::string& directory) {
@@ -155,12 +196,12 @@ Array as_input(const OpenedModel& opened, const Array& x) {
   const std::int64_t count = x.shape()[0];
   Shape shape = {count};
   for (std::int64_t size : opened.input) shape.append(size);
-  const Shape image = x.shape().part(1, x.shape().rank());
+  const Shape sample = x.shape().part(1, x.shape().rank());
   const bool open_size = std::find(opened.input.begin(), opened.input.end(), -1) != opened.input.end();
   if (open_size) return x;
-  if (opened.input.elements() != image.elements())
-    throw Error(fmt::format("the model '{}' takes inputs of shape {}, but the images are {}; use images of that size",
-                            opened.model.name(), to_string(opened.input), to_string(image)));
+  if (opened.input.elements() != sample.elements())
+    throw Error(fmt::format("the model '{}' takes inputs of shape {}, but the samples are {}; use samples of that size",
+                            opened.model.name(), to_string(opened.input), to_string(sample)));
   return x.reshape(shape);
 }
 

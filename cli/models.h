@@ -10,7 +10,7 @@ struct BuiltInModel {
   std::string name;
   // What it is, in a line.
   std::string text;
-  // The smallest height and width of images for its convolutions and poolings.
+  // The smallest height and width of images for its convolutions and poolings; 0 if it also takes rows of numbers.
   std::int64_t smallest_image = 1;
   Tensor (*layers)(Tensor pixels) = nullptr;
 };
@@ -24,11 +24,16 @@ struct OpenedModel {
   Shape input;
   // Whether its outputs are logits instead of probabilities.
   bool gives_logits = false;
+  // Whether it is a new built-in model for rows of a table.
+  bool learns_columns = false;
 };
 
-// `word` names a built-in model, which is made for these images, a .json file, or the folder of a trained model. Throws
-// Error, naming the model and the remedy.
-OpenedModel open_model(const std::string& word, const ImageKind& images);
+// `word` names a built-in model, which is made for these samples, a .json file, or the folder of a trained model.
+// Throws UsageError for an unknown name, and Error, naming the model and the remedy.
+OpenedModel open_model(const std::string& word, const SampleKind& kind);
+// A new built-in model for rows learns here what to subtract from each column and what to divide it by; others are left
+// alone.
+void learn_columns(OpenedModel& opened, const Array& rows);
 // The trained model in a folder that Model::save wrote, or that holds such a folder under the name `model`. Throws
 // Error if there is none.
 OpenedModel open_saved_model(const std::string& directory);

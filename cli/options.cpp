@@ -9,6 +9,7 @@
 
 #include <pando/base/error.h>
 
+#include "base/suggestion.h"
 #include "base/text.h"
 #include "cli/output.h"
 
@@ -27,7 +28,10 @@ std::optional<Number> parsed(const std::string& text) {
 // "a whole number of at least 1".
 std::string wanted(const Option& option) {
   switch (option.kind) {
-    case Option::Kind::choice: return join(option.choices, ", ");
+    case Option::Kind::choice: {
+      const std::vector<std::string> first(option.choices.begin(), option.choices.end() - 1);
+      return fmt::format("{} or {}", join(first, ", "), option.choices.back());
+    }
     case Option::Kind::whole:
       return option.largest > 0 ? fmt::format("a whole number from {} to {}", option.smallest, option.largest)
                                 : fmt::format("a whole number of at least {}", option.smallest);
@@ -102,19 +106,25 @@ Arguments::Arguments(const Command& command, const std::vector<std::string>& wor
   if (count < command.least_arguments)
     fail(fmt::format("{} is missing", command.arguments.substr(0, command.arguments.find(' '))));
   if (command.most_arguments >= 0 && count > command.most_arguments)
-    fail(fmt::format("'{}' is one word too many", words_[static_cast<std::size_t>(command.most_arguments)]));
+    fail(fmt::format("unexpected argument '{}'", words_[static_cast<std::size_t>(command.most_arguments)]));
 }
 
 const Option& Arguments::find_given(const std::string& name) const {
-  const Option* option = name.starts_with("--") ? command_.find(name.substr(2)) : nullptr;
-  if (option != nullptr) return *option;
   std::vector<std::string> known;
-  for (const Option& one : command_.options()) known.push_back("--" + one.name);
+  for (const OptionGroup& group : command_.groups)
+    for (const Option& option : group.options) {
+      known.push_back("--" + option.name);
+      if (name == known.back() || (option.letter != 0 && name == std::string{'-', option.letter})) return option;
+    }
   fail(unknown_name("option", name, known));
 }
 
 void Arguments::set(const Option& option, const std::string& value) {
-  if (!is_right(option, value)) fail(fmt::format("--{} is '{}' but must be {}", option.name, value, wanted(option)));
+  if (!is_right(option, value)) {
+    const std::string suggested = option.kind == Option::Kind::choice ? suggestion(value, option.choices) : "";
+    fail(fmt::format("--{} is '{}' but must be {}{}{}", option.name, value, wanted(option),
+                     suggested.empty() ? "" : "; ", suggested));
+  }
   values_[option.name] = value;
 }
 

@@ -17,6 +17,8 @@ struct Option {
 
   // Without the dashes: "batch-size".
   std::string name;
+  // "-q" is the same option; 0 if there is no letter.
+  char letter = 0;
   Kind kind = Kind::flag;
   // The placeholder of the value in the help: "N".
   std::string value = {};
@@ -44,6 +46,12 @@ struct Example {
   std::string text;
 };
 
+// What a shell offers for a word that is not an option.
+struct Offered {
+  std::vector<std::string> words;
+  bool files = false;
+};
+
 struct Command {
   std::string name;
   // "MODEL", "IMAGE..."; `description` says what the words that are not options mean.
@@ -51,9 +59,8 @@ struct Command {
   int least_arguments = 0;
   // Any number if negative.
   int most_arguments = 0;
-  // What a shell offers for them; also files if `takes_files` is set.
-  std::vector<std::string> argument_choices = {};
-  bool takes_files = false;
+  // For each of them; the last is also for all after it.
+  std::vector<Offered> offered = {};
   // "trains a model on images and tests it"
   std::string summary = {};
   // Paragraphs, separated by empty lines; lines that begin with a blank stay as they are.
@@ -68,7 +75,7 @@ struct Command {
   std::vector<Option> options() const;
 };
 
-// A mistake in the command line; `command` is empty before one is known.
+// A mistake in the command line; `command` is empty before one is known, and where main() fills it in.
 struct UsageError : std::runtime_error {
   UsageError(std::string command, const std::string& text) : runtime_error(text), command(std::move(command)) {}
   std::string command;
@@ -77,14 +84,18 @@ struct UsageError : std::runtime_error {
 // What a command line said: checked values, and the words that are not options.
 class Arguments {
  public:
-  // "--option value" and "--option=value"; if an option is given twice, the last one counts; after "--" there are no
-  // options. Throws UsageError, naming the option, the value and what is allowed. The command must outlive this.
+  // "--option value", "--option=value" and "-o value"; if an option is given twice, the last one counts; after "--"
+  // there are no options. Throws UsageError, naming the option, the value and what is allowed. The command must outlive
+  // this.
   Arguments(const Command& command, const std::vector<std::string>& words);
 
   const std::string& command() const { return command_.name; }
   // The whole command line, for a shell.
   const std::string& line() const { return line_; }
   const std::vector<std::string>& words() const { return words_; }
+  // All options that the command has.
+  std::vector<Option> options() const { return command_.options(); }
+  bool has(const std::string& option) const { return command_.find(option) != nullptr; }
   // Whether the user gave the option.
   bool given(const std::string& option) const { return values_.contains(option); }
   bool flag(const std::string& option) const { return given(option); }

@@ -32,6 +32,14 @@ bool is_number(const std::string& cell) {
   return digits.find_first_not_of("-+0123456789.,e") == std::string::npos;
 }
 
+// The library begins messages with the function that was called, which users of a command did not call.
+std::string without_function(const std::string& message) {
+  for (const std::string function :
+       {"fit: ", "evaluate: ", "predict: ", "compile: ", "load_model: ", "model_from_json: "})
+    if (message.starts_with(function)) return message.substr(function.size());
+  return message;
+}
+
 }  // namespace
 
 void print(const std::string& text) {
@@ -48,7 +56,7 @@ void tell(const std::string& text) {
 }
 
 std::string message_of(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return error.what();
+  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) return without_function(error.what());
   return "there is not enough memory; use fewer --samples, a smaller --batch-size or model, or fewer --ipus and "
          "--tiles, "
          "or raise the limit (ulimit -v, or memory.max of the cgroup)";

@@ -13,6 +13,12 @@ namespace pando::cli {
 void print(const std::string& text);
 // One JSON object, and a line end.
 void print_json(const Json& json);
+template <class List>
+Json json_list(const List& values) {
+  Json list = Json::List();
+  for (const auto& value : values) list.append(value);
+  return list;
+}
 // Information in addition to the results: a line on the standard error stream.
 void tell(const std::string& text);
 

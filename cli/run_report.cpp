@@ -4,20 +4,15 @@
 
 #include <fmt/format.h>
 
-#include "cli/output.h"
-
 namespace pando::cli {
 
-void save_report(const std::string& path, OpenedModel& opened, const Samples& samples, const keras::History& history,
-                 const TrainingRecipe& recipe) {
+void save_report(const std::string& path, OpenedModel& opened, const Samples& samples, std::int64_t trained,
+                 const keras::History& history, const TrainingRecipe& recipe) {
   const std::string title = fmt::format("{} on {}", opened.model.name(), samples.kind.dataset);
-  const report::Run run = keras::make_report(opened.model, history, as_input(opened, samples.test.x), samples.test.y,
-                                             {.title = title,
-                                              .class_names = samples.kind.class_names,
-                                              .batch_size = recipe.batch_size,
-                                              .samples = samples.kind.train});
+  const report::Run run = keras::make_report(
+      opened.model, history, as_input(opened, samples.test.x), samples.test.y,
+      {.title = title, .class_names = samples.kind.class_names, .batch_size = recipe.batch_size, .samples = trained});
   report::save(run, path);
-  tell(fmt::format("The page about the run is {}.", path));
 }
 
 }  // namespace pando::cli

@@ -4,8 +4,8 @@
 
 namespace pando::cli {
 
-// Throws Error if it cannot be written.
-void save_report(const std::string& path, OpenedModel& opened, const Samples& samples, const keras::History& history,
-                 const TrainingRecipe& recipe);
+// `trained` is the number of samples that it was trained on. Throws Error if it cannot be written.
+void save_report(const std::string& path, OpenedModel& opened, const Samples& samples, std::int64_t trained,
+                 const keras::History& history, const TrainingRecipe& recipe);
 
 }  // namespace pando::cli

@@ -1,28 +1,25 @@
-#include <pando/base/function.h>
 #include <pando/base/random.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/model_place.h"
 #include "cli/output.h"
 #include "cli/run_report.h"
-#include "cli/virtual_ipus.h"
+#include "cli/train_results.h"
 #include "io/probe.h"
 
 namespace pando::cli {
 
 namespace {
 
-constexpr int failed_status = 1, lost_status = 3, interrupted_status = 130;
-
 // Checks that need no data.
-void check_files(const Arguments& arguments) {
+void check_options(const Arguments& arguments) {
   const auto check = [&](const char* option, const std::vector<std::string>& endings) {
     const std::string path = arguments.text(option);
     for (const std::string& ending : endings)
@@ -33,6 +30,13 @@ void check_files(const Arguments& arguments) {
   check("profile", {".html", ".json"});
   if (arguments.flag("resume") && !arguments.given("checkpoint"))
     arguments.fail("--resume needs --checkpoint DIR, the folder that the run wrote its checkpoints to");
+  if (arguments.number("validation-split") >= 1)
+    arguments.fail(fmt::format("--validation-split is '{}' but must be a number above 0 and below 1",
+                               arguments.text("validation-split")));
+  if (arguments.given("validation-split") && arguments.given("validation-data"))
+    arguments.fail("--validation-split and --validation-data both say what to validate with; leave one out");
+  if (arguments.flag("quiet") && arguments.flag("verbose"))
+    arguments.fail("--quiet and --verbose contradict each other; leave one out");
 }
 
 // Checks before training that the files for its results can be written.
@@ -43,47 +47,79 @@ void probe_files(const Arguments& arguments) {
   if (arguments.given("log-csv")) probe_log(arguments.text("log-csv"));
 }
 
-std::string headline(const std::string& model, const Samples& samples, const Division& division,
-                     std::int64_t batch_size) {
-  const auto counted = [](std::int64_t count, const std::string& noun) {
-    return fmt::format("{} {}{}", thousands(count), noun, count == 1 ? "" : "s");
-  };
-  return fmt::format("{} on {}: {} in micro-batches of {}\n{} = {} x {}", model, samples.kind.dataset,
-                     counted(samples.kind.train, "image"), batch_size, counted(division.ipus, "virtual IPU"),
-                     counted(division.stages, "stage"), counted(division.replicas, "replica"));
+// The newest checkpoint in a folder; empty if there is none.
+std::string newest_checkpoint(const std::string& folder) {
+  std::string newest;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("checkpoint-") && name.ends_with(".safetensors")) newest = std::max(newest, name);
+  }
+  return newest;
 }
 
-struct Outcome {
-  keras::History history;
-  double seconds = 0;
-  bool interrupted = false;
+// A run that is started again without --resume would otherwise be refused in the words of the library.
+void check_checkpoints(const Arguments& arguments) {
+  const std::string folder = arguments.text("checkpoint");
+  if (folder.empty() || arguments.flag("resume")) return;
+  if (const std::string newest = newest_checkpoint(folder); !newest.empty())
+    throw Error(
+        fmt::format("{} has the checkpoints of a run, such as {}/{}; --resume goes on with it, --checkpoint DIR "
+                    "names another folder",
+                    folder, folder, newest));
+}
+
+std::string counted(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", thousands(count), noun, count == 1 ? "" : "s");
+}
+
+// What the model is trained on and validated with.
+struct TrainingData {
+  Samples samples;
+  std::optional<datasets::Split> validation = {};
+  std::int64_t trained = 0, validated = 0;
 };
 
-// A file that cannot be written must not cost the results: the failure is reported at the end.
-class Attempts {
- public:
-  void write(const Function<void()>& write) {
-    try {
-      write();
-    } catch (const std::exception& error) {
-      fail(message_of(error));
-    }
+TrainingData load_training_data(const Arguments& arguments) {
+  const SampleChoice choice = sample_choice(arguments);
+  TrainingData data{.samples = load_samples(choice)};
+  data.trained = data.samples.kind.train;
+  if (arguments.given("validation-data")) {
+    SampleChoice other = choice;
+    other.dataset = arguments.text("validation-data");
+    data.validation = load_to_test(other, data.samples.kind).test;
+    data.validated = data.validation->y.shape()[0];
+  } else if (arguments.given("validation-split")) {
+    // As Model::fit takes it from the end.
+    data.trained = static_cast<std::int64_t>(static_cast<double>(data.samples.kind.train) *
+                                             (1 - arguments.number("validation-split")));
+    data.validated = data.samples.kind.train - data.trained;
+    if (data.trained == 0 || data.validated == 0)
+      arguments.fail(
+          fmt::format("--validation-split {} leaves {} of {} to train on and {} to validate with; use "
+                      "another part",
+                      arguments.text("validation-split"), data.trained,
+                      counted(data.samples.kind.train, data.samples.kind.noun()), data.validated));
   }
-  void fail(const std::string& problem) { failures_.push_back(problem); }
-  bool failed() const { return !failures_.empty(); }
-  void tell_failures() const {
-    for (const std::string& failure : failures_) tell("pando: " + failure);
-  }
+  return data;
+}
 
- private:
-  std::vector<std::string> failures_;
-};
+std::string headline(const std::string& model, const TrainingData& data, const Division& division,
+                     std::int64_t batch_size) {
+  const SampleKind& kind = data.samples.kind;
+  const std::string validation =
+      data.validated == 0 ? "" : fmt::format(", {} to validate with", counted(data.validated, kind.noun()));
+  return fmt::format("{} on {}: {} in micro-batches of {}{}\n{} = {} x {}", model, kind.dataset,
+                     counted(data.trained, kind.noun()), batch_size, validation, counted(division.ipus, "virtual IPU"),
+                     counted(division.stages, "stage"), counted(division.replicas, "replica"));
+}
 
 keras::FitOptions fit_options(const Arguments& arguments, const TrainingRecipe& recipe, Attempts& attempts) {
   keras::FitOptions options = {.batch_size = recipe.batch_size,
                                .epochs = arguments.whole("epochs"),
                                .verbose = arguments.flag("quiet") ? 0 : 1,
                                .output = stderr};
+  options.validation_split = arguments.number("validation-split");
   options.record_timeline = arguments.given("report") || arguments.given("profile");
   options.checkpoint = {.directory = arguments.text("checkpoint"), .resume = arguments.flag("resume")};
   if (arguments.given("log-csv"))
@@ -92,141 +128,79 @@ keras::FitOptions fit_options(const Arguments& arguments, const TrainingRecipe& 
   return options;
 }
 
-Outcome fit(OpenedModel& opened, const Samples& samples, keras::FitOptions options, const InterruptWatch& watch) {
+Outcome fit(OpenedModel& opened, const TrainingData& data, keras::FitOptions options, const InterruptWatch& watch) {
   // Handles an interrupt that came before the first step.
   options.callbacks.push_back(keras::callbacks::LambdaCallback({.on_train_begin = [&] {
     if (watch.interrupted()) opened.model.stop_training();
   }}));
+  if (data.validation)
+    options.validation_data = keras::ValidationData(as_input(opened, data.validation->x), data.validation->y);
+  const datasets::Split& train = data.samples.train;
   const auto start = std::chrono::steady_clock::now();
-  const keras::History history = opened.model.fit(as_input(opened, samples.train.x), samples.train.y, options);
+  const keras::History history = opened.model.fit(as_input(opened, train.x), train.y, options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   return {.history = history, .seconds = seconds.count()};
 }
 
-// The numbers of the last epoch, under the names of a test.
-keras::Logs last_epoch(const keras::History& history) {
-  keras::Logs logs;
-  for (const plot::Curve& curve : history)
-    if (!curve.values.empty()) logs.set(curve.name, curve.values.back());
-  return logs;
-}
-
-void print_table(const Outcome& outcome, const keras::Logs& test) {
-  Table table({"", "loss", "accuracy"});
-  const auto add = [&](const char* name, const keras::Logs& logs) {
-    if (!logs.empty()) table.add({name, fmt::format("{:.4f}", logs["loss"]), percent(logs["accuracy"])});
-  };
-  add("training", last_epoch(outcome.history));
-  add("test", test);
-  print(table.text());
-}
-
-Json json_of(const keras::Logs& logs) {
-  Json json;
-  for (const auto& [name, value] : logs) json.set(name, value);
-  return json;
-}
-
-void print_results(const Arguments& arguments, const Samples& samples, const Outcome& outcome, const keras::Logs& test,
-                   const ModelPlace& place) {
-  Json json, history;
-  for (const plot::Curve& curve : outcome.history) {
-    Json values = Json::List();
-    for (double value : curve.values) values.append(value);
-    history.set(curve.name, values);
-  }
-  json.set("model", arguments.words()[0]);
-  json.set("dataset", samples.kind.dataset);
-  json.set("train_samples", samples.kind.train);
-  json.set("test_samples", samples.kind.test);
-  json.set("seconds", outcome.seconds);
-  json.set("interrupted", outcome.interrupted);
-  json.set("history", history);
-  if (!test.empty()) json.set("test", json_of(test));
-  if (!place.saved().empty()) json.set("saved", place.saved());
-  print_json(json);
-}
-
-// Said once everything is written.
-void tell_interrupted(const Arguments& arguments, const ModelPlace& place) {
-  tell(fmt::format("The model so far is in {}.", shell_word(place.saved())));
-  if (!arguments.given("checkpoint")) {
-    tell("Interrupted: the run cannot be resumed, because no checkpoint was kept; --checkpoint DIR keeps one.");
-    return;
-  }
-  tell(fmt::format("To go on:\n  {}{}", arguments.line(), arguments.flag("resume") ? "" : " --resume"));
-}
-
-void tell_next(const ModelPlace& place) {
-  if (!place.is_named()) tell(fmt::format("The model is in {}.", shell_word(place.saved())));
-  tell(fmt::format("Try next: {} evaluate --model {}", program(), shell_word(place.saved())));
-}
-
-// The loss of training or of the test that is not a number; nothing if both are numbers.
-std::optional<double> lost_loss(const keras::Logs& training, const keras::Logs& test) {
-  for (const keras::Logs* logs : {&training, &test})
-    if (logs->contains("loss") && !std::isfinite((*logs)["loss"])) return (*logs)["loss"];
-  return std::nullopt;
-}
-
-// Returns the exit status.
-int tell_end(const Arguments& arguments, const Outcome& outcome, const keras::Logs& test, const ModelPlace& place,
-             const Attempts& attempts) {
-  const std::optional<double> lost = lost_loss(last_epoch(outcome.history), test);
-  if (lost) tell(fmt::format("The loss is {}: the model is useless; try a smaller --learning-rate.", *lost));
-  if (attempts.failed()) {
-    attempts.tell_failures();
-    if (!place.saved().empty()) tell(fmt::format("The model is in {}.", shell_word(place.saved())));
-    return failed_status;
-  }
-  if (outcome.interrupted) {
-    tell_interrupted(arguments, place);
-    return interrupted_status;
-  }
-  if (lost) return lost_status;
-  tell_next(place);
-  return 0;
+void tell_plan(const Arguments& arguments, const OpenedModel& opened, const TrainingData& data,
+               const Division& division, const TrainingRecipe& recipe) {
+  if (arguments.flag("quiet")) return;
+  tell(headline(opened.model.name(), data, division, recipe.batch_size));
+  if (!arguments.flag("verbose")) return;
+  tell(opened.model.summary_text());
+  tell(opened.model.explain({.samples = data.trained, .batch_size = recipe.batch_size}));
 }
 
 }  // namespace
 
 int train(const Arguments& arguments) {
-  check_files(arguments);
+  check_options(arguments);
   const Division division = division_of(arguments);
   TrainingRecipe recipe = recipe_of(arguments);
   recipe.learning_rate = arguments.number("learning-rate");
   recipe.precision = arguments.text("precision");
   probe_files(arguments);
   ModelPlace place(arguments);
+  check_checkpoints(arguments);
   set_random_seed(static_cast<std::uint64_t>(arguments.whole("seed")));
-  const Samples samples = load_samples(arguments.text("dataset"), arguments.whole("samples"));
+  const TrainingData data = load_training_data(arguments);
+  const Samples& samples = data.samples;
   const VirtualIpus ipus(division.ipus, division.tiles);
   OpenedModel opened = open_model(arguments.words()[0], samples.kind);
+  learn_columns(opened, samples.train.x);
   prepare_training(opened, division, recipe);
-  if (!arguments.flag("quiet")) tell(headline(opened.model.name(), samples, division, recipe.batch_size));
+  tell_plan(arguments, opened, data, division, recipe);
 
   Attempts attempts;
   Outcome outcome;
   {
     // An interrupt does not lose the model: it is saved before anything else.
     const InterruptWatch watch;
-    outcome = fit(opened, samples, fit_options(arguments, recipe, attempts), watch);
+    outcome = fit(opened, data, fit_options(arguments, recipe, attempts), watch);
     attempts.write([&] { place.save(opened, samples.kind); });
     outcome.interrupted = watch.interrupted();
   }
   if (arguments.given("profile")) attempts.write([&] { outcome.history.timeline().save(arguments.text("profile")); });
-  keras::Logs test;
   if (!outcome.interrupted) {
     attempts.write([&] {
-      test = opened.model.evaluate(as_input(opened, samples.test.x), samples.test.y,
-                                   {.batch_size = recipe.batch_size, .verbose = 0});
+      outcome.test = opened.model.evaluate(as_input(opened, samples.test.x), samples.test.y,
+                                           {.batch_size = recipe.batch_size, .verbose = 0});
     });
     if (arguments.given("report"))
-      attempts.write([&] { save_report(arguments.text("report"), opened, samples, outcome.history, recipe); });
+      attempts.write(
+          [&] { save_report(arguments.text("report"), opened, samples, data.trained, outcome.history, recipe); });
   }
-  if (arguments.flag("json")) print_results(arguments, samples, outcome, test, place);
-  else print_table(outcome, test);
-  return tell_end(arguments, outcome, test, place, attempts);
+  const TrainedRun run{.arguments = arguments,
+                       .opened = opened,
+                       .kind = samples.kind,
+                       .skipped = samples.skipped,
+                       .division = division,
+                       .trained = data.trained,
+                       .validated = data.validated,
+                       .outcome = outcome,
+                       .place = place};
+  print_results(run);
+  return tell_end(run, attempts);
 }
 
 }  // namespace pando::cli

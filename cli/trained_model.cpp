@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/paths.h"
+#include "cli/output.h"
 #include "io/file_writer.h"
 #include "io/probe.h"
 
@@ -26,13 +27,16 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-Json json_of(const ImageKind& images, const std::string& checkpoint) {
-  Json json, shape, names;
-  for (std::int64_t size : images.image) shape.append(size);
-  for (const std::string& name : images.class_names) names.append(name);
-  json.set("dataset", images.dataset);
-  json.set("image", shape);
-  json.set("class_names", names);
+Json json_of(const SampleKind& kind, const std::string& checkpoint) {
+  Json json;
+  json.set("dataset", kind.dataset);
+  if (kind.is_table()) {
+    json.set("columns", json_list(kind.columns));
+    json.set("label", kind.label);
+  } else {
+    json.set("image", json_list(kind.shape));
+  }
+  json.set("class_names", json_list(kind.class_names));
   if (!checkpoint.empty()) json.set("checkpoint", checkpoint);
   return json;
 }
@@ -42,15 +46,27 @@ class TrainingFile {
  public:
   TrainingFile(const Json& json, const std::string& path) : json_(json), path_(path) {}
 
-  ImageKind images() const {
-    ImageKind images{.dataset = member("dataset").string(named("dataset")), .image = image()};
-    for (const Json& name : member("class_names").list(named("class_names")))
-      images.class_names.push_back(name.string(named("class_names")));
-    return images;
+  SampleKind kind() const {
+    SampleKind kind{.dataset = member("dataset").string(named("dataset"))};
+    if (json_.find("columns") != nullptr) {
+      kind.columns = names("columns");
+      kind.label = member("label").string(named("label"));
+      kind.shape = {static_cast<std::int64_t>(kind.columns.size())};
+    } else {
+      kind.shape = image();
+    }
+    kind.class_names = names("class_names");
+    return kind;
   }
 
  private:
   std::string named(const char* name) const { return fmt::format("{}: '{}'", path_, name); }
+
+  std::vector<std::string> names(const char* name) const {
+    std::vector<std::string> all;
+    for (const Json& one : member(name).list(named(name))) all.push_back(one.string(named(name)));
+    return all;
+  }
 
   const Json& member(const char* name) const {
     const Json* found = json_.find(name);
@@ -81,13 +97,13 @@ class TrainingFile {
 
 }  // namespace
 
-void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images,
+void save_trained(const std::string& directory, const OpenedModel& opened, const SampleKind& kind,
                   const std::string& checkpoint) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) throw Error(fmt::format("{}: cannot be made: {}; save to another folder", directory, error.message()));
   opened.model.save(directory + "/model");
-  write_file(training_path(directory), json_of(images, checkpoint).text(2) + "\n");
+  write_file(training_path(directory), json_of(kind, checkpoint).text(2) + "\n");
 }
 
 void probe_trained(const std::string& directory) {
@@ -115,10 +131,10 @@ TrainedModel load_trained(const std::string& directory) {
   const std::string path = training_path(directory);
   TrainedModel trained{open_saved_model(directory), {}};
   if (!path_exists(path)) {
-    trained.images.image = trained.opened.input;
+    trained.kind.shape = trained.opened.input;
     return trained;
   }
-  trained.images = TrainingFile(Json::parse(read_text(path), path), path).images();
+  trained.kind = TrainingFile(Json::parse(read_text(path), path), path).kind();
   return trained;
 }
 

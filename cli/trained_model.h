@@ -7,12 +7,12 @@ namespace pando::cli {
 
 struct TrainedModel {
   OpenedModel opened;
-  ImageKind images;
+  SampleKind kind;
 };
 
 // An existing model is replaced; other files are left alone. `checkpoint` is the folder of the run's checkpoints, or
 // empty. Throws Error, naming the file and the remedy.
-void save_trained(const std::string& directory, const OpenedModel& opened, const ImageKind& images,
+void save_trained(const std::string& directory, const OpenedModel& opened, const SampleKind& kind,
                   const std::string& checkpoint);
 // Throws Error if save_trained() could not write there. Creates nothing.
 void probe_trained(const std::string& directory);

@@ -100,6 +100,12 @@ void prepare_training(OpenedModel& opened, const Division& division, const Train
                         .precision = recipe.precision,
                         .reduction = division.reduction});
   if (division.stages > 1) {
+    const auto layers = static_cast<int>(opened.model.get_pipeline_stage_assignment().size());
+    if (division.stages > layers)
+      throw UsageError("",
+                       fmt::format("--stages is {}, but the model '{}' has {} layers, and every stage needs one; use "
+                                   "{} at most",
+                                   division.stages, opened.model.name(), layers, layers));
     opened.model.set_pipelining_options({.gradient_accumulation_steps_per_replica = division.gradient_accumulation,
                                          .pipeline_schedule = division.schedule});
     opened.model.split_into_stages(division.stages, recipe.batch_size);

@@ -45,7 +45,7 @@ struct TrainingRecipe {
 // From --optimizer, --batch-size and --steps-per-execution.
 TrainingRecipe recipe_of(const Arguments& arguments);
 
-// Compiles the model, and divides it into stages.
+// Compiles the model, and divides it into stages. Throws UsageError if it has fewer layers than stages.
 void prepare_training(OpenedModel& opened, const Division& division, const TrainingRecipe& recipe);
 
 }  // namespace pando::cli

@@ -13,8 +13,9 @@ case "${1:-}" in
 esac
 
 scripts/install.sh g++ cmake ninja-build libfmt-dev
-# zlib reads gzipped data sets, libcurl downloads them, certificates say from whom; cairo draws PNG files.
-scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev ca-certificates libcairo2-dev
+# zlib reads gzipped data sets and PNG images, libjpeg JPEG images; libcurl downloads data sets, certificates say from whom;
+# cairo draws PNG files.
+scripts/install.sh --optional zlib1g-dev libjpeg62-turbo-dev libcurl4-openssl-dev ca-certificates libcairo2-dev
 
 terminal=
 [ ! -t 2 ] || [ "${TERM:-dumb}" = dumb ] || terminal=1

@@ -136,7 +136,7 @@ make_debs() {
     make_deb "libpando$series" libs library "Depends: $(shared_libraries "$tree"/lib*/libpando.so."$version")" \
         "neural networks on virtual IPUs (shared library)"
     make_deb libpando-dev libdevel development "Depends: libpando$series (= $debian_version)
-Recommends: libcairo2-dev, libcurl4-openssl-dev, libfmt-dev, zlib1g-dev" \
+Recommends: libcairo2-dev, libcurl4-openssl-dev, libfmt-dev, libjpeg62-turbo-dev, zlib1g-dev" \
         "neural networks on virtual IPUs (development files)"
     make_deb pando science command "Depends: $(shared_libraries "$tree/bin/pando")
 Recommends: ca-certificates" \

@@ -33,7 +33,7 @@ for style in ("ipu", "keras", "torch", "tf1"):
 # The program `pando` sees the public headers, these folders, and the measurement of the machine's peak.
 CLI = {"base", "io", "report", "cli", "benchmarks"}
 # fmt everywhere; other libraries only where they are wrapped.
-THIRD_PARTY = re.compile(r"^(zlib|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
+THIRD_PARTY = re.compile(r"^(zlib|jpeglib|jerror|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
 MAY_WRAP = ("backends/", "comm/", "report/", "io/", "datasets/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 

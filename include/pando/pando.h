@@ -5,6 +5,7 @@
 #include <pando/graph/attributes.h>
 #include <pando/data/dataset.h>
 #include <pando/data/files.h>
+#include <pando/data/images.h>
 #include <pando/data/loader.h>
 #include <pando/datasets/datasets.h>
 #include <pando/base/dtype.h>

@@ -1,180 +1,206 @@
 #include "datasets/image_folder.h"
 
-#include <pando/data/files.h>
+#include <pando/base/function.h>
+#include <pando/data/images.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
-#include <optional>
 
 #include "base/paths.h"
-#include "base/text.h"
+#include "data/formats/image_file.h"
+#include "datasets/every_fifth.h"
+#include "datasets/image_files.h"
 #include "io/byte_store.h"
 
 namespace pando {
 
 namespace {
 
-namespace filesystem = std::filesystem;
+using datasets::OwnDataOptions;
+using ImageSize = std::array<std::int64_t, 2>;
 
-// Without a test folder, one of this many images of each class is a test image.
-constexpr std::size_t test_every = 5;
+// Images of one size stay as they are up to this height and width; others get at most the second.
+constexpr std::int64_t largest_kept = 256, largest_chosen = 64;
 
-struct ImageFile {
-  std::string path;
-  std::int32_t label = 0;
-};
-
-// The names in a folder in sorted order, without hidden ones.
-std::vector<std::string> names_in(const std::string& path, bool folders) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    std::error_code ignored;
-    if (!name.starts_with('.') && entry->is_directory(ignored) == folders) names.push_back(name);
-  }
-  if (error) throw_file_error(path, fmt::format("cannot be read: {}", error.message()), "check its permissions");
-  std::sort(names.begin(), names.end());
-  return names;
+std::int64_t median(std::vector<std::int64_t> sizes) {
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  std::nth_element(sizes.begin(), middle, sizes.end());
+  return *middle;
 }
 
-std::string ending_of(const std::string& name) {
-  std::string ending = filesystem::path(name).extension().string();
-  for (char& c : ending)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return ending;
-}
-
-// The PNG images of a class; there must be at least one.
-std::vector<std::string> images_in(const std::string& path) {
-  std::vector<std::string> images, others;
-  for (const std::string& name : names_in(path, false)) (ending_of(name) == ".png" ? images : others).push_back(name);
-  if (images.empty())
-    throw_file_error(
-        path, others.empty() ? "has no images" : fmt::format("has no PNG images, but {}", others.front()),
-        others.empty() ? "put the PNG images of a class into it, or remove it" : "convert its images to PNG");
-  return images;
-}
-
-// The images of all classes: the first of each class, then the second of each, so that the first few cover all classes.
-std::vector<ImageFile> find_images(const std::string& path, const std::vector<std::string>& classes) {
-  std::map<std::pair<std::size_t, std::size_t>, ImageFile> by_place;
-  for (const std::string& name : names_in(path, true)) {
-    const auto found = std::find(classes.begin(), classes.end(), name);
-    if (found == classes.end()) throw Error(fmt::format("{}: {}", path, unknown_name("class", name, classes)));
-    const auto label = static_cast<std::size_t>(found - classes.begin());
-    const std::vector<std::string> images = images_in(fmt::format("{}/{}", path, name));
-    for (std::size_t i = 0; i < images.size(); ++i)
-      by_place[{i, label}] = {fmt::format("{}/{}/{}", path, name, images[i]), static_cast<std::int32_t>(label)};
-  }
-  std::vector<ImageFile> files;
-  for (const auto& [place, file] : by_place) files.push_back(file);
-  return files;
-}
-
-std::vector<std::string> find_classes(const std::string& path) {
-  const std::vector<std::string> classes = names_in(path, true);
-  if (classes.size() < 2)
-    throw_file_error(path, fmt::format("has {} class folder{}", classes.size(), classes.size() == 1 ? "" : "s"),
-                     "give a folder that holds a folder of PNG images for each of two or more classes, or train and "
-                     "test folders that do, or the IDX files of MNIST's format");
-  return classes;
-}
-
-// One channel is grey, three are colours; alpha is dropped.
-Array with_channels(const Array& image, std::int64_t channels) {
-  const std::int64_t have = image.shape()[2];
-  if (have == channels) return image;
-  Array result = Array::uninitialised(DType::uint8, {image.shape()[0], image.shape()[1], channels});
-  const std::uint8_t* in = image.data<std::uint8_t>();
-  std::uint8_t* out = result.mutable_data<std::uint8_t>();
-  for (std::int64_t i = 0; i < result.elements() / channels; ++i)
-    for (std::int64_t j = 0; j < channels; ++j) out[i * channels + j] = in[i * have + (have < 3 ? 0 : j)];
-  return result;
-}
-
-// Reads images that must all be of one size.
+// Reads images in two passes: the headers, to choose one size for all, and then the pixels, so that no more memory is
+// needed than for the result.
 class ImageReader {
  public:
-  struct Images {
-    std::vector<Array> images;
-    std::vector<std::int32_t> labels;
-  };
+  explicit ImageReader(const OwnDataOptions& options) : options_(options), channels_(options.channels) {}
 
-  Images read(const std::vector<ImageFile>& files) {
-    Images all;
-    for (const ImageFile& file : files) {
-      all.images.push_back(read(file.path));
-      all.labels.push_back(file.label);
-    }
-    return all;
+  // Takes the files out whose headers cannot be read.
+  void look_at(std::vector<ImageFile>& files) {
+    std::erase_if(files, [&](const ImageFile& file) {
+      return !attempt([&] {
+        const Shape shape = data::image_shape(ByteStore(file.path));
+        heights_.push_back(shape[0]);
+        widths_.push_back(shape[1]);
+        if (options_.channels == 0) channels_ = std::max<std::int64_t>(channels_, shape[2] < 3 ? 1 : 3);
+      });
+    });
   }
 
-  // Taken over all images that were read, so that the two splits match.
-  datasets::Split split(const Images& all) const {
-    Shape shape = {static_cast<std::int64_t>(all.images.size()), size_[0], size_[1]};
+  // Of all images that were looked at, so that the two splits match.
+  void choose_size() {
+    const auto [low, high] = std::minmax_element(heights_.begin(), heights_.end());
+    const auto [narrow, wide] = std::minmax_element(widths_.begin(), widths_.end());
+    const bool one_size = *low == *high && *narrow == *wide && *high <= largest_kept && *wide <= largest_kept;
+    if (options_.image_size[0] > 0) size_ = options_.image_size;
+    else if (one_size) size_ = {*low, *narrow};
+    else size_ = {std::min(median(heights_), largest_chosen), std::min(median(widths_), largest_chosen)};
+  }
+
+  datasets::Split read(const std::vector<ImageFile>& files) {
+    Shape shape = {static_cast<std::int64_t>(files.size()), size_[0], size_[1]};
     if (channels_ > 1) shape.append(channels_);
     Array x = Array::uninitialised(DType::uint8, shape);
+    std::vector<std::int32_t> labels;
     std::byte* out = x.mutable_raw();
-    for (const Array& image : all.images) {
-      const Array pixels = with_channels(image, channels_);
-      out = std::copy(pixels.raw(), pixels.raw() + pixels.bytes(), out);
+    for (const ImageFile& file : files) {
+      const bool was_read = attempt([&] {
+        const Array whole = data::with_channels(data::read_image(ByteStore(file.path)), channels_);
+        const Array image = data::resize_image(whole, size_[0], size_[1]);
+        out = std::copy(image.raw(), image.raw() + image.bytes(), out);
+      });
+      if (was_read) labels.push_back(file.label);
     }
-    return {x, Array::of(all.labels, {static_cast<std::int64_t>(all.labels.size())})};
+    const auto count = static_cast<std::int64_t>(labels.size());
+    return {x.slice(0, count), Array::of(labels, {count})};
   }
+
+  // How many of the images that were looked at do not have the chosen size.
+  std::int64_t resized() const {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < heights_.size(); ++i) count += heights_[i] != size_[0] || widths_[i] != size_[1];
+    return count;
+  }
+  std::string notice(const std::string& path) const {
+    return fmt::format("{}: {} of {} images {} resized to a height of {} and a width of {} pixels.", path, resized(),
+                       heights_.size(), resized() == 1 ? "is" : "are", size_[0], size_[1]);
+  }
+  const std::vector<std::string>& skipped() const { return skipped_; }
 
  private:
-  Array read(const std::string& path) {
-    const Array image = data::read_png(path);
-    const Shape size = image.shape().part(0, 2);
-    if (first_.empty()) {
-      first_ = path;
-      size_ = size;
-    } else if (size != size_) {
-      throw_file_error(
-          path, fmt::format("has {} x {} pixels, but {} has {} x {}", size[1], size[0], first_, size_[1], size_[0]),
-          fmt::format("bring all images to one size, for example with ImageMagick's "
-                      "mogrify -resize {}x{}!",
-                      size_[1], size_[0]));
+  // Returns false for a file that cannot be read, which is noted; throws Error if that is not allowed.
+  bool attempt(const Function<void()>& read) {
+    try {
+      read();
+      return true;
+    } catch (const Error& error) {
+      if (!options_.skip_bad) throw;
+      skipped_.emplace_back(error.what());
+      return false;
     }
-    channels_ = std::max<std::int64_t>(channels_, image.shape()[2] < 3 ? 1 : 3);
-    return image;
   }
 
-  std::string first_;
-  Shape size_;
-  std::int64_t channels_ = 1;
+  const OwnDataOptions& options_;
+  std::int64_t channels_;
+  std::vector<std::int64_t> heights_, widths_;
+  ImageSize size_ = {1, 1};
+  std::vector<std::string> skipped_;
 };
 
-}  // namespace
+// "a, b, c and 4 more".
+std::string first_few(const std::vector<std::string>& paths) {
+  constexpr std::size_t most = 3;
+  const std::size_t shown = std::min(most, paths.size());
+  const std::string list = fmt::format("{}", fmt::join(paths.begin(), paths.begin() + static_cast<long>(shown), ", "));
+  return paths.size() > shown ? fmt::format("{} and {} more", list, paths.size() - shown) : list;
+}
 
-datasets::Directory read_image_folder(const std::string& path) {
+// Everything in a folder of train and test that is neither.
+std::vector<std::string> beside_train_and_test(const std::string& path) {
+  std::vector<std::string> paths;
+  for (const bool folders : {false, true})
+    for (const std::string& name : names_in(path, folders))
+      if (!folders || (name != "train" && name != "test")) paths.push_back(fmt::format("{}/{}", path, name));
+  return paths;
+}
+
+struct FolderFiles {
+  std::vector<std::string> classes;
+  std::vector<ImageFile> train, test;
+  bool has_test = false;
+  std::vector<std::string> others;
+};
+
+FolderFiles files_of(const std::string& path) {
   const std::string train_path = path + "/train", test_path = path + "/test";
   const bool has_train = is_folder(train_path), has_test = is_folder(test_path);
   if (has_test && !has_train) throw_file_error(path, "has a folder test but no folder train", "add it");
   const std::string& images_path = has_train ? train_path : path;
-  const std::vector<std::string> classes = find_classes(images_path);
-  std::vector<ImageFile> train = find_images(images_path, classes), test;
-  if (has_test) {
-    test = find_images(test_path, classes);
-  } else {
-    std::vector<std::size_t> seen(classes.size());
-    const auto is_for_training = [&](const ImageFile& file) {
-      return ++seen[static_cast<std::size_t>(file.label)] % test_every != 0;
-    };
-    const auto first_for_test = std::stable_partition(train.begin(), train.end(), is_for_training);
-    test.assign(first_for_test, train.end());
-    train.erase(first_for_test, train.end());
+  FolderFiles files{.classes = find_classes(images_path), .train = {}, .test = {}, .has_test = has_test, .others = {}};
+  if (has_train) files.others = beside_train_and_test(path);
+  const auto find = [&](const std::string& from) {
+    ImageFiles found = find_images(from, files.classes);
+    files.others.insert(files.others.end(), found.others.begin(), found.others.end());
+    return std::move(found.images);
+  };
+  files.train = find(images_path);
+  if (has_test) files.test = find(test_path);
+  return files;
+}
+
+void split_off_test(FolderFiles& files, const OwnDataOptions& options) {
+  if (files.has_test) return;
+  if (!options.split_off_test) return files.test.swap(files.train);
+  EveryFifth is_for_test(files.classes.size());
+  const auto first = std::stable_partition(files.train.begin(), files.train.end(),
+                                           [&](const ImageFile& file) { return !is_for_test(file.label); });
+  files.test.assign(first, files.train.end());
+  files.train.erase(first, files.train.end());
+}
+
+}  // namespace
+
+datasets::OwnData read_image_folder(const std::string& path, const OwnDataOptions& options) {
+  FolderFiles files = files_of(path);
+  ImageReader reader(options);
+  reader.look_at(files.train);
+  reader.look_at(files.test);
+  const auto fail_unreadable = [&] { throw_file_error(path, "has no images that can be read", "look at its files"); };
+  if (files.train.empty()) fail_unreadable();
+  split_off_test(files, options);
+  if (files.test.empty())
+    throw_file_error(path, files.has_test ? "has no images to test with" : "has no class of five images",
+                     files.has_test ? "fill its folder test" : "add images, or a folder train and a folder test");
+  reader.choose_size();
+  datasets::OwnData data{.train = reader.read(files.train),
+                         .test = reader.read(files.test),
+                         .class_names = files.classes,
+                         .test_was_split_off = !files.has_test && options.split_off_test};
+  for (const auto& [split, wanted] : {std::pair{&data.train, &files.train}, {&data.test, &files.test}})
+    if (split->y.elements() == 0 && !wanted->empty()) fail_unreadable();
+  data.resized = reader.resized();
+  if (data.resized > 0) data.notices.push_back(reader.notice(path));
+  if (!files.others.empty())
+    data.notices.push_back(
+        fmt::format("{}: what is not an image of a class is left out: {}.", path, first_few(files.others)));
+  data.skipped = reader.skipped();
+  return data;
+}
+
+datasets::Split fitted(const datasets::Split& split, const OwnDataOptions& options) {
+  const Shape& shape = split.x.shape();
+  const std::int64_t have = shape.rank() == 4 ? shape[3] : 1, channels = options.channels > 0 ? options.channels : have;
+  const ImageSize size = options.image_size[0] > 0 ? options.image_size : ImageSize{shape[1], shape[2]};
+  if (size == ImageSize{shape[1], shape[2]} && channels == have) return split;
+  Array x = Array::uninitialised(
+      DType::uint8, channels > 1 ? Shape{shape[0], size[0], size[1], channels} : Shape{shape[0], size[0], size[1]});
+  std::byte* out = x.mutable_raw();
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    const Array whole = split.x.slice(i, i + 1).reshape({shape[1], shape[2], have});
+    const Array image = data::resize_image(data::with_channels(whole, channels), size[0], size[1]);
+    out = std::copy(image.raw(), image.raw() + image.bytes(), out);
   }
-  if (test.empty())
-    throw_file_error(path, has_test ? "has no images to test with" : "has no class of five images",
-                     has_test ? "fill its folder test" : "add images, or a folder train and a folder test");
-  ImageReader reader;
-  const ImageReader::Images train_images = reader.read(train), test_images = reader.read(test);
-  return {reader.split(train_images), reader.split(test_images), classes, !has_test};
+  return {x, split.y};
 }
 
 }  // namespace pando

@@ -117,10 +117,11 @@ class Models(OutputTest):
     def test_go_to_a_new_folder_that_is_told(self):
         result = self.run_pando(*TRAIN)
         lines = re.fullmatch(r"The model is in (pando-runs/mlp-synthetic_digits-\d{8}-\d{6})\.\n"
-                             r"Try next: pando evaluate --model \1\n", "".join(result.stderr.splitlines(True)[-2:]))
+                             r"Try next:\n  pando evaluate --model \1\n  pando predict --model \1 0 1 2\n",
+                             "".join(result.stderr.splitlines(True)[-4:]))
         self.assertTrue(lines, result.stderr)
         self.assertGreater(self.run_json("evaluate", "--model", lines[1], "--samples", "100")["accuracy"], 0)
-        saved = self.run_json(*TRAIN, "--quiet")["saved"]
+        saved = self.run_json(*TRAIN, "--quiet")["paths"]["model"]
         self.assertNotEqual(saved, lines[1])
         self.assert_model(saved)
 

@@ -14,7 +14,7 @@ import zlib
 PATH_OF_PANDO = os.environ["PANDO"]
 PANDO = "pando"
 os.environ["PATH"] = os.path.dirname(PATH_OF_PANDO) + os.pathsep + os.environ["PATH"]
-COMMANDS = ["train", "evaluate", "predict", "explain", "summary", "datasets", "devices", "bench"]
+COMMANDS = ["train", "evaluate", "predict", "explain", "summary", "datasets", "devices", "bench", "doctor"]
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 # What runs for seconds only: few images, and the smallest model.
 QUICK = ["--dataset", "synthetic_digits", "--samples", "600", "--epochs", "2"]
@@ -27,6 +27,24 @@ def png(pixels, channels=1):
     header = struct.pack(">IIBBBBB", len(pixels[0]) // channels, len(pixels), 8, {1: 0, 3: 2}[channels], 0, 0, 0)
     rows = zlib.compress(b"".join(b"\0" + bytes(row) for row in pixels))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def jpeg(value, size=16):
+    """A grey JPEG file, all of whose pixels have one value: blocks of 8 x 8, whose other coefficients are zero."""
+    def segment(marker, data):
+        return b"\xff" + bytes([marker]) + struct.pack(">H", len(data) + 2) + data
+    blocks, bits, before = (-(-size // 8)) ** 2, "", 0
+    for _ in range(blocks):
+        difference, before = value - 128 - before, value - 128
+        length = abs(difference).bit_length()
+        coded = difference if difference > 0 else difference + (1 << length) - 1
+        bits += f"{length:04b}" + (f"{coded:0{length}b}" if length else "") + "0"
+    bits += "1" * (-len(bits) % 8)
+    scan = b"".join(bytes([int(bits[i:i + 8], 2)]) for i in range(0, len(bits), 8)).replace(b"\xff", b"\xff\0")
+    return (b"\xff\xd8" + segment(0xdb, b"\0" + b"\x08" * 64) +
+            segment(0xc0, struct.pack(">BHHBBBB", 8, size, size, 1, 1, 0x11, 0)) +
+            segment(0xc4, b"\0" + bytes([0, 0, 0, 12] + [0] * 12) + bytes(range(12))) +
+            segment(0xc4, b"\x10" + bytes([1] + [0] * 15) + b"\0") + segment(0xda, b"\1\1\0\0\x3f\0") + scan + b"\xff\xd9")
 
 
 class ProgramTest(unittest.TestCase):
@@ -54,7 +72,7 @@ class ProgramTest(unittest.TestCase):
 
     def options_of(self, command):
         """As the help of the command lists them."""
-        return re.findall(r"^  (--[a-z-]+)", self.run_pando(*command, "--help").stdout, re.MULTILINE)
+        return re.findall(r"^  (?:-[a-zA-Z], )?(--[a-z-]+)", self.run_pando(*command, "--help").stdout, re.MULTILINE)
 
     def compare_with_golden(self, name, text):
         path = GOLDEN / f"{name}.txt"

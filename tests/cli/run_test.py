@@ -44,7 +44,8 @@ class Training(ProgramTest):
     def test_names_the_program_as_it_was_called(self):
         result = subprocess.run([PATH_OF_PANDO, "train", "mlp", *QUICK, "--save", "digits"], cwd=self.folder,
                                 env=self.environment, text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        self.assertTrue(result.stderr.endswith(f"Try next: {PATH_OF_PANDO} evaluate --model digits\n"), result.stderr)
+        self.assertTrue(result.stderr.endswith(f"Try next:\n  {PATH_OF_PANDO} evaluate --model digits\n"
+                                               f"  {PATH_OF_PANDO} predict --model digits 0 1 2\n"), result.stderr)
 
     def test_with_rounded_factors_learns_about_as_well(self):
         words = ["train", "lenet", *QUICK[:2], "--samples", "2000", "--epochs", "3", "--quiet"]
@@ -78,6 +79,29 @@ class Training(ProgramTest):
         self.assertGreater(result["test"]["accuracy"], 0.75)
         self.assertFalse(result["interrupted"])
 
+    def test_says_everything_about_itself_to_scripts(self):
+        words = ["train", "mlp", *QUICK, "--seed", "3", "--replicas", "2", "--report", "page.html", "--log-csv", "log.csv",
+                 "-o", "digits"]
+        result = self.run_json(*words, "-q")
+        self.assertEqual(result["command"], "pando " + " ".join(words) + " -q --json")
+        self.assertEqual(result["model"]["name"], "mlp")
+        self.assertEqual(result["model"]["parameters"], 101770)
+        self.assertEqual(result["model"]["input_shape"], [28, 28, 1])
+        self.assertEqual(result["seed"], 3)
+        self.assertAlmostEqual(result["learning_rate"], 0.001)
+        self.assertEqual(result["division"], {"ipus": 2, "stages": 1, "replicas": 2, "gradient_accumulation_count": 1})
+        options = result["options"]
+        self.assertEqual((options["batch_size"], options["optimizer"], options["quiet"], options["profile"]),
+                         (64, "adam", True, None))
+        self.assertEqual(result["paths"], {"model": "digits", "report": "page.html", "log_csv": "log.csv"})
+
+    def test_is_quiet_or_says_more(self):
+        self.assertEqual(self.run_pando("train", "mlp", *QUICK, "-q", "-o", "a").stderr, "")
+        text = self.run_pando("train", "mlp", *QUICK, "-v", "-o", "b").stderr
+        self.assertIn("Total params: 101,770", text)
+        self.assertIn("micro-batches of 64", text)
+        self.assertLess(text.index("Total params"), text.index("Epoch 1/2"))
+
     def test_may_be_divided(self):
         for words in ["--replicas", "2"], ["--stages", "2", "--schedule", "sequential"], ["--ipus", "4", "--stages", "2"]:
             result = self.run_pando("train", "lenet", *QUICK[:2], "--samples", "100", "--epochs", "1",
@@ -85,12 +109,30 @@ class Training(ProgramTest):
             self.assertIn("test ", result.stdout)
 
     def test_writes_what_it_is_asked_for(self):
-        self.run_pando("train", "mlp", *QUICK, "--log-csv", "log.csv", "--profile", "timeline.html", "--report",
-                       "page.html", "--quiet")
+        result = self.run_pando("train", "mlp", *QUICK, "--log-csv", "log.csv", "--profile", "timeline.html", "--report",
+                                "page.html", "--checkpoint", "run")
+        self.assertTrue(result.stderr.endswith(
+            "The model is in run.\nThe page about the run is page.html.\nThe timeline is in timeline.html.\n"
+            "The numbers of each epoch are in log.csv.\nThe checkpoints are in run.\nTry next:\n"
+            "  pando evaluate --model run\n  pando predict --model run 0 1 2\n"), result.stderr)
         self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,loss,accuracy")
         self.assertEqual(len((self.folder / "log.csv").read_text().splitlines()), 3)
         self.assertIn("<html", (self.folder / "timeline.html").read_text())
         self.assertIn("mlp on synthetic_digits", (self.folder / "page.html").read_text())
+
+    def test_validates_after_each_epoch(self):
+        part = self.run_pando("train", "mlp", *QUICK, "--validation-split", "0.25", "--log-csv", "log.csv", "--report",
+                              "page.html", "-o", "a")
+        self.assertTrue(part.stderr.startswith("mlp on synthetic_digits: 450 images in micro-batches of 64, 150 images to "
+                                               "validate with\n"), part.stderr)
+        self.assertRegex(part.stderr, r"- val_loss: \d\.\d{4} - val_accuracy: \d\.\d{4}\n")
+        self.assertRegex(part.stdout, r"\ntraining +\d\.\d{4} .*\nvalidation +\d\.\d{4} .*\ntest +\d\.\d{4} ")
+        self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,loss,accuracy,val_loss,val_accuracy")
+        self.assertIn("val_loss", (self.folder / "page.html").read_text())
+        # The test images of the same data set, so the last validation is the test.
+        other = self.run_json("train", "mlp", *QUICK, "--validation-data", "synthetic_digits", "-q", "-o", "b")
+        self.assertEqual((other["train_samples"], other["validation_samples"]), (600, 600))
+        self.assertAlmostEqual(other["history"]["val_loss"][-1], other["test"]["loss"], places=5)
 
     def test_takes_a_model_of_ones_own(self):
         (self.folder / "mine.json").write_text(json.dumps(SEQUENTIAL))
@@ -199,6 +241,24 @@ class Interrupts(ProgramTest):
                                           "--checkpoint DIR keeps one.\n"), text)
             self.run_pando("summary", re.search(r"The model so far is in (\S+)\.\n", text)[1])
 
+    def test_before_the_first_epoch_is_over_print_no_table(self):
+        words = ["train", "keras-cnn", "--dataset", "synthetic_digits", "--samples", "60000", "--steps-per-execution", "1"]
+        status, results, text = self.interrupted(words, signal.SIGINT, "Epoch 1/")
+        self.assertEqual((status, results), (130, ""), text)
+
+    def test_without_an_end_are_resumed_as_the_command_says(self):
+        words = [*self.LONG, "--epochs", "100000", "--checkpoint", "run"]
+        status, _, text = self.interrupted(words, signal.SIGINT, "Epoch 2/")
+        self.assertEqual(status, 130, text)
+        # As if the run had been killed before it could save its model.
+        for path in (self.folder / "run").rglob("*"):
+            if path.is_file() and not path.name.startswith("checkpoint-"):
+                path.unlink()
+        (self.folder / "run/model").rmdir()
+        self.assertRegex(self.run_pando(*words, expect=1).stderr,
+                         r"^pando: run has the checkpoints of a run, such as run/checkpoint-\d+\.safetensors; --resume goes "
+                         r"on with it, --checkpoint DIR names another folder\n$")
+
     def test_with_checkpoints_lose_nothing(self):
         words = [*self.LONG, "--epochs", "12"]
         undisturbed = self.run_pando(*words, "--quiet").stdout
@@ -212,7 +272,7 @@ class Interrupts(ProgramTest):
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertIn("Resuming from a run/checkpoint-", resumed.stderr)
         self.assertEqual(resumed.stdout, undisturbed)
-        self.assertIn("Try next: pando evaluate --model 'a run'", resumed.stderr)
+        self.assertIn("Try next:\n  pando evaluate --model 'a run'\n", resumed.stderr)
 
     def test_that_goes_on_says_what_it_keeps(self):
         words = ["train", "mlp", *QUICK[:2], "--samples", "100", "--checkpoint", "kept"]
@@ -236,10 +296,10 @@ class Trained(ProgramTest):
         trained = self.run_json("train", "mlp", *QUICK, "--save", "digits")
         tested = self.run_json("evaluate", "--model", "digits", "--samples", "600")
         self.assertEqual(tested["accuracy"], trained["test"]["accuracy"])
-        self.assertEqual(sum(one["images"] for one in tested["classes"]), 600)
+        self.assertEqual(sum(one["samples"] for one in tested["classes"]), 600)
         self.assertEqual(sum(one["right"] for one in tested["classes"]), round(600 * tested["accuracy"]))
         for one in tested["classes"]:
-            self.assertEqual(sum(one["taken_for"]), one["images"])
+            self.assertEqual(sum(one["taken_for"]), one["samples"])
         text = self.run_pando("evaluate", "--model", "digits", "--samples", "600", "--ipus", "2").stdout
         self.assertRegex(text, r"^600 images of synthetic_digits: loss \d\.\d{4}, accuracy \d+\.\d %\n\nclass ")
         self.assertEqual(len(text.splitlines()), 13)
@@ -271,15 +331,17 @@ class Trained(ProgramTest):
         rows = self.run_json("predict", "--model", "sides", "colour.png", "photos/left/03.png")["predictions"]
         self.assertEqual([row["prediction"] for row in rows], ["right", "left"])
         (self.folder / "large.png").write_bytes(png([[0] * 13] * 12))
+        self.assertEqual(self.run_pando("predict", "--model", "sides", "large.png").stderr,
+                         "Resized to a height of 12 and a width of 12 pixels, as the model takes them: large.png.\n")
+        (self.folder / "digits.txt").write_text("no images")
         for image, problem in [
-                ("large.png", "large.png has 13 x 12 pixels, but the model was trained on images of 12 x 12; bring it to "
-                              "that size"),
-                ("absent.png", "absent.png: there is no such file; give a PNG or IDX file, or the number of an image"),
-                ("digits.txt", "digits.txt: is not an IDX file: it begins with 6e 6f but must begin with 00 00; give one in "
-                               "the format of MNIST")]:
-            (self.folder / "digits.txt").write_text("no images")
+                ("absent.png", "absent.png: there is no such file; give a PNG, JPEG or IDX file, or the number of an image"),
+                ("digits.txt", "digits.txt: is not a PNG or JPEG image; convert it to one of them")]:
             self.assertEqual(self.run_pando("predict", "--model", "sides", image, expect=1).stderr,
-                             f"pando: {problem}\n")
+                             f"pando: {problem}; --skip-bad leaves out what cannot be read\n")
+            kept = self.run_pando("predict", "--model", "sides", image, "photos/left/03.png", "--skip-bad")
+            self.assertIn("left", kept.stdout)
+            self.assertEqual(kept.stderr, f"Left out, because they cannot be read:\n  {problem}\n")
 
     def test_models_read_idx_files(self):
         self.write_classes("photos")

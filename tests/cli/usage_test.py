@@ -6,22 +6,23 @@ import subprocess
 from program import COMMANDS, PANDO, ProgramTest, main
 
 WRONG = [
-    ([], "pando: there is no command\nusage: pando COMMAND [options]\nTry 'pando --help'.\n"),
+    ([], "pando: a command is missing\nusage: pando COMMAND [options]\nTry 'pando --help'.\n"),
     (["tran"], "pando: unknown command 'tran'; did you mean 'train'?\nusage: pando COMMAND [options]\n"
                "Try 'pando --help'.\n"),
     (["--verson"], "pando: unknown option '--verson'; did you mean '--version'?\nusage: pando COMMAND [options]\n"
                    "Try 'pando --help'.\n"),
-    (["--completions", "csh"], "pando: --completions is 'csh' but must be bash, zsh, fish\n"
+    (["--completions", "csh"], "pando: --completions is 'csh' but must be bash, zsh or fish; did you mean 'zsh'?\n"
                                "usage: pando COMMAND [options]\nTry 'pando --help'.\n"),
 ]
 WRONG_TRAIN = [
     ([], "MODEL is missing"),
-    (["mlp", "lenet"], "'lenet' is one word too many"),
+    (["mlp", "lenet"], "unexpected argument 'lenet'"),
     (["mlp", "--epoch", "3"], "unknown option '--epoch'; did you mean '--epochs'?"),
-    (["mlp", "-e", "3"], "unknown option '-e'; known are: --dataset, --samples, --batch-size, --epochs, --optimizer, "
-                         "--learning-rate, --precision, --seed, --ipus, --stages, --replicas, --schedule, "
-                         "--gradient-accumulation-count, --reduction, --steps-per-execution, --tiles, --save, "
-                         "--overwrite, --checkpoint, --resume, --report, --profile, --log-csv, --json, --quiet"),
+    (["mlp", "-e", "3"], "unknown option '-e'; known are: --dataset, --samples, --image-size, --label, --skip-bad, "
+                         "--validation-split, --validation-data, --batch-size, --epochs, --optimizer, --learning-rate, "
+                         "--precision, --seed, --ipus, --stages, --replicas, --schedule, --gradient-accumulation-count, "
+                         "--reduction, --steps-per-execution, --tiles, --save, --overwrite, --checkpoint, --resume, "
+                         "--report, --profile, --log-csv, --json, --quiet, --verbose"),
     (["mlp", "--epochs"], "--epochs needs a value: --epochs E"),
     (["mlp", "--epochs", "0"], "--epochs is '0' but must be a whole number of at least 1"),
     (["mlp", "--epochs=3x"], "--epochs is '3x' but must be a whole number of at least 1"),
@@ -31,8 +32,8 @@ WRONG_TRAIN = [
     (["mlp", "--learning-rate", "0"], "--learning-rate is '0' but must be a number above 0"),
     (["mlp", "--learning-rate", "nan"], "--learning-rate is 'nan' but must be a number above 0"),
     (["mlp", "--optimizer", "adma"],
-     "--optimizer is 'adma' but must be sgd, adam, adamw, nadam, rmsprop, adagrad"),
-    (["mlp", "--schedule", "x"], "--schedule is 'x' but must be grouped, interleaved, sequential"),
+     "--optimizer is 'adma' but must be sgd, adam, adamw, nadam, rmsprop or adagrad; did you mean 'adam'?"),
+    (["mlp", "--schedule", "x"], "--schedule is 'x' but must be grouped, interleaved or sequential"),
     (["mlp", "--json=yes"], "--json takes no value, but has 'yes'"),
     (["mlp", "--ipus", "5", "--stages", "2"], "--ipus 5 is not divided by --stages 2; use --ipus 4 or 6"),
     (["mlp", "--ipus", "1", "--replicas", "2"], "--ipus 1 is not divided by --replicas 2; use --ipus 2"),
@@ -41,14 +42,32 @@ WRONG_TRAIN = [
     (["mlp", "--ipus", "5000"], "--ipus is 5000 but must be 1024 at most"),
     (["mlp", "--resume"], "--resume needs --checkpoint DIR, the folder that the run wrote its checkpoints to"),
     (["mlp", "--report", "page.pdf"], "--report is 'page.pdf' but must end in .html"),
+    (["mlp", "--validation-split", "1"],
+     "--validation-split is '1' but must be a number above 0 and below 1"),
+    (["mlp", "--validation-split", "0.1", "--validation-data", "mnist"],
+     "--validation-split and --validation-data both say what to validate with; leave one out"),
+    (["mlp", "--dataset", "synthetic_digits", "--samples", "1", "--validation-split", "0.5"],
+     "--validation-split 0.5 leaves 0 of 1 image to train on and 1 to validate with; use another part"),
+    (["mlp", "-q", "-v"], "--quiet and --verbose contradict each other; leave one out"),
+    (["mpl", "--dataset", "synthetic_digits", "--samples", "10"],
+     "unknown model 'mpl'; did you mean 'mlp'? (a .json file and the folder of a trained model are models too)"),
+    (["cnn", "--dataset", "synthetic_digits", "--samples", "10"],
+     "unknown model 'cnn'; did you mean 'keras-cnn', 'fashion-cnn' or 'poptorch-cnn'? (a .json file and the folder of a "
+     "trained model are models too)"),
+    (["mlp", "--dataset", "mnits"],
+     "unknown data set 'mnits'; did you mean 'mnist'? (there is no folder or file of this name either)"),
+    (["mlp", "--dataset", "synthetic_digits", "--image-size", "32x32"],
+     "--image-size is for your own images; leave it out for synthetic_digits"),
+    (["mlp", "--dataset", "synthetic_digits", "--label", "y"],
+     "--label is for your own CSV file; leave it out for synthetic_digits"),
+    *((["mlp", "--image-size", size],
+       f"--image-size is '{size}' but must be a height and a width of 1 to 4096, such as 64x64")
+      for size in ("64", "64x", "x64", "0x5", "64x64x3", "64 x 64", "5000x5", "-1x5")),
+    (["mlp", "--dataset", "synthetic_digits", "--samples", "10", "--stages", "50"],
+     "--stages is 50, but the model 'mlp' has 4 layers, and every stage needs one; use 4 at most"),
     (["mlp", "--profile", "p.txt"], "--profile is 'p.txt' but must end in .html or .json"),
 ]
 FAILS = [
-    (["train", "mpl", "--dataset", "synthetic_digits", "--samples", "10"],
-     "pando: unknown model 'mpl'; did you mean 'mlp'? (a .json file and the folder of a trained model are models "
-     "too)\n"),
-    (["train", "mlp", "--dataset", "mnits"],
-     "pando: unknown data set 'mnits'; did you mean 'mnist'? (there is no folder of this name either)\n"),
     (["evaluate", "--model", "nowhere"],
      "pando: nowhere: holds no trained model; name the folder that 'pando train --save' or --checkpoint had\n"),
     # Longer than a file's name may be.
@@ -73,6 +92,7 @@ class Help(ProgramTest):
         for words in ["help", "train"], ["train", "-h"], ["train", "mlp", "--epochs", "--help"]:
             self.assertEqual(self.run_pando(*words).stdout, wanted)
         self.assertEqual(self.run_pando("-h").stdout, self.run_pando("help").stdout)
+        self.assertEqual(self.run_pando("-V").stdout, self.run_pando("--version").stdout)
 
     def test_names_every_command(self):
         text = self.run_pando("--help").stdout
@@ -96,11 +116,20 @@ class Mistakes(ProgramTest):
     def test_of_other_commands_are_explained(self):
         for words, text in [(["datasets", "fecth", "mnist"], "unknown action 'fecth'; did you mean 'fetch'?"),
                             (["datasets", "show"], "show needs the name of a data set, or a folder"),
-                            (["datasets", "list", "mnist"], "'mnist' is one word too many"),
+                            (["datasets", "list", "mnist"], "unexpected argument 'mnist'"),
                             (["evaluate"], "--model is missing: --model DIR names the trained model"),
                             (["predict", "0"], "--model is missing: --model DIR names the trained model"),
                             (["predict", "--model", "m"], "IMAGE... is missing")]:
             self.assertEqual(self.run_pando(*words, expect=2).stderr.splitlines()[0], f"pando {words[0]}: {text}")
+
+    def test_in_names_have_the_same_exit_status_everywhere(self):
+        digits = ["--dataset", "synthetic_digits"]
+        for words in (["explain", "mpl", *digits], ["summary", "mpl", *digits], ["bench", "mpl", *digits],
+                      ["explain", "mlp", "--dataset", "mnits"], ["datasets", "verify", "mnits"],
+                      ["datasets", "fecth", "mnist"]):
+            result = self.run_pando(*words, expect=2)
+            self.assertRegex(result.stderr, rf"^pando {words[0]}: unknown .*did you mean")
+            self.assertEqual(result.stdout, "")
 
     def test_that_only_running_shows_are_explained(self):
         for words, text in FAILS:
@@ -134,7 +163,10 @@ class Completions(ProgramTest):
                  'COMP_CWORD=$(($# - 1)); _pando; printf "%s\\n" "${COMPREPLY[@]}"'
         result = subprocess.run(["bash", "-c", script, "bash", "pando", *words], cwd=self.folder, text=True, check=True,
                                 env=self.environment, stdout=subprocess.PIPE)
-        return result.stdout.split()
+        names = result.stdout.split()
+        # The words in their order; compgen gives files in any.
+        known = [name for name in names if not (self.folder / name).exists()]
+        return known + sorted(name for name in names if (self.folder / name).exists())
 
     def test_offer_what_fits(self):
         (self.folder / "photos").mkdir()
@@ -144,7 +176,12 @@ class Completions(ProgramTest):
         self.assertEqual(self.complete("train", "--schedule", ""), ["grouped", "interleaved", "sequential"])
         self.assertEqual(self.complete("train", "m"), ["mlp", "model.json"])
         self.assertEqual(self.complete("train", "--dataset", ""),
-                         ["mnist", "fashion_mnist", "synthetic_digits", "photos"])
+                         ["mnist", "fashion_mnist", "synthetic_digits", "model.json", "photos"])
+        self.assertEqual(self.complete("train", "-o", ""), ["photos"])
+        self.assertEqual(self.complete("datasets", ""), ["list", "fetch", "verify", "show"])
+        self.assertEqual(self.complete("datasets", "fetch", ""),
+                         ["mnist", "fashion_mnist", "synthetic_digits", "model.json", "photos"])
+        self.assertEqual(self.complete("devices", ""), [])
         self.assertEqual(self.complete("train", "--epochs", ""), [])
         self.assertEqual(self.complete("--completions", "z"), ["zsh"])
 
@@ -166,12 +203,35 @@ class ManPage(ProgramTest):
         self.assertIn("keras-cnn", result.stdout)
 
 
+class Doctor(ProgramTest):
+    def test_says_what_works_here(self):
+        result = self.run_pando("doctor")
+        self.assertTrue(result.stdout.endswith("\nTraining works here.\n"), result.stdout)
+        for subject in "processor", "cores", "memory", "instructions", "GPU", "zlib", "libjpeg", "mnist", "terminal":
+            self.assertRegex(result.stdout, rf"(?m)^{subject} +(yes|no) ")
+        self.assertIn("not on this machine; 'pando datasets fetch mnist' gets it", result.stdout)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_fails_where_training_would(self):
+        (self.folder / "pando-runs").touch()
+        result = self.run_pando("doctor", "--json", expect=1)
+        answer = json.loads(result.stdout)
+        self.assertFalse(answer["works"])
+        bad = [finding["subject"] for finding in answer["findings"] if finding["needed"] and not finding["good"]]
+        self.assertEqual(bad, ["working folder"])
+
+
 class Information(ProgramTest):
     def test_about_devices(self):
         devices = self.run_json("devices", "--ipus", "3", "--tiles", "1")["devices"]
         self.assertEqual([device["name"] for device in devices], ["/device:CPU:0", "/device:IPU:0"])
         self.assertEqual((devices[1]["ipus"], devices[1]["tiles_per_ipu"]), (3, 1))
-        self.assertRegex(self.run_pando("devices").stdout, r"(?m)^/device:IPU:0 +1 ")
+        text = self.run_pando("devices").stdout
+        self.assertRegex(text, r"(?m)^/device:IPU:0 +1 ")
+        self.assertRegex(text, r"\n\n.+: \d+ of \d+ cores may be used, \d.* of memory; .*\.\n$")
+        machine = self.run_json("devices")
+        self.assertLessEqual(machine["usable_cores"], machine["cores"])
+        self.assertGreater(machine["usable_memory_bytes"], 0)
 
     def test_about_data_sets(self):
         sets = {one["name"]: one for one in self.run_json("datasets")["datasets"]}
@@ -183,7 +243,10 @@ class Information(ProgramTest):
 
     def test_about_a_model(self):
         self.assertIn("Total params: 61,706", self.run_pando("summary", "lenet").stdout)
-        self.assertEqual(self.run_json("summary", "lenet")["parameters"], 61706)
+        summary = self.run_json("summary", "lenet")
+        self.assertEqual((summary["parameters"], summary["input_shape"]), (61706, [28, 28, 1]))
+        self.assertIn({"name": "conv2d/kernel", "shape": [5, 5, 1, 6]},
+                      [weight for layer in summary["layers"] for weight in layer["weights"]])
 
     def test_about_a_run(self):
         words = ["explain", "keras-cnn", "--stages", "2", "--ipus", "4", "--schedule", "interleaved"]

@@ -1,10 +1,10 @@
 // Folders of the user's images: classes by name, a test split that is always the same, and refusals word for word.
-#include <pando/data/files.h>
 #include <pando/datasets/datasets.h>
 
 #include <gtest/gtest.h>
 
 #include "tests/data/idx_bytes.h"
+#include "tests/data/jpeg_bytes.h"
 #include "tests/data/png_bytes.h"
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
@@ -24,10 +24,18 @@ class ImageFolder : public testing::Test {
                                    return row + row + row;
                                  }()}));
   }
-  datasets::Directory load() { return datasets::load_directory(folder.path()); }
-  // The paths begin with the test's folder, here written "~".
+  datasets::OwnData load(const datasets::OwnDataOptions& options = {}) {
+    return datasets::load_own(folder.path(), options);
+  }
+  void write_two_classes() {
+    for (int i = 0; i < 5; ++i)
+      for (const char* name : {"a/", "b/"}) write(name + std::to_string(i) + ".png", i);
+  }
   std::string refusal() {
-    std::string text = message([&] { load(); });
+    return shortened(message([&] { load(); }));
+  }
+  // The paths begin with the test's folder, here written "~".
+  std::string shortened(std::string text) const {
     for (std::size_t at; (at = text.find(folder.path())) != std::string::npos;)
       text.replace(at, folder.path().size(), "~");
     return text;
@@ -51,7 +59,7 @@ TEST_F(ImageFolder, NumbersTheClassesInTheOrderOfTheirNames) {
   for (const char* split : {"train", "test"})
     for (const char* name : {"/dog/1.png", "/cat/1.png", "/cat/2.PNG"})
       write(std::string(split) + name, name[1] == 'c' ? 10 : 20);
-  const datasets::Directory images = load();
+  const datasets::OwnData images = load();
   EXPECT_EQ(images.class_names, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_FALSE(images.test_was_split_off);
   EXPECT_EQ(images.train.x.shape(), (Shape{3, 3, 2}));
@@ -63,7 +71,7 @@ TEST_F(ImageFolder, NumbersTheClassesInTheOrderOfTheirNames) {
 TEST_F(ImageFolder, TestsWithEveryFifthImageOfAClassWhereThereIsNoTestFolder) {
   for (int i = 0; i < 10; ++i) write("a/" + std::to_string(i) + ".png", i);
   for (int i = 0; i < 5; ++i) write("b/" + std::to_string(i) + ".png", 100 + i);
-  const datasets::Directory images = load();
+  const datasets::OwnData images = load();
   EXPECT_TRUE(images.test_was_split_off);
   EXPECT_EQ(first_pixels(images.test.x), (std::vector<int>{4, 104, 9}));
   EXPECT_EQ(labels(images.test.y), (std::vector<int>{0, 1, 0}));
@@ -73,66 +81,130 @@ TEST_F(ImageFolder, TestsWithEveryFifthImageOfAClassWhereThereIsNoTestFolder) {
 TEST_F(ImageFolder, IsColouredIfOneImageIs) {
   for (const char* name : {"train/a/1.png", "test/a/1.png", "test/b/1.png"}) write(name, 7);
   write_colour("train/b/1.png", 9);
-  const datasets::Directory images = load();
+  const datasets::OwnData images = load();
   EXPECT_EQ(images.train.x.shape(), (Shape{2, 3, 2, 3}));
   EXPECT_EQ(images.test.x.shape(), (Shape{2, 3, 2, 3}));
   EXPECT_EQ(images.test.x.data<std::uint8_t>()[2], 7);
 }
 
-TEST_F(ImageFolder, LeavesHiddenFilesAndOthersAlone) {
-  for (int i = 0; i < 5; ++i)
-    for (const char* name : {"a/", "b/"}) write(name + std::to_string(i) + ".png", i);
-  folder.write(".git/config", "");
-  folder.write("a/.hidden.png", "");
-  folder.write("a/notes.txt", "");
-  folder.write("README", "");
-  EXPECT_EQ(load().train.x.shape(), (Shape{8, 3, 2}));
+TEST_F(ImageFolder, TellsWhatIsLeftOutBecauseItIsNotAnImage) {
+  write_two_classes();
+  for (const char* name : {".git/config", "a/.hidden.png", "a/notes.txt", "README"}) folder.write(name, "");
+  const datasets::OwnData images = load();
+  EXPECT_EQ(images.train.x.shape(), (Shape{8, 3, 2}));
+  ASSERT_EQ(images.notices.size(), 1);
+  EXPECT_EQ(shortened(images.notices[0]), "~: what is not an image of a class is left out: ~/README, ~/a/notes.txt.");
+  for (const char* name : {"b/more/1.png", "b/x", "b/y"}) folder.write(name, "");
+  EXPECT_EQ(shortened(load().notices.at(0)),
+            "~: what is not an image of a class is left out: ~/README, ~/a/notes.txt, ~/b/x and 2 more.");
 }
 
-TEST_F(ImageFolder, RefusesImagesOfDifferentSizes) {
-  for (int i = 0; i < 5; ++i)
-    for (const char* name : {"a/", "b/"}) write(name + std::to_string(i) + ".png", i);
-  write("b/2.png", 0, 4, 3);
-  EXPECT_EQ(refusal(),
-            "~/b/2.png: has 4 x 3 pixels, but ~/a/0.png has 2 x 3; bring all images to one size, for example with "
-            "ImageMagick's mogrify -resize 2x3!");
+TEST_F(ImageFolder, BringsImagesOfDifferentSizesToTheMedian) {
+  write_two_classes();
+  write("b/2.png", 9, 4, 7);
+  const datasets::OwnData images = load();
+  EXPECT_EQ(images.train.x.shape(), (Shape{8, 3, 2}));
+  ASSERT_EQ(images.notices.size(), 1);
+  EXPECT_EQ(shortened(images.notices[0]), "~: 1 of 10 images is resized to a height of 3 and a width of 2 pixels.");
 }
 
-TEST_F(ImageFolder, RefusesADamagedImageByItsName) {
-  for (int i = 0; i < 5; ++i)
-    for (const char* name : {"a/", "b/"}) write(name + std::to_string(i) + ".png", i);
+TEST_F(ImageFolder, BringsLargeImagesToAtMost64Pixels) {
+  write_two_classes();
+  write("a/0.png", 9, 300, 20);
+  for (const char* name : {"a/1.png", "a/2.png", "a/3.png", "a/4.png", "b/0.png"}) write(name, 9, 200, 20);
+  EXPECT_EQ(load().train.x.shape(), (Shape{8, 20, 64}));
+  for (const char* name : {"a/", "b/"})
+    for (int i = 0; i < 5; ++i) write(name + std::to_string(i) + ".png", 200, 257, 100);
+  const datasets::OwnData images = load();
+  EXPECT_EQ(images.train.x.shape(), (Shape{8, 64, 64}));
+  EXPECT_EQ(first_pixels(images.test.x), (std::vector<int>{200, 200}));
+}
+
+TEST_F(ImageFolder, BringsImagesToTheSizeAndChannelsThatAreAskedFor) {
+  write_two_classes();
+  EXPECT_EQ(load({.image_size = {5, 4}}).test.x.shape(), (Shape{2, 5, 4}));
+  EXPECT_EQ(load({.image_size = {5, 4}, .channels = 3}).test.x.shape(), (Shape{2, 5, 4, 3}));
+  write_colour("b/1.png", 90);
+  EXPECT_EQ(load({.channels = 1}).train.x.shape(), (Shape{8, 3, 2}));
+}
+
+TEST_F(ImageFolder, UsesAllImagesForTheTestIfNoneAreSplitOff) {
+  write_two_classes();
+  const datasets::OwnData images = load({.split_off_test = false});
+  EXPECT_EQ(images.train.x.shape(), (Shape{0, 3, 2}));
+  EXPECT_EQ(images.test.x.shape(), (Shape{10, 3, 2}));
+  EXPECT_FALSE(images.test_was_split_off);
+}
+
+TEST_F(ImageFolder, RefusesABadImageByItsName) {
+  write_two_classes();
   folder.write("a/3.png", "no image");
-  EXPECT_EQ(refusal(), "~/a/3.png: is not a PNG image; convert it to PNG");
+  EXPECT_EQ(refusal(), "~/a/3.png: is not a PNG or JPEG image; convert it to one of them");
+  folder.write("a/3.png", "GIF89a");
+  EXPECT_EQ(refusal(), "~/a/3.png: is a GIF image; convert it to PNG or JPEG");
+  write("a/3.png", 0);
+  folder.write("b/9.webp", "RIFF....WEBP");
+  EXPECT_EQ(refusal(), "~/b/9.webp: is a WebP image; convert it to PNG or JPEG");
 }
+
+TEST_F(ImageFolder, LeavesBadImagesOutAndListsThemIfAskedTo) {
+  write_two_classes();
+  folder.write("a/3.png", "no image");
+  // The header is whole, but not the pixels.
+  folder.write("b/1.png", png_file({.width = 2, .height = 3, .rows = "\0ab"}));
+  const datasets::OwnData images = load({.skip_bad = true});
+  EXPECT_EQ(images.train.x.shape(), (Shape{7, 3, 2}));
+  EXPECT_EQ(images.train.y.shape(), (Shape{7}));
+  ASSERT_EQ(images.skipped.size(), 2);
+  EXPECT_EQ(shortened(images.skipped[0]), "~/a/3.png: is not a PNG or JPEG image; convert it to one of them");
+  EXPECT_EQ(shortened(images.skipped[1]),
+            "~/b/1.png: has fewer pixels than its header announces; fetch it again, or save it again as PNG");
+}
+
+TEST_F(ImageFolder, RefusesClassesOfLessThanFiveImagesWithoutATestFolder) {
+  for (const char* name : {"a/1.png", "b/1.png"}) write(name, 0);
+  EXPECT_EQ(refusal(), "~: has no class of five images; add images, or a folder train and a folder test");
+}
+
+#ifdef PANDO_WITH_JPEG
+TEST_F(ImageFolder, ReadsJpegImagesBesidePngImages) {
+  write_two_classes();
+  folder.write("a/5.jpg", jpeg_file({.width = 2, .height = 3, .blocks = {77}}));
+  // The bytes decide, not the name.
+  folder.write("b/5.png", jpeg_file({.width = 2, .height = 3, .blocks = {78}}));
+  const datasets::OwnData images = load();
+  EXPECT_EQ(first_pixels(images.train.x), (std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3, 77, 78}));
+}
+#endif
 
 #endif
 
 TEST_F(ImageFolder, RefusesWhatIsNoFolderOfClasses) {
-  EXPECT_EQ(
-      refusal(),
-      "~: has 0 class folders; give a folder that holds a folder of PNG images for each of two or more classes, or "
-      "train and test folders that do, or the IDX files of MNIST's format");
+  EXPECT_EQ(refusal(),
+            "~: has 0 class folders; give a folder that holds a folder of PNG or JPEG images for each of two or more "
+            "classes, or "
+            "train and test folders that do, or the IDX files of MNIST's format, or train.csv and test.csv");
   write("a/1.png", 0);
   EXPECT_EQ(refusal().substr(0, 24), "~: has 1 class folder; g");
-  EXPECT_EQ(message([] { datasets::load_directory("/nowhere"); }),
-            "/nowhere: is not a folder; give one that holds a folder of PNG images for each class");
+  EXPECT_EQ(message([] { datasets::load_own("/nowhere"); }),
+            "/nowhere: is not a folder or a CSV file; give a folder that holds a folder of PNG or JPEG images for each "
+            "class, or a file NAME.csv");
 }
 
 TEST_F(ImageFolder, RefusesLinksThatLeadNowhere) {
   std::filesystem::create_symlink("train", folder.path() + "/train");
-  EXPECT_EQ(refusal(),
-            "~: has 0 class folders; give a folder that holds a folder of PNG images for each of two or more "
-            "classes, or train and test folders that do, or the IDX files of MNIST's format");
+  EXPECT_EQ(
+      refusal(),
+      "~: has 0 class folders; give a folder that holds a folder of PNG or JPEG images for each of two or more "
+      "classes, or train and test folders that do, or the IDX files of MNIST's format, or train.csv and test.csv");
 }
 
 TEST_F(ImageFolder, RefusesClassesWithoutImages) {
   write("a/1.png", 0);
   std::filesystem::create_directories(folder.path() + "/b");
-  EXPECT_EQ(refusal(), "~/b: has no images; put the PNG images of a class into it, or remove it");
-  folder.write("b/1.jpg", "");
-  EXPECT_EQ(refusal(), "~/b: has no PNG images, but 1.jpg; convert its images to PNG");
-  write("b/1.png", 0);
-  EXPECT_EQ(refusal(), "~: has no class of five images; add images, or a folder train and a folder test");
+  EXPECT_EQ(refusal(), "~/b: has no images; put the PNG or JPEG images of a class into it, or remove it");
+  folder.write("b/1.txt", "");
+  EXPECT_EQ(refusal(), "~/b: has no images, but 1.txt; put the PNG or JPEG images of a class into it, or remove it");
 }
 
 TEST_F(ImageFolder, RefusesClassesThatWereNotTrainedOn) {
@@ -154,7 +226,7 @@ class IdxFolder : public ImageFolder {
 
 TEST_F(IdxFolder, IsReadUnderTheNamesOfMnist) {
   write_all();
-  const datasets::Directory images = load();
+  const datasets::OwnData images = load();
   EXPECT_EQ(images.train.x.shape(), (Shape{3, 1, 2}));
   EXPECT_EQ(images.test.y.data<std::uint8_t>()[0], 3);
   EXPECT_EQ(images.class_names, (std::vector<std::string>{"0", "1", "2", "3"}));

@@ -1,5 +1,5 @@
 // PNG files of every kind are read as they are, and refused with the file, the problem and the remedy.
-#include <pando/data/files.h>
+#include <pando/data/images.h>
 
 #include <gtest/gtest.h>
 

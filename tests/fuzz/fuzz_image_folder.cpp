@@ -73,7 +73,7 @@ void pando::read_bytes(std::span<const std::byte> bytes) {
   const TemporaryFolder folder;
   std::istringstream lines(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   for (std::string line; std::getline(lines, line);) make(folder.path(), line);
-  const datasets::Directory images = datasets::load_directory(folder.path());
+  const datasets::OwnData images = datasets::load_own(folder.path(), {.skip_bad = true});
   check(images.train, images.class_names.size());
   check(images.test, images.class_names.size());
   const Shape &train = images.train.x.shape(), &test = images.test.x.shape();

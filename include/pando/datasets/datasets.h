@@ -1,7 +1,8 @@
-// Data sets: MNIST and Fashion-MNIST from files, digits drawn by a generator, and folders of the user's images.
+// Data sets: MNIST and Fashion-MNIST from files, digits drawn by a generator, and the user's own images and tables.
 #pragma once
 #include <pando/base/array.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -48,17 +49,43 @@ struct Description {
 // All data sets that load() knows. Throws as available() does.
 PANDO_API std::vector<Description> list();
 
-// The user's images, uint8 [n, h, w] (grey) or [n, h, w, 3], and their labels, uint8 or int32.
-struct Directory {
+// The user's own data: images, uint8 [n, h, w] (grey) or [n, h, w, 3], or rows of a table, float32 [n, columns]; and
+// their labels, uint8 or int32.
+struct OwnData {
   Split train, test;
   std::vector<std::string> class_names;
-  // True if there was no test folder: every fifth image of each class is then a test image.
+  // True if there were no separate test samples: every fifth sample of each class is then a test sample.
   bool test_was_split_off = false;
+  // For a table: the names of its columns, without that of the labels, and the name of that one.
+  std::vector<std::string> columns = {};
+  std::string label = {};
+  // How many images were brought to another size.
+  std::int64_t resized = 0;
+  // Sentences about what was done to the data: images that were resized, files that are not images.
+  std::vector<std::string> notices = {};
+  // "FILE: why" for each image or row that could not be read; empty unless OwnDataOptions::skip_bad is set.
+  std::vector<std::string> skipped = {};
 };
-// A folder that holds a folder of PNG images for each class, or two such folders, train and test; or the four IDX files
-// under MNIST's names. Classes are numbered in the order of their names; an alpha channel is left out. Throws Error,
-// naming the file and the remedy, if there are no images or they differ in size.
-PANDO_API Directory load_directory(const std::string& path);
+
+struct OwnDataOptions {
+  // The {height, width} that all images are brought to. With zeros, images of one size of at most 256 x 256 stay as
+  // they are; others get the median height and width, at most 64 of each.
+  std::array<std::int64_t, 2> image_size = {0, 0};
+  // 1 makes all images grey, 3 coloured; with 0 they are grey if all are grey.
+  std::int64_t channels = 0;
+  // The column of a table that holds the labels; empty means the last one.
+  std::string label = {};
+  // Leaves out images and rows that cannot be read, and lists them, instead of throwing Error at the first.
+  bool skip_bad = false;
+  // If not set and there are no separate test samples, all samples are for the test, and none to train on.
+  bool split_off_test = true;
+};
+
+// `path` is a folder that holds a folder of PNG and JPEG images for each class, or two such folders, train and test; or
+// the four IDX files under MNIST's names; or a CSV file with a column of labels, or a folder of train.csv and test.csv.
+// Classes are numbered in the order of their names; alpha is dropped. Throws Error, naming the file and the remedy, if
+// there are no samples or they cannot be used.
+PANDO_API OwnData load_own(const std::string& path, const OwnDataOptions& options = {});
 
 // Images of handwritten-like digits, the same on every machine; image i does not depend on how many images are asked
 // for.

@@ -36,6 +36,8 @@ class PngFile {
     if (pieces_.empty()) store_.fail("has no pixels", fetch_again);
   }
 
+  Shape shape() const { return {header_->height, header_->width, header_->has_palette ? 3 : header_->samples}; }
+
   Array image() const {
     if (!can_compress())
       store_.fail("is compressed, and this Pando was built without zlib", "build Pando with zlib1g-dev");
@@ -171,6 +173,8 @@ class PngFile {
 }  // namespace
 
 Array read_png(const ByteStore& store) { return PngFile(store).image(); }
+
+Shape png_shape(const ByteStore& store) { return PngFile(store).shape(); }
 
 Array read_png(const std::string& path) { return read_png(ByteStore(path)); }
 

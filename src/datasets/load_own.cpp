@@ -9,6 +9,7 @@
 #include "io/byte_store.h"
 #include "datasets/dataset_files.h"
 #include "datasets/image_folder.h"
+#include "datasets/table.h"
 
 namespace pando::datasets {
 
@@ -50,26 +51,31 @@ std::int64_t largest_label(const std::string& path, const Array& y) {
   return *largest;
 }
 
-Directory read_idx_folder(const std::string& path) {
-  Directory directory{.train = read_idx_split(path, "train"), .test = read_idx_split(path, "t10k"), .class_names = {}};
-  const Shape &train = directory.train.x.shape(), &test = directory.test.x.shape();
+OwnData read_idx_folder(const std::string& path, const OwnDataOptions& options) {
+  OwnData data{.train = read_idx_split(path, "train"), .test = read_idx_split(path, "t10k"), .class_names = {}};
+  const Shape &train = data.train.x.shape(), &test = data.test.x.shape();
   if (train.part(1, train.rank()) != test.part(1, test.rank()))
     throw_file_error(path,
                      fmt::format("has images {} to train on, but {} to test with", to_string(train), to_string(test)),
                      "bring them to one size");
-  const std::int64_t largest = std::max(largest_label(path, directory.train.y), largest_label(path, directory.test.y));
-  for (std::int64_t i = 0; i <= largest; ++i) directory.class_names.push_back(fmt::format("{}", i));
-  return directory;
+  const std::int64_t largest = std::max(largest_label(path, data.train.y), largest_label(path, data.test.y));
+  for (std::int64_t i = 0; i <= largest; ++i) data.class_names.push_back(fmt::format("{}", i));
+  for (Split* split : {&data.train, &data.test}) *split = fitted(*split, options);
+  return data;
 }
 
 }  // namespace
 
-Directory load_directory(const std::string& path) {
+OwnData load_own(const std::string& path, const OwnDataOptions& options) {
+  if (is_file(path) && is_table_name(path)) return read_table(path, options);
   if (!is_folder(path))
-    throw_file_error(path, "is not a folder", "give one that holds a folder of PNG images for each class");
+    throw_file_error(path, "is not a folder or a CSV file",
+                     "give a folder that holds a folder of PNG or JPEG images for each class, or a file NAME.csv");
   for (const char* prefix : {"train", "t10k"})
-    if (find_file(path, fmt::format("{}-images-idx3-ubyte", prefix))) return read_idx_folder(path);
-  return read_image_folder(path);
+    if (find_file(path, fmt::format("{}-images-idx3-ubyte", prefix))) return read_idx_folder(path, options);
+  const std::optional<std::string> train = find_file(path, "train.csv"), test = find_file(path, "test.csv");
+  if (train && test) return read_tables(*train, *test, options);
+  return read_image_folder(path, options);
 }
 
 }  // namespace pando::datasets
