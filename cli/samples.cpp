@@ -54,7 +54,7 @@ void check_meaning(const SampleChoice& choice, bool is_own_images, bool is_table
 }
 
 // Names what was left out. Throws Error unless that is allowed.
-void tell_skipped(const SampleChoice& choice, const std::vector<std::string>& skipped) {
+void tell_skipped(const SampleChoice& choice, const std::string& noun, const std::vector<std::string>& skipped) {
   constexpr std::size_t most = 10;
   if (skipped.empty()) return;
   const std::size_t shown = choice.skip_bad ? std::min(most, skipped.size()) : 1;
@@ -64,8 +64,8 @@ void tell_skipped(const SampleChoice& choice, const std::vector<std::string>& sk
   if (!choice.skip_bad)
     throw Error(
         fmt::format("{}{}; --skip-bad leaves out what cannot be read", list, skipped.size() > shown ? " such)" : ""));
-  tell(fmt::format("{} of {} cannot be read and {} left out:\n  {}", thousands(std::ssize(skipped)), choice.dataset,
-                   skipped.size() == 1 ? "is" : "are", list));
+  tell(fmt::format("{} {}{} of {} cannot be read and {} left out:\n  {}", thousands(std::ssize(skipped)), noun,
+                   skipped.size() == 1 ? "" : "s", choice.dataset, skipped.size() == 1 ? "is" : "are", list));
 }
 
 Samples load_own(const SampleChoice& choice, const datasets::OwnDataOptions& wanted) {
@@ -73,7 +73,7 @@ Samples load_own(const SampleChoice& choice, const datasets::OwnDataOptions& wan
   // The command lists them all, and then decides.
   options.skip_bad = true;
   const datasets::OwnData own = datasets::load_own(choice.dataset, options);
-  tell_skipped(choice, own.skipped);
+  tell_skipped(choice, own.columns.empty() ? "image" : "row", own.skipped);
   for (const std::string& notice : own.notices) tell(notice);
   if (own.resized > 0 && options.image_size[0] == 0) tell("--image-size HxW chooses another size.");
   Samples samples{

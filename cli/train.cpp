@@ -108,8 +108,8 @@ std::string headline(const std::string& model, const TrainingData& data, const D
                      std::int64_t batch_size) {
   const SampleKind& kind = data.samples.kind;
   const std::string validation =
-      data.validated == 0 ? "" : fmt::format(", {} to validate with", counted(data.validated, kind.noun()));
-  return fmt::format("{} on {}: {} in micro-batches of {}{}\n{} = {} x {}", model, kind.dataset,
+      data.validated == 0 ? "" : fmt::format("{} for validation\n", counted(data.validated, kind.noun()));
+  return fmt::format("{} on {}: {} in micro-batches of {}\n{}{} = {} x {}", model, kind.dataset,
                      counted(data.trained, kind.noun()), batch_size, validation, counted(division.ipus, "virtual IPU"),
                      counted(division.stages, "stage"), counted(division.replicas, "replica"));
 }

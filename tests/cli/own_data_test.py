@@ -47,7 +47,7 @@ class OwnImages(ProgramTest):
                                 "such); --skip-bad leaves out what cannot be read\n")
         self.assertFalse((self.folder / "sides").exists())
         text = self.train("--skip-bad").stderr
-        self.assertIn("3 of photos cannot be read and are left out:\n"
+        self.assertIn("3 images of photos cannot be read and are left out:\n"
                       "  photos/dark/03.png: is not a PNG or JPEG image; convert it to one of them\n"
                       "  photos/bright/x.webp: is a WebP image; convert it to PNG or JPEG\n"
                       "  photos/bright/02.jpg: is not a whole JPEG image", text)
@@ -58,7 +58,7 @@ class OwnImages(ProgramTest):
             (self.folder / "more" / name).mkdir(parents=True)
             (self.folder / "more" / name / "1.png").write_bytes(png([[value] * 30] * 20))
         text = self.train("--validation-data", "more").stderr
-        self.assertIn("16 images in micro-batches of 64, 2 images to validate with\n", text)
+        self.assertIn("16 images in micro-batches of 64\n2 images for validation\n", text)
         result = self.run_json("evaluate", "--model", "sides", "--dataset", "more")
         self.assertEqual((result["samples"], result["accuracy"]), (2, 1))
         (self.folder / "more/dark").rename(self.folder / "more/drak")
@@ -81,7 +81,7 @@ class OwnTables(ProgramTest):
                                 "-o", "flowers")
         self.assertTrue(result.stderr.startswith(
             "flowers.csv has no test rows: every fifth row of each class, 30 in all, is used for the test.\n"
-            "mlp on flowers.csv: 96 rows in micro-batches of 64, 24 rows to validate with\n"), result.stderr)
+            "mlp on flowers.csv: 96 rows in micro-batches of 64\n24 rows for validation\n"), result.stderr)
         self.assertEqual(self.run_json("evaluate", "--model", "flowers")["accuracy"], 1)
         # With the label, which is shown, or without.
         (self.folder / "new.csv").write_text("width,height,kind\n3,1010,b\n4,2020,c\n")
@@ -110,7 +110,7 @@ class OwnTables(ProgramTest):
         problem = "flowers.csv: line 152: '?' in the column 'width' is not a number"
         self.assertEqual(self.run_pando(*words, expect=1).stderr,
                          f"pando: {problem}; --skip-bad leaves out what cannot be read\n")
-        self.assertIn(f"1 of flowers.csv cannot be read and is left out:\n  {problem}\n",
+        self.assertIn(f"1 row of flowers.csv cannot be read and is left out:\n  {problem}\n",
                       self.run_pando(*words, "--skip-bad").stderr)
 
     def test_need_a_model_for_rows(self):

@@ -123,8 +123,8 @@ class Training(ProgramTest):
     def test_validates_after_each_epoch(self):
         part = self.run_pando("train", "mlp", *QUICK, "--validation-split", "0.25", "--log-csv", "log.csv", "--report",
                               "page.html", "-o", "a")
-        self.assertTrue(part.stderr.startswith("mlp on synthetic_digits: 450 images in micro-batches of 64, 150 images to "
-                                               "validate with\n"), part.stderr)
+        self.assertTrue(part.stderr.startswith("mlp on synthetic_digits: 450 images in micro-batches of 64\n150 images "
+                                               "for validation\n1 virtual IPU"), part.stderr)
         self.assertRegex(part.stderr, r"- val_loss: \d\.\d{4} - val_accuracy: \d\.\d{4}\n")
         self.assertRegex(part.stdout, r"\ntraining +\d\.\d{4} .*\nvalidation +\d\.\d{4} .*\ntest +\d\.\d{4} ")
         self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,loss,accuracy,val_loss,val_accuracy")

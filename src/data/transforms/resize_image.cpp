@@ -47,19 +47,20 @@ PixelSources sources_of(std::int64_t pixel, std::int64_t from, std::int64_t to) 
 // Rows of `from` groups of `group` bytes each become rows of `to` groups.
 std::vector<std::uint8_t> resample(const std::uint8_t* in, std::int64_t rows, std::int64_t from, std::int64_t to,
                                    std::int64_t group) {
+  std::vector<PixelSources> all;
+  for (std::int64_t pixel = 0; pixel < to; ++pixel) all.push_back(sources_of(pixel, from, to));
   std::vector<std::uint8_t> result(static_cast<std::size_t>(rows * to * group));
   std::vector<std::int32_t> sums(static_cast<std::size_t>(group));
-  for (std::int64_t pixel = 0; pixel < to; ++pixel) {
-    const PixelSources sources = sources_of(pixel, from, to);
-    for (std::int64_t row = 0; row < rows; ++row) {
+  std::uint8_t* out = result.data();
+  // Row by row, as they lie in memory.
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (const PixelSources& sources : all) {
       std::fill(sums.begin(), sums.end(), whole_weight / 2);
       const std::uint8_t* source = in + (row * from + sources.first) * group;
       for (const std::int32_t weight : sources.weights)
         for (std::int32_t& sum : sums) sum += weight * *source++;
-      std::uint8_t* out = result.data() + (row * to + pixel) * group;
       for (const std::int32_t sum : sums) *out++ = static_cast<std::uint8_t>(sum >> weight_bits);
     }
-  }
   return result;
 }
 
