@@ -35,7 +35,7 @@ Json weights_of(const keras::Layer& layer) {
 int summary(const Arguments& arguments) {
   const OpenedModel opened = open_model(arguments.words()[0], describe_samples(sample_choice(arguments)));
   if (!arguments.flag("json")) {
-    print(opened.model.summary_text());
+    print_drawn(opened.model.summary_text(stdout));
     return 0;
   }
   Json json, layers = Json::List();

@@ -42,9 +42,10 @@ std::string without_function(const std::string& message) {
 
 }  // namespace
 
-void print(const std::string& text) {
-  const std::string shown = terminal_lines(text);
-  if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() && write_error == 0) write_error = errno;
+void print(const std::string& text) { print_drawn(terminal_lines(text)); }
+
+void print_drawn(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && write_error == 0) write_error = errno;
 }
 
 void print_json(const Json& json) { print(json.text(2) + "\n"); }

@@ -11,6 +11,8 @@ namespace pando::cli {
 
 // A result.
 void print(const std::string& text);
+// A result that may contain colours, from text that is safe on a terminal.
+void print_drawn(const std::string& text);
 // One JSON object, and a line end.
 void print_json(const Json& json);
 template <class List>

@@ -21,6 +21,7 @@
 #include <pando/frontends/keras/saving.h>
 #include <pando/ops/ops.h>
 #include <pando/graph/division.h>
+#include <pando/report/look.h>
 #include <pando/report/plot.h>
 #include <pando/frontends/torch/poptorch/data_loader.h>
 #include <pando/frontends/torch/poptorch/model.h>

@@ -4,16 +4,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "base/paths.h"
 
 namespace pando {
-
-std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
 
 std::string dataset_cache(const std::string& name) {
   const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");

@@ -5,15 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "datasets/dataset_list.h"
 
 namespace pando {
 
 // The paths of a data set's files, in the order of its description, plain or gzipped.
 using DatasetPaths = std::array<std::string, 4>;
-
-// An environment variable, empty if it is not set.
-std::string environment(const char* variable);
 
 // The folder of the cache directory ($XDG_CACHE_HOME/pando, or ~/.cache/pando) that is for `name`; empty if there is no
 // cache directory.

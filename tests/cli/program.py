@@ -54,7 +54,7 @@ class ProgramTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.environment = {**os.environ, "HOME": folder.name, "XDG_CACHE_HOME": folder.name + "/cache",
+        self.environment = {**os.environ, "LC_ALL": "C.UTF-8", "HOME": folder.name, "XDG_CACHE_HOME": folder.name + "/cache",
                             "PANDO_DATA": folder.name + "/data", "PANDO_MIRROR": "file:///nowhere", "TERM": "xterm"}
 
     def run_pando(self, *words, expect=0, environment=None, **options):

@@ -24,7 +24,7 @@ SEQUENTIAL = {
 
 def masked(text):
     """Times, and numbers that another instruction set rounds differently."""
-    text = re.sub(r"\d+[mu]?s/step", "T/step", re.sub(r"- \d+s ", "- Ts ", text))
+    text = re.sub(r"\d+[mu]?s/step", "T/step", re.sub(r"━ \d+s ", "━ Ts ", text))
     return re.sub(r"\d+\.\d+( %)?|\d\.\d+e-\d+", lambda found: "N" + (found[1] or ""), text)
 
 
@@ -115,7 +115,7 @@ class Training(ProgramTest):
             "The model is in run.\nThe page about the run is page.html.\nThe timeline is in timeline.html.\n"
             "The numbers of each epoch are in log.csv.\nThe checkpoints are in run.\nTry next:\n"
             "  pando evaluate --model run\n  pando predict --model run 0 1 2\n"), result.stderr)
-        self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,loss,accuracy")
+        self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,accuracy,loss")
         self.assertEqual(len((self.folder / "log.csv").read_text().splitlines()), 3)
         self.assertIn("<html", (self.folder / "timeline.html").read_text())
         self.assertIn("mlp on synthetic_digits", (self.folder / "page.html").read_text())
@@ -125,9 +125,9 @@ class Training(ProgramTest):
                               "page.html", "-o", "a")
         self.assertTrue(part.stderr.startswith("mlp on synthetic_digits: 450 images in micro-batches of 64\n150 images "
                                                "for validation\n1 virtual IPU"), part.stderr)
-        self.assertRegex(part.stderr, r"- val_loss: \d\.\d{4} - val_accuracy: \d\.\d{4}\n")
+        self.assertRegex(part.stderr, r"- val_accuracy: \d\.\d{4} - val_loss: \d\.\d{4}\n")
         self.assertRegex(part.stdout, r"\ntraining +\d\.\d{4} .*\nvalidation +\d\.\d{4} .*\ntest +\d\.\d{4} ")
-        self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,loss,accuracy,val_loss,val_accuracy")
+        self.assertEqual((self.folder / "log.csv").read_text().splitlines()[0], "epoch,accuracy,loss,val_accuracy,val_loss")
         self.assertIn("val_loss", (self.folder / "page.html").read_text())
         # The test images of the same data set, so the last validation is the test.
         other = self.run_json("train", "mlp", *QUICK, "--validation-data", "synthetic_digits", "-q", "-o", "b")
@@ -175,14 +175,28 @@ class Terminal(ProgramTest):
 
     def test_shows_what_a_person_reads(self):
         lines = self.written(80, "keras-cnn", "--seed", "1", "--save", "digits").split("\r\n")
-        # A line is what was written over it last. The length of the bar depends on the time next to it.
-        shown = "\n".join(line.split("\r")[-1].rstrip() for line in lines)
-        self.compare_with_golden("train_terminal", re.sub(r"\[=+\]", "[=]", masked(shown)))
+        # A line is what was written over it last.
+        drawn = "\n".join(line.split("\r")[-1].rstrip() for line in lines)
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
+        self.assertNotEqual(drawn, shown)
+        self.compare_with_golden("train_terminal", masked(shown))
+
+    def test_shows_no_colors_if_none_are_wanted(self):
+        self.environment["NO_COLOR"] = "1"
+        self.assertNotIn("\x1b", self.written(80, "mlp"))
+
+    def test_has_the_look_of_keras_2_if_that_is_wanted(self):
+        self.environment["PANDO_LOOK"] = "keras2"
+        self.assertRegex(self.written(80, "mlp"), r"\r10/10 \[=+\] - \d+s \d+[mu]s/step - loss: \S+ - accuracy: \S+\r\n")
+        self.environment["PANDO_LOOK"] = "keras"
+        result = self.run_pando("train", "mlp", *QUICK, expect=1)
+        self.assertIn("pando: PANDO_LOOK: unknown look 'keras'; did you mean 'keras2'?\n", result.stderr)
 
     def test_shows_a_bar_that_is_drawn_in_place(self):
         for columns in 80, 40:
             text = self.written(columns, "mlp", "--steps-per-execution", "1")
-            drawn = [line for line in re.split(r"[\r\n]+", text) if "ETA" in line]
+            rows = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;]*[mAK]", "", text))
+            drawn = [line for line in rows if "━" in line]
             self.assertTrue(drawn, text)
             self.assertLess(max(map(len, drawn)), columns)
             self.assertIn("Epoch 2/2", text)

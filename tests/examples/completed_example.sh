@@ -16,7 +16,7 @@ says out "  --gradient-accumulation-count N  batches of each replica for a weigh
 run 0 "${few[@]}"
 notes
 prints '^Device +the host: '
-prints '^2/2 .*loss: [0-9.]+ - accuracy: [0-9.]+'
+prints '^2/2 .*accuracy: [0-9.]+ - loss: [0-9.]+'
 
 run 0 "${few[@]}" --pipelining --num-ipus 2
 notes "note: --num-ipus has no effect without --use-ipu: the host is one device" \

@@ -61,7 +61,7 @@ case $name in
         [ "$data" = fashion_mnist ] && [ -d /usr/share/datasets/fashion-mnist ] ||
             says out "The data set $data is not on this machine (scripts/fetch_data.sh gets it): using drawn digits instead."
         case $name in
-            keras_*) prints '^(3/3|2/2|1/1) .*loss: [0-9.]+ - accuracy: [0-9.]+' ;;
+            keras_*) prints '^(3/3|2/2|1/1) .*accuracy: [0-9.]+ - loss: [0-9.]+' ;;
             session_*) prints '^Epoch 1/1: loss [0-9.]+, [0-9.]+ s$' ;;
             poptorch_*) prints '^Accuracy on the test set: [0-9.]+ %$' ;;
         esac

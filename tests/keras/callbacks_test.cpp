@@ -92,6 +92,68 @@ TEST(Callbacks, ScheduleTheRateByEpoch) {
   EXPECT_EQ(history["lr"], (std::vector<double>{0.1, 0.05, 0.025}));
 }
 
+// What they print with verbose = 1, without the progress bar.
+std::string said(const Callbacks& list, int epochs, double rate = 0.1) {
+  const Line line;
+  Sequential model = line_model(1, rate);
+  testing::internal::CaptureStdout();
+  model.fit(line.x, line.y, {.epochs = epochs, .shuffle = false, .verbose = 0, .callbacks = list});
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(Callbacks, SayInTheWordsOfKerasWhatTheySave) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/w-{epoch:02d}.npz";
+  EXPECT_EQ(said({callbacks::ModelCheckpoint(path, {.verbose = 1})}, 2), "Epoch 1: saving model to " + folder.path() +
+                                                                             "/w-01.npz\nEpoch 2: saving model to " +
+                                                                             folder.path() + "/w-02.npz\n");
+  const auto best = callbacks::ModelCheckpoint(path, {.monitor = "loss", .save_best_only = true, .verbose = 1});
+  const std::string text = said({best}, 2, 0.0);
+  const std::string improved = "Epoch 1: loss improved from inf to ";
+  ASSERT_TRUE(text.starts_with(improved)) << text;
+  const std::string value = text.substr(improved.size(), text.find(',') - improved.size());
+  EXPECT_EQ(value.size() - value.find('.'), 6u) << value;
+  EXPECT_EQ(text, improved + value + ", saving model to " + folder.path() +
+                      "/w-01.npz\nEpoch 2: loss did not improve from " + value + "\n");
+}
+
+TEST(Callbacks, SayInTheWordsOfKerasWhenTheyStopAndWhatTheyRestore) {
+  EXPECT_EQ(
+      said({callbacks::EarlyStopping({.monitor = "loss", .patience = 2, .verbose = 1, .restore_best_weights = true})},
+           9, 0.0),
+      "Epoch 3: early stopping\nRestoring model weights from the end of the best epoch: 1.\n");
+  EXPECT_EQ(said({callbacks::EarlyStopping({.monitor = "loss", .patience = 2, .verbose = 1})}, 9, 0.0),
+            "Epoch 3: early stopping\n");
+}
+
+TEST(Callbacks, SayInTheWordsOfKerasWhichRateTheySet) {
+  const auto constant = [](std::int64_t, double) { return 0.001; };
+  EXPECT_EQ(said({callbacks::LearningRateScheduler(constant, {.verbose = 1})}, 2),
+            "Epoch 1: LearningRateScheduler setting learning rate to 0.001.\n"
+            "Epoch 2: LearningRateScheduler setting learning rate to 0.001.\n");
+  EXPECT_EQ(said({callbacks::LearningRateScheduler(constant)}, 1), "");
+  const auto still = callbacks::LearningRateScheduler([](std::int64_t, double rate) { return std::min(rate, 1e-30); });
+  EXPECT_EQ(
+      said({still, callbacks::ReduceLROnPlateau({.monitor = "loss", .factor = 0.5, .patience = 1, .verbose = 1})}, 2),
+      "Epoch 2: ReduceLROnPlateau reducing learning rate to 5e-31.\n");
+}
+
+TEST(Callbacks, WriteTheColumnsOfTheTableSortedByName) {
+  const Line line;
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/log.csv";
+  Sequential model = line_model();
+  model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae"}});
+  const History history = model.fit(line.x, line.y,
+                                    {.verbose = 0,
+                                     .validation_split = 0.5,
+                                     .callbacks = {callbacks::LambdaCallback({}), callbacks::CSVLogger(path)}});
+  const std::string text = contents(path);
+  EXPECT_TRUE(text.starts_with("epoch,loss,mae,val_loss,val_mae\n0,")) << text;
+  const std::vector<double> losses = history["loss"];
+  EXPECT_EQ(std::stod(text.substr(text.find("\n0,") + 3)), losses[0]);
+}
+
 TEST(Callbacks, WriteTheHistoryAsATable) {
   const Line line;
   const std::string path = testing::TempDir() + "log.csv";
@@ -168,7 +230,7 @@ TEST(Callbacks, EndTrainingWhenTheLossIsNoNumber) {
       line.x, y,
       {.batch_size = 8, .epochs = 5, .shuffle = false, .verbose = 0, .callbacks = {callbacks::TerminateOnNaN()}});
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "\nBatch 2: the loss is nan, training ends; try a smaller learning rate\n");
+            "\nBatch 2: Invalid loss, terminating training. The loss is nan; try a smaller learning rate.\n");
   EXPECT_EQ(history.epochs().size(), 1u);
   EXPECT_EQ(model.optimizer().iterations(), 4);
 }

@@ -215,14 +215,15 @@ TEST(Parallel, PrintsTheStages) {
   const auto scope = strategy.scope();
   Sequential stack({layers::Flatten({.name = "flat"}), layers::Dense(3, {.name = "head"})}, {.name = "stack"});
   stack.set_pipeline_stage_assignment({0, 1});
+  setenv("LC_ALL", "C.UTF-8", 1);
   EXPECT_EQ(stack.pipeline_stage_assignment_summary_text(), R"(Model: "stack"
-_________________________________________________________________
-Layer                                        Pipeline Stage
-=================================================================
-flat                                         0
-_________________________________________________________________
-head                                         1
-=================================================================
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━┓
+┃ Layer                           ┃ Pipeline Stage ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━┩
+│ flat                            │              0 │
+├─────────────────────────────────┼────────────────┤
+│ head                            │              1 │
+└─────────────────────────────────┴────────────────┘
 )");
 }
 

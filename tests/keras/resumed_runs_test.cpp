@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <pando/pando.h>
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "tests/contents.h"
 #include "tests/data/temporary_folder.h"
@@ -217,5 +219,38 @@ const std::vector<Setup> setups = {
      }}};
 
 INSTANTIATE_TEST_SUITE_P(Runs, Resumed, testing::ValuesIn(setups), [](const auto& setup) { return setup.param.name; });
+
+// A run that was stopped near the end of an epoch, and goes on with slow steps.
+TEST(ResumedRuns, ShowTheTimeOfTheirOwnSteps) {
+  const TemporaryFolder folder;
+  const auto fit = [&](std::int64_t stop_after, std::chrono::milliseconds pause, std::FILE* output) {
+    set_random_seed(1);
+    Model model = make_model({});
+    std::int64_t batches = 0;
+    model.fit(Line().x, Line().y,
+              {.batch_size = batch_size,
+               .verbose = output == nullptr ? 0 : 2,
+               .output = output == nullptr ? stdout : output,
+               .callbacks = {callbacks::LambdaCallback({.on_train_batch_end =
+                                                            [&](std::int64_t, const Logs&) {
+                                                              if (++batches == stop_after) model.stop_training();
+                                                              std::this_thread::sleep_for(pause);
+                                                            }})},
+               .checkpoint = {.directory = folder.path() + "/checkpoints", .resume = true}});
+    return batches;
+  };
+  EXPECT_EQ(fit(18, {}, nullptr), 18);
+  std::FILE* output = std::tmpfile();
+  EXPECT_EQ(fit(0, std::chrono::milliseconds(200), output), 2);
+  std::rewind(output);
+  char text[2000] = {};
+  std::fread(text, 1, sizeof text - 1, output);
+  std::fclose(output);
+  const std::string shown = text, before = "20/20 - ";
+  const std::size_t at = shown.find("s - ", shown.find(before)) + 4;
+  // "200ms/step", or more on a slow machine: two steps took 400 ms, and not twenty.
+  EXPECT_NE(shown.find(before), std::string::npos) << shown;
+  EXPECT_TRUE(shown.compare(shown.find("s/step", at) - 1, 1, "m") != 0 || std::stod(shown.substr(at)) >= 200) << shown;
+}
 
 }  // namespace

@@ -42,11 +42,11 @@ int main(int count, char** arguments) {
   pando::ProgressOutput output = pando::output_to(stdout);
   output.seconds = [&] { return now; };
   std::puts("Epoch 1/1");
-  pando::ProgressPrinter printer(938, "step", output, style_named(arguments[1]));
+  pando::ProgressPrinter printer({.total = 938}, output, style_named(arguments[1]));
   for (const Update& update : updates) {
     wait();
     now = update.seconds;
-    printer.update(update.current, {{"loss", update.loss}, {"accuracy", update.accuracy}});
+    printer.update(update.current, {{"accuracy", update.accuracy}, {"loss", update.loss}});
   }
   wait();
   printer.finish();

@@ -11,9 +11,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/terminal.sh"
 
 terminal_gate
 
-# Some lines stand above the bar, as in any terminal that was used before.
+# start COLUMNS [VARIABLE=VALUE...]: some lines stand above the bar, as in any terminal that was used before.
 # shellcheck disable=SC2016  # it is the inner shell that expands
-start() { terminal_start "$1" bash -c 'seq -f "line %g above" 4; exec "$0" "$@"' "$program" bar "$gate"; }
+start() { terminal_start "$1" env "${@:2}" bash -c 'seq -f "line %g above" 4; exec "$0" "$@"' "$program" bar "$gate"; }
 
 # finish NAME: from the middle to the end.
 finish() {
@@ -42,6 +42,24 @@ resized() {
     terminal_expect "progress_$1_middle"
     finish "progress_$1_end"
 }
+# looks NAME [VARIABLE=VALUE]: with colours, which are shown as what switches them on; tmux has several ways to switch
+# them off.
+looks() {
+    TERMINAL_CAPTURE=-e
+    TERMINAL_FILTER='s/\x1b\[(0|39|49|39;49)m//g'
+    start 80 "${@:2}"
+    next
+    next
+    terminal_expect "progress_$1_middle"
+    finish "progress_$1_end"
+    TERMINAL_CAPTURE=
+    TERMINAL_FILTER=
+}
+looks colors
+looks no_color NO_COLOR=1
+looks keras_2 PANDO_LOOK=keras2
+looks ascii LC_ALL=C
+
 resized narrowed 80 36
 resized widened 40 80
 

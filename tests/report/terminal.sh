@@ -15,6 +15,10 @@
 # rows of a line that was longer than the terminal.
 # Without tmux the script that sources this ends with status 77, which ctest takes for "skipped".
 
+# Without them a terminal shows Unicode and colours.
+export LC_ALL=C.UTF-8
+unset NO_COLOR PANDO_LOOK
+
 golden_folder=${GOLDEN_FOLDER:-$(dirname "${BASH_SOURCE[0]}")/golden}
 command -v tmux >/dev/null || { echo "skipped: tmux is not installed"; exit 77; }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <list>
 
@@ -12,6 +13,9 @@
 
 namespace pando {
 namespace {
+
+// The bars of the standard error stream are made of what the locale has.
+const int has_utf8 = setenv("LC_ALL", "C.UTF-8", 1);
 
 const std::string described = "Loss: 0.12 | Accuracy: 97.00% ";
 
@@ -60,6 +64,11 @@ TEST(Tqdm, TheBarGrowsByEighths) {
                                             " 62%|▋|", " 75%|▊|", " 88%|▉|", "100%|█|"};
   for (std::size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(tqdm_line({.current = static_cast<std::int64_t>(i), .total = 8}, 7), lines[i]);
+}
+
+TEST(Tqdm, TheBarIsMadeOfAsciiWhereTheLocaleIsNotUtf8) {
+  EXPECT_EQ(tqdm_line({.current = 3, .total = 8}, {}, /*unicode=*/false), " 38%|###7      | 3/8 [00:00<?, ?it/s]");
+  EXPECT_EQ(tqdm_line({.current = 8, .total = 8}, {}, /*unicode=*/false), "100%|##########| 8/8 [00:00<?, ?it/s]");
 }
 
 TEST(Tqdm, TheBarFillsTheWidthOfTheTerminal) {

@@ -1,6 +1,7 @@
 // A progress bar as Keras draws it.
 #pragma once
 #include <pando/base/export.h>
+#include <pando/report/look.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -15,8 +16,8 @@ namespace pando {
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 // bar: a terminal is redrawn in place, at most 20 times a second; any other output gets only one line at the end.
-// lines: exactly one line at the end, on terminals too: "938/938 - 4s - loss: 0.3012 - accuracy: 0.9123 - 4s/epoch -
-// 4ms/step". silent: nothing.
+// lines: exactly one line at the end, on terminals too: "938/938 - 4s - 4ms/step - accuracy: 0.9123 - loss: 0.3012".
+// silent: nothing.
 enum class ProgressStyle { bar, lines, silent };
 
 struct ProgressOptions {
@@ -25,9 +26,13 @@ struct ProgressOptions {
   ProgressStyle style = ProgressStyle::bar;
   // What is counted, as in "4ms/step".
   std::string unit = "step";
+  // What was done before, by a run that this one resumes; times are of what comes after it.
+  std::int64_t initial = 0;
 };
 
-// "938/938 [==============================] - 4s 4ms/step - loss: 0.3012 - accuracy: 0.9123"
+// "938/938 ━━━━━━━━━━━━━━━━━━━━ 4s 4ms/step - accuracy: 0.9123 - loss: 0.3012", or in the look of Keras 2 (look.h)
+// "938/938 [==============================] - 4s 4ms/step - loss: 0.3012 - accuracy: 0.9123". On a narrow terminal
+// metrics are below the bar.
 class PANDO_API ProgressBar {
  public:
   // Starts the clock. A total of 0 means that it is not known; at the end it becomes what was counted.

@@ -1,30 +1,12 @@
-// What a progress bar shows, and when: everything but the terminal and the clock, which are given.
+// When a progress bar is drawn, and where: everything but the terminal and the clock, which are given.
 #pragma once
 #include <pando/base/function.h>
-#include <pando/report/progress.h>
 
 #include <string_view>
 
+#include "report/terminal/progress_text.h"
+
 namespace pando {
-
-// A moment of a run.
-struct ProgressMoment {
-  std::int64_t current = 0;
-  // 0: not known.
-  std::int64_t total = 0;
-  double seconds = 0;
-  Metrics metrics = {};
-  std::string unit = "step";
-  // While running the remaining time is shown, at the end the time taken.
-  bool finished = false;
-};
-
-// The line for a terminal of `columns` columns; 0 means any width. A narrow one shortens the bar, then leaves it out; a
-// running line is cut off in the end, so that it never wraps.
-std::string progress_line(const ProgressMoment& moment, int columns);
-
-// The one line of an epoch in ProgressStyle::lines.
-std::string epoch_line(const ProgressMoment& moment);
 
 // Where a bar is drawn and which clock it reads.
 struct ProgressOutput {
@@ -34,16 +16,25 @@ struct ProgressOutput {
   Function<double()> seconds;
   // Whether the terminal rewraps its lines when it becomes narrower.
   bool rewraps = true;
+  TerminalLook look = {};
 };
 
 // The stream, the width of its terminal at each draw, and the steady clock. Does not own the stream.
 ProgressOutput output_to(std::FILE* stream);
 
+// What a bar counts.
+struct ProgressCount {
+  // 0: not known.
+  std::int64_t total = 0;
+  std::string unit = "step";
+  // What was done before; times are of what comes after it.
+  std::int64_t initial = 0;
+};
+
 // Decides when to draw, and how: in place on a terminal, one line at the end elsewhere.
 class ProgressPrinter {
  public:
-  ProgressPrinter(std::int64_t total, const std::string& unit, ProgressOutput output,
-                  ProgressStyle style = ProgressStyle::bar);
+  ProgressPrinter(const ProgressCount& count, ProgressOutput output, ProgressStyle style = ProgressStyle::bar);
   void update(std::int64_t current, const Metrics& metrics);
   void finish();
   // Leaves the line as it is and begins a new one, if a bar was drawn and not finished.
@@ -51,15 +42,17 @@ class ProgressPrinter {
 
  private:
   void draw(int columns);
-  std::string back_from_wrapped(std::size_t width) const;
+  std::string back_to_first_row(int columns, std::size_t rows) const;
 
   ProgressOutput output_;
   ProgressMoment moment_;
   ProgressStyle style_;
   double start_;
   double next_draw_ = 0;
-  // The width of the line before the cursor.
-  std::size_t drawn_ = 0;
+  // The bar keeps its width until the terminal has another.
+  int columns_ = 0, bar_ = 0;
+  // The widths of the rows that were drawn; the cursor is at the end of the last.
+  std::vector<int> drawn_;
 };
 
 }  // namespace pando

@@ -25,12 +25,14 @@ std::string rate_text(double rate, const std::string& unit) {
   return 1 / rate > 1 ? fmt::format("{:5.2f}s/{}", 1 / rate, unit) : fmt::format("{:5.2f}{}/s", rate, unit);
 }
 
-// `width` characters, the last one of those that are done in eighths.
-std::string bar_text(double part, int width) {
-  static constexpr const char* eighths[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
-  const int done = static_cast<int>(part * width * 8);
+// `width` characters, the last one of those that are done in eighths, or in tenths without Unicode.
+std::string bar_text(double part, int width, bool unicode) {
+  static const std::vector<std::string> eighths = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+  static const std::vector<std::string> tenths = {" ", "1", "2", "3", "4", "5", "6", "7", "8", "9", "#"};
+  const std::vector<std::string>& parts = unicode ? eighths : tenths;
+  const int whole = static_cast<int>(parts.size()) - 1, done = static_cast<int>(part * width * whole);
   std::string bar;
-  for (int i = 0; i < width; ++i) bar += eighths[std::clamp(done - i * 8, 0, 8)];
+  for (int i = 0; i < width; ++i) bar += parts[static_cast<std::size_t>(std::clamp(done - i * whole, 0, whole))];
   return bar;
 }
 
@@ -45,7 +47,7 @@ std::string number_text(double value) {
 
 }  // namespace
 
-std::string tqdm_line(const TqdmMoment& moment, std::optional<int> columns) {
+std::string tqdm_line(const TqdmMoment& moment, std::optional<int> columns, bool unicode) {
   const bool is_known = moment.total.value_or(0) > 0 && moment.current <= *moment.total;
   const double counted = static_cast<double>(moment.current - moment.initial);
   const double rate = moment.rate ? *moment.rate : moment.seconds > 0 ? counted / moment.seconds : 0;
@@ -64,7 +66,7 @@ std::string tqdm_line(const TqdmMoment& moment, std::optional<int> columns) {
   const std::string back = fmt::format(" {}/{} [{}<{}, {}]", moment.current, *moment.total, elapsed, left, speed);
   if (columns && *columns <= 0) return front + back;
   const int width = columns ? std::max(1, *columns - text_width(front) - text_width(back) - 2) : 10;
-  const std::string line = front + "|" + bar_text(current / total, width) + "|" + back;
+  const std::string line = front + "|" + bar_text(current / total, width, unicode) + "|" + back;
   return columns ? cut_to_width(line, *columns) : line;
 }
 
@@ -232,7 +234,7 @@ std::string TqdmPrinter::line(int columns) {
   if (options_.ncols && columns > 0 && *options_.ncols <= 0) return cut_to_width(tqdm_line(moment_, 0), columns);
   std::optional<int> width = options_.ncols;
   if (columns > 0) width = std::min(width.value_or(columns), columns);
-  return tqdm_line(moment_, width);
+  return tqdm_line(moment_, width, screen_.has_unicode());
 }
 
 struct TqdmBar::State {

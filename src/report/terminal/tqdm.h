@@ -21,8 +21,8 @@ struct TqdmMoment {
 };
 
 // The line that tqdm.format_meter makes: the bar fills what is left of `columns`, or has 10 characters if that is not
-// known; 0 leaves the bar out.
-std::string tqdm_line(const TqdmMoment& moment, std::optional<int> columns);
+// known; 0 leaves the bar out. Without Unicode the bar is made of digits and '#'.
+std::string tqdm_line(const TqdmMoment& moment, std::optional<int> columns, bool unicode = true);
 
 // "loss=0.301, accuracy=0.912", as tqdm.set_postfix writes it.
 std::string tqdm_postfix(const Metrics& metrics);
@@ -38,6 +38,7 @@ class TqdmScreen {
   static TqdmScreen& standard();
 
   double seconds() const { return output_.seconds(); }
+  bool has_unicode() const { return output_.look.unicode; }
   // The bar is below all others from now on.
   void open(TqdmPrinter& bar);
   // Removes it; with `leave` its last line stays above all others.

@@ -46,7 +46,8 @@ using Callbacks = std::vector<std::shared_ptr<Callback>>;
 
 namespace callbacks {
 
-// In all options: `monitor` names a log; `mode` is "min", "max", or "auto": decided by the name (accuracies grow).
+// In all options: `monitor` names a log; `mode` is "min", "max", or "auto": decided by the name (accuracies grow);
+// `verbose` of 1 says on standard output what the callback does, in the words of Keras.
 struct ModelCheckpointOptions {
   std::string monitor = "val_loss";
   // Save only when the monitored value is better than ever before.
@@ -83,8 +84,12 @@ struct ReduceLROnPlateauOptions {
 };
 PANDO_API std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
 
+struct LearningRateSchedulerOptions {
+  int verbose = 0;
+};
 // From the epoch and the rate so far to the rate of the epoch.
-PANDO_API std::shared_ptr<Callback> LearningRateScheduler(Function<double(std::int64_t epoch, double rate)> schedule);
+PANDO_API std::shared_ptr<Callback> LearningRateScheduler(Function<double(std::int64_t epoch, double rate)> schedule,
+                                                          const LearningRateSchedulerOptions& options = {});
 
 struct CSVLoggerOptions {
   char separator = ',';
@@ -92,8 +97,9 @@ struct CSVLoggerOptions {
   // Called at the end of training with the reason if lines are missing.
   Function<void(const std::string& problem)> on_failure = {};
 };
-// Writes one line per epoch. Throws Error before the first step if the file cannot be opened. If a line cannot be
-// written later, it says so on standard error, training goes on, and the line is tried again with the next one.
+// Writes one line per epoch: its number and the logs, sorted by name as Keras does. Throws Error before the first step
+// if the file cannot be opened. If a line cannot be written later, it says so on standard error, training goes on, and
+// the line is tried again with the next one.
 PANDO_API std::shared_ptr<Callback> CSVLogger(const std::string& filename, const CSVLoggerOptions& options = {});
 
 // Ends training at the first batch whose loss is not a number.

@@ -146,7 +146,7 @@ class PANDO_API Model : public Layer {
     int stage = 0;
   };
   std::vector<PipelineStageAssignment> get_pipeline_stage_assignment() const;
-  std::string pipeline_stage_assignment_summary_text() const;
+  std::string pipeline_stage_assignment_summary_text(std::FILE* shown_on = nullptr) const;
   void print_pipeline_stage_assignment_summary() const;
   void set_pipelining_options(const ipu::keras::PipeliningOptions& options);
   // Accumulates gradients without a pipeline.
@@ -169,7 +169,8 @@ class PANDO_API Model : public Layer {
   // Makes fit() end after the current execution. Callbacks and other threads may call it.
   void stop_training();
 
-  std::string summary_text() const;
+  // What summary() prints; on a terminal in colours and not wider than that. Null: as plain text.
+  std::string summary_text(std::FILE* shown_on = nullptr) const;
   // Prints to standard output.
   void summary() const;
 

@@ -268,14 +268,14 @@ std::vector<Model::PipelineStageAssignment> Model::get_pipeline_stage_assignment
   return list;
 }
 
-std::string Model::pipeline_stage_assignment_summary_text() const {
+std::string Model::pipeline_stage_assignment_summary_text(std::FILE* shown_on) const {
   std::vector<std::pair<std::string, int>> rows;
   for (const auto& [layer, stage] : get_pipeline_stage_assignment()) rows.emplace_back(layer, stage);
-  return stage_table_text(name(), rows);
+  return stage_table_text(name(), rows, table_output(shown_on));
 }
 
 void Model::print_pipeline_stage_assignment_summary() const {
-  std::fputs(pipeline_stage_assignment_summary_text().c_str(), stdout);
+  std::fputs(pipeline_stage_assignment_summary_text(stdout).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -311,13 +311,13 @@ std::string Model::explain_json(const ExplainOptions& options) const {
 
 void Model::stop_training() { training_->stop = true; }
 
-std::string Model::summary_text() const {
+std::string Model::summary_text(std::FILE* shown_on) const {
   check_built("summary", *this);
-  return summary_of(name(), *body_of(*this).network(), body_of(*this).is_sequential());
+  return summary_of(name(), *body_of(*this).network(), body_of(*this).is_sequential(), table_output(shown_on));
 }
 
 void Model::summary() const {
-  std::fputs(summary_text().c_str(), stdout);
+  std::fputs(summary_text(stdout).c_str(), stdout);
   std::fflush(stdout);
 }
 

@@ -170,15 +170,26 @@ SummaryTotals summary_totals(const Network& network) {
     for (const Parameter& parameter : layer.trainable_weights())
       if (std::find(trainable.begin(), trainable.end(), parameter) == trainable.end()) trainable.push_back(parameter);
   }
-  for (const Parameter& parameter : trainable) totals.trainable += parameter.shape().elements();
-  for (const Parameter& parameter : all) totals.non_trainable += parameter.shape().elements();
+  const auto bytes_of = [](const Parameter& parameter) {
+    return static_cast<std::uint64_t>(parameter.shape().elements()) * size_of(parameter.type().dtype);
+  };
+  for (const Parameter& parameter : trainable) {
+    totals.trainable += parameter.shape().elements();
+    totals.trainable_bytes += bytes_of(parameter);
+  }
+  for (const Parameter& parameter : all) {
+    totals.non_trainable += parameter.shape().elements();
+    totals.non_trainable_bytes += bytes_of(parameter);
+  }
   totals.non_trainable -= totals.trainable;
+  totals.non_trainable_bytes -= totals.trainable_bytes;
   return totals;
 }
 
-std::string summary_of(const std::string& model, const Network& network, bool is_sequential) {
+std::string summary_of(const std::string& model, const Network& network, bool is_sequential,
+                       const TableOutput& output) {
   return summary_text(model, summary_rows(network, is_sequential), summary_totals(network),
-                      !is_sequential && !is_chain(network));
+                      !is_sequential && !is_chain(network), output);
 }
 
 }  // namespace pando::keras

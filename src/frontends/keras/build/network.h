@@ -40,6 +40,6 @@ std::vector<Value> trace_network(const Network& network, Trace& trace, const std
 std::vector<SummaryRow> summary_rows(const Network& network, bool is_sequential);
 SummaryTotals summary_totals(const Network& network);
 // What Keras's summary() prints.
-std::string summary_of(const std::string& model, const Network& network, bool is_sequential);
+std::string summary_of(const std::string& model, const Network& network, bool is_sequential, const TableOutput& output);
 
 }  // namespace pando::keras

@@ -88,7 +88,9 @@ class CsvFile : public Callback {
   }
   void on_epoch_end(Model&, std::int64_t epoch, Logs& logs) override {
     std::string names = "epoch", values = fmt::format("{}", epoch);
-    for (const auto& [name, value] : logs) {
+    auto sorted = logs.entries();
+    std::sort(sorted.begin(), sorted.end());
+    for (const auto& [name, value] : sorted) {
       names += options_.separator + name;
       values += fmt::format("{}{}", options_.separator, value);
     }

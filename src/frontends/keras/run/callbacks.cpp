@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/notice.h"
+#include "base/text.h"
 #include "frontends/keras/files/log_path.h"
 #include "frontends/keras/build/names.h"
 #include "io/probe.h"
@@ -106,6 +107,7 @@ class Checkpoint : public KnownCallback {
     if (folder_of(text_).find('{') == std::string::npos) probe_file(text_);
   }
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
+    std::string improvement;
     if (options_.save_best_only) {
       const double value = monitor_.read(logs);
       if (!monitor_.is_better(value, best_)) {
@@ -113,6 +115,7 @@ class Checkpoint : public KnownCallback {
             fmt::format("Epoch {}: {} did not improve from {:.5f}", epoch + 1, monitor_.name(), best_));
         return;
       }
+      improvement = fmt::format("{} improved from {:.5f} to {:.5f}, ", monitor_.name(), best_, value);
       best_ = value;
     }
     for (const std::string& name : path_.logs()) check_log(who, name, names_of(logs));
@@ -124,7 +127,7 @@ class Checkpoint : public KnownCallback {
       tell(fmt::format("Warning: {}: epoch {} is not saved: {}. Training goes on.\n", who, epoch + 1, error.what()));
       return;
     }
-    say(options_.verbose, fmt::format("Epoch {}: saving the weights to {}", epoch + 1, path));
+    say(options_.verbose, fmt::format("Epoch {}: {}saving model to {}", epoch + 1, improvement, path));
   }
   CallbackState save_state() const override { return {Json(Json::Object{{"best", Json::exact(best_)}}).text()}; }
   void restore_state(const CallbackState& state) override { best_ = number_in(parsed(state), "best"); }
@@ -147,12 +150,14 @@ class Stopping : public KnownCallback {
   void on_train_begin(Model&) override {
     waited_ = 0;
     best_ = options_.baseline.value_or(monitor_.worst());
+    best_epoch_ = 0;
     best_weights_.clear();
   }
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
     const double value = monitor_.read(logs);
     if (monitor_.is_better(value, best_)) {
       best_ = value;
+      best_epoch_ = epoch;
       waited_ = 0;
       if (options_.restore_best_weights) best_weights_ = model.get_weights();
       return;
@@ -160,13 +165,17 @@ class Stopping : public KnownCallback {
     if (++waited_ < options_.patience) return;
     model.stop_training();
     say(options_.verbose, fmt::format("Epoch {}: early stopping", epoch + 1));
-    if (!best_weights_.empty()) model.set_weights(best_weights_);
+    if (best_weights_.empty()) return;
+    say(options_.verbose, fmt::format("Restoring model weights from the end of the best epoch: {}.", best_epoch_ + 1));
+    model.set_weights(best_weights_);
   }
   CallbackState save_state() const override {
-    return {Json(Json::Object{{"best", Json::exact(best_)}, {"waited", waited_}}).text(), best_weights_};
+    const Json::Object state = {{"best", Json::exact(best_)}, {"best_epoch", best_epoch_}, {"waited", waited_}};
+    return {Json(state).text(), best_weights_};
   }
   void restore_state(const CallbackState& state) override {
     best_ = number_in(parsed(state), "best");
+    best_epoch_ = static_cast<std::int64_t>(number_in(parsed(state), "best_epoch"));
     waited_ = static_cast<int>(number_in(parsed(state), "waited"));
     best_weights_ = state.arrays;
   }
@@ -175,6 +184,7 @@ class Stopping : public KnownCallback {
   EarlyStoppingOptions options_;
   Monitor monitor_;
   double best_ = 0;
+  std::int64_t best_epoch_ = 0;
   int waited_ = 0;
   std::vector<Array> best_weights_;
 };
@@ -205,7 +215,8 @@ class Plateau : public KnownCallback {
     } else if (cooling_ == 0 && ++waited_ >= options_.patience && rate > options_.min_lr) {
       const double reduced = std::max(rate * options_.factor, options_.min_lr);
       model.optimizer().set_learning_rate(reduced);
-      say(options_.verbose, fmt::format("Epoch {}: reducing the learning rate to {:g}", epoch + 1, reduced));
+      say(options_.verbose,
+          fmt::format("Epoch {}: ReduceLROnPlateau reducing learning rate to {}.", epoch + 1, float_text(reduced)));
       cooling_ = options_.cooldown;
       waited_ = 0;
     }
@@ -228,10 +239,14 @@ class Plateau : public KnownCallback {
 
 class RateScheduler : public KnownCallback {
  public:
-  explicit RateScheduler(Function<double(std::int64_t, double)> schedule) : schedule_(std::move(schedule)) {}
+  RateScheduler(Function<double(std::int64_t, double)> schedule, const LearningRateSchedulerOptions& options)
+      : schedule_(std::move(schedule)), options_(options) {}
   std::optional<Names> added_logs() const override { return Names{"lr"}; }
   void on_epoch_begin(Model& model, std::int64_t epoch) override {
-    model.optimizer().set_learning_rate(schedule_(epoch, model.optimizer().learning_rate()));
+    const double rate = schedule_(epoch, model.optimizer().learning_rate());
+    model.optimizer().set_learning_rate(rate);
+    say(options_.verbose,
+        fmt::format("Epoch {}: LearningRateScheduler setting learning rate to {}.", epoch + 1, float_text(rate)));
   }
   void on_epoch_end(Model& model, std::int64_t, Logs& logs) override {
     logs.set("lr", model.optimizer().learning_rate());
@@ -239,6 +254,7 @@ class RateScheduler : public KnownCallback {
 
  private:
   Function<double(std::int64_t, double)> schedule_;
+  LearningRateSchedulerOptions options_;
 };
 
 class NanGuard : public KnownCallback {
@@ -247,7 +263,8 @@ class NanGuard : public KnownCallback {
   void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs) override {
     if (ended_ || std::isfinite(logs["loss"])) return;
     ended_ = true;
-    tell(fmt::format("\nBatch {}: the loss is {}, training ends; try a smaller learning rate\n", batch, logs["loss"]));
+    tell(fmt::format("\nBatch {}: Invalid loss, terminating training. The loss is {}; try a smaller learning rate.\n",
+                     batch, logs["loss"]));
     model.stop_training();
   }
   bool sees_batches() const override { return true; }
@@ -291,8 +308,9 @@ std::shared_ptr<Callback> EarlyStopping(const EarlyStoppingOptions& options) {
 std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& options) {
   return std::make_shared<Plateau>(options);
 }
-std::shared_ptr<Callback> LearningRateScheduler(Function<double(std::int64_t epoch, double rate)> schedule) {
-  return std::make_shared<RateScheduler>(std::move(schedule));
+std::shared_ptr<Callback> LearningRateScheduler(Function<double(std::int64_t epoch, double rate)> schedule,
+                                                const LearningRateSchedulerOptions& options) {
+  return std::make_shared<RateScheduler>(std::move(schedule), options);
 }
 std::shared_ptr<Callback> TerminateOnNaN() { return std::make_shared<NanGuard>(); }
 std::shared_ptr<Callback> LambdaCallback(const LambdaCallbackOptions& options) {

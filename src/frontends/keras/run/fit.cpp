@@ -172,7 +172,7 @@ void Fit::run_epoch() {
     job_.apply_learning_rate();
   }
   if (options_.verbose != 0) tell(options_.output, fmt::format("Epoch {}/{}\n", position_.epoch + 1, options_.epochs));
-  ProgressBar bar = make_bar(samples_.steps, options_.verbose, options_.output);
+  ProgressBar bar = make_bar(samples_.steps, options_.verbose, options_.output, batches_before_);
   const auto begun = std::chrono::steady_clock::now();
   over_ = train(bar) || stopped_inside_;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
@@ -182,7 +182,7 @@ void Fit::run_epoch() {
   }
   Logs logs = RunningMeans(job_.step().names, position_.sums).logs();
   if (!validate(logs)) return checkpoint();
-  if (validation_ != nullptr) bar.update(position_.batches, logs.entries());
+  if (validation_ != nullptr) bar.update(position_.batches, shown_metrics(logs));
   bar.finish();
   end_epoch(logs, taken.count());
 }
@@ -199,7 +199,7 @@ bool Fit::train(ProgressBar& bar) {
       loop.run_all(left, job_.compiled().steps_per_execution, [&](std::int64_t first, std::int64_t count) {
         interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
         after_execution(loop, means, first + count);
-        bar.update(position_.batches, means.logs().entries());
+        bar.update(position_.batches, shown_metrics(means.logs()));
         begun = std::chrono::steady_clock::now();
         return !stopped_inside_;
       });

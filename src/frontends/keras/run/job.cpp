@@ -18,11 +18,17 @@ const Network* network_of(const Model& model) { return static_cast<ModelBody&>(m
 
 }  // namespace
 
-ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output) {
+ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output, std::int64_t done) {
   const ProgressStyle style = verbose == 0   ? ProgressStyle::silent
                               : verbose == 1 ? ProgressStyle::bar
                                              : ProgressStyle::lines;
-  return ProgressBar(std::max<std::int64_t>(0, steps), {.stream = output, .style = style});
+  return ProgressBar(std::max<std::int64_t>(0, steps), {.stream = output, .style = style, .initial = done});
+}
+
+Metrics shown_metrics(const Logs& logs) {
+  Metrics metrics = logs.entries();
+  if (look() == Look::keras_3) std::sort(metrics.begin(), metrics.end());
+  return metrics;
 }
 
 Job::Job(Model& model, const std::string& who, Mode mode) : model_(model), mode_(mode), use_{.who = who} { find_use(); }
@@ -213,7 +219,7 @@ std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const
     RunLoop loop = begin();
     return loop.run_all(samples_.steps, steps_per_execution(), [&](std::int64_t first, std::int64_t count) {
       means.add(loop);
-      if (bar != nullptr) bar->update(first + count, means.logs().entries());
+      if (bar != nullptr) bar->update(first + count, shown_metrics(means.logs()));
       stopped = stopping && stopping();
       return !stopped;
     });

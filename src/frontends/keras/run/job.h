@@ -8,8 +8,10 @@
 
 namespace pando::keras {
 
-// `verbose` is as in FitOptions; `steps` is negative if their number is not known.
-ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output);
+// `verbose` is as in FitOptions; `steps` is negative if their number is not known. An earlier run did `done` of them.
+ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output, std::int64_t done = 0);
+// The logs in the order in which a bar shows them: Keras 3 sorts them by name.
+Metrics shown_metrics(const Logs& logs);
 
 class Job {
  public:
