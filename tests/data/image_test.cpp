@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "io/jpeg.h"
 #include "tests/data/jpeg_bytes.h"
 #include "tests/data/png_bytes.h"

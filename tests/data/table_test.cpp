@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
 
