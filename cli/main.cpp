@@ -1,5 +1,6 @@
 // The program `pando`: finds the command, and turns what it throws into messages and exit statuses.
 #include <pando/base/error.h>
+#include <pando/version.h>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -50,8 +51,8 @@ const Command& require_command(const std::string& name) {
 int run_global(const Words& words) {
   const Command self = {.name = "", .groups = {{"Options", global_options()}}};
   const Arguments arguments(self, words);
-  if (arguments.flag("version")) print("pando " PANDO_VERSION "\n");
-  else if (arguments.flag("man")) print(man_page(PANDO_VERSION));
+  if (arguments.flag("version")) print("pando " + version() + "\n");
+  else if (arguments.flag("man")) print(man_page(version()));
   else if (arguments.given("completions")) print(completions(arguments.text("completions")));
   else print(help_text());
   return 0;

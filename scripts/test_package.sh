@@ -58,6 +58,8 @@ g++ -std=c++20 tests/package/use_pando.cpp $flags -o "$prefix/with_pkg_config"
 library=$(find "$prefix" -name 'libpando.so' -printf '%h')
 LD_LIBRARY_PATH=$library "$prefix/with_pkg_config"
 
+[ "pando $(PKG_CONFIG_PATH=$pc pkg-config --modversion pando)" = "$("$prefix/bin/pando" --version)" ]
+
 soname=$(objdump -p "$library/libpando.so" | awk '$1 == "SONAME" {print $2}')
 [[ $soname =~ ^libpando\.so\.[0-9]+\.[0-9]+$ ]] || { echo "the SONAME is '$soname'"; exit 1; }
 foreign=$(nm -DC --defined-only "$library/libpando.so" | awk '$2 == "T"' | grep -v ' pando::' || true)

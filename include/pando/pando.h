@@ -39,3 +39,4 @@
 #include <pando/data/transforms.h>
 #include <pando/report/tqdm.h>
 #include <pando/model/trace.h>
+#include <pando/version.h>

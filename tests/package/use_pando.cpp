@@ -27,5 +27,6 @@ int main() {
   } catch (const Error&) {
     // Exceptions cross the library's boundary.
   }
+  if (version() != PANDO_VERSION) return 1;
   return std::abs(variables.get("w").item<double>() - 2) < 1e-3 ? 0 : 1;
 }

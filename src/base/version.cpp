@@ -1,0 +1,7 @@
+#include <pando/version.h>
+
+namespace pando {
+
+std::string version() { return PANDO_VERSION; }
+
+}  // namespace pando
