@@ -74,6 +74,9 @@ scripts/test_debian.sh build/release
 title "Programs"
 scripts/test_programs.sh build/release
 
+title "API reference"
+scripts/docs.sh
+
 title "Without any optional dependency, by clang: op tests on the portable kernels"
 build minimal -DCMAKE_CXX_COMPILER=clang++
 PANDO_INSTRUCTION_SET=portable ctest --preset minimal -R '^(op|compiler)$'

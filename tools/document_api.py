@@ -237,6 +237,15 @@ def labelled(page, text):
     return "".join(parts)
 
 
+def as_doxygens(line):
+    """A comment becomes one of Doxygen's; what is in angle brackets there is not a tag of HTML."""
+    code, mark, comment = line.partition("// ")
+    if not mark or (code.strip() and not code.endswith(("  ", ",  ", ";  "))):
+        return line
+    comment = re.sub(r"<(?=[a-zA-Z/])", r"\\<", comment)
+    return f"{code}///{'< ' if code.strip() else ' '}{comment}"
+
+
 def filtered(path):
     """Comments of headers become Doxygen's, and links of pages to files outside of the reference become text."""
     text = path.read_text()
@@ -254,8 +263,7 @@ def filtered(path):
     # Members of templates that are defined after their class.
     text = re.sub(r"^template [^;{}]*>::\w+\([^;{}]*\{\n.*?^\}\n", "", text, flags=re.MULTILINE | re.DOTALL)
     lines = [line for line in text.split("\n") if not re.search(r"SPDX-License-Identifier|^ *friend ", line)]
-    lines = [re.sub(r"^( *)// ", r"\1/// ", re.sub(r"([,;])  // ", r"\1  ///< ", line)) for line in lines]
-    return "/// \\file\n" + "\n".join(lines)
+    return "/// \\file\n" + "\n".join(as_doxygens(line) for line in lines)
 
 
 class Links(html.parser.HTMLParser):

@@ -1,6 +1,7 @@
 // The examples of the page "Data": arrays, pipelines, loaders, transforms, files and pictures.
 #include <gtest/gtest.h>
 #include <pando/pando.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -11,7 +12,8 @@ namespace transforms = pando::torchvision::transforms;
 
 class Data : public testing::Test {
  protected:
-  std::string path(const std::string& name) const { return testing::TempDir() + "pando_docs_" + name; }
+  std::string path(const std::string& name) const { return folder + name; }
+  std::string folder = testing::TempDir() + "pando_docs_" + std::to_string(getpid()) + "_";
   datasets::Splits digits = datasets::synthetic_digits(40, 10);
 };
 

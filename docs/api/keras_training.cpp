@@ -1,6 +1,7 @@
 // The examples of the page "Keras training": losses, metrics, optimizers, callbacks, options and files.
 #include <gtest/gtest.h>
 #include <pando/pando.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -24,7 +25,7 @@ keras::Sequential digits_model() {
 class KerasTraining : public testing::Test {
  protected:
   void SetUp() override {
-    folder = testing::TempDir() + "pando_docs_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder = testing::TempDir() + "pando_docs_" + std::to_string(getpid());
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     before = std::filesystem::current_path();

@@ -1,6 +1,7 @@
 // The examples of the page "PyTorch and PopTorch": modules, losses, optimizers and models on virtual IPUs.
 #include <gtest/gtest.h>
 #include <pando/pando.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
@@ -72,7 +73,7 @@ TEST_F(PyTorch, Training) {
   poptorch::PoplarModel<WithLoss>& the_same = training;
   EXPECT_TRUE(the_same.isCompiled());
   poptorch::PoplarExecutor& executor = training;
-  const std::string path = testing::TempDir() + "pando_docs_network.npz";
+  const std::string path = testing::TempDir() + "pando_docs_" + std::to_string(getpid()) + ".npz";
   executor.save(path);
   executor.load(path);
   std::filesystem::remove(path);

@@ -1,6 +1,7 @@
 // The examples of the page "TensorFlow 1 sessions": variables, computations, loops, queues, pipelines.
 #include <gtest/gtest.h>
 #include <pando/pando.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -45,12 +46,13 @@ TEST_F(TensorFlow1, Step) {
   //! [step]
   EXPECT_LT(loss, 0.01f);
 
+  const std::string path = testing::TempDir() + "pando_docs_" + std::to_string(getpid()) + ".safetensors";
   //! [saver]
   tf::train::Saver saver;
-  saver.save(session, "run.safetensors");
-  saver.restore(session, "run.safetensors");
+  saver.save(session, path);
+  saver.restore(session, path);
   //! [saver]
-  std::filesystem::remove("run.safetensors");
+  std::filesystem::remove(path);
 }
 
 TEST_F(TensorFlow1, LoopAndQueues) {

@@ -83,10 +83,10 @@ class DocumentApi(unittest.TestCase):
     def test_comments_become_doxygens(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "a.h"
-            path.write_text("// SPDX-License-Identifier: Apache-2.0\n// The file.\nenum E {\n  a,  // first\n};\n"
+            path.write_text("// SPDX-License-Identifier: Apache-2.0\n// The file.\nenum E {\n  a,  // the <first>\n};\n"
                             "class C {\n public:\n  // Public.\n  int f();\n\n private:\n  int x_;\n};\n")
             self.assertEqual(document_api.filtered(path),
-                             "/// \\file\n/// The file.\nenum E {\n  a,  ///< first\n};\n"
+                             "/// \\file\n/// The file.\nenum E {\n  a,  ///< the \\<first>\n};\n"
                              "class C {\n public:\n  /// Public.\n  int f();\n\n};\n")
 
     def test_every_entry_of_the_reference_has_a_comment_and_an_example(self):

@@ -67,6 +67,7 @@ struct PANDO_API RandomCrop : Transform {
   explicit RandomCrop(const std::array<std::int64_t, 2>& size, const RandomCropOptions& options = {});
 };
 
+// Mirrors an image with probability p.
 struct PANDO_API RandomHorizontalFlip : Transform {
   explicit RandomHorizontalFlip(double p = 0.5);
 };

@@ -51,6 +51,7 @@ class PANDO_API MNIST : public VisionDataset {
   explicit MNIST(const DatasetOptions& options = {});
 };
 
+// 28 x 28 grey images of clothes.
 class PANDO_API FashionMNIST : public VisionDataset {
  public:
   explicit FashionMNIST(const DatasetOptions& options = {});

@@ -18,6 +18,7 @@ struct DeviceInfo {
   std::string backend = {};
   std::string instruction_set = {};
 };
+// The host and the devices of the system that is configured.
 PANDO_API std::vector<DeviceInfo> devices();
 
 namespace ipu {

@@ -12,6 +12,7 @@ struct Target;
 
 namespace pando::ipu {
 
+// Where models run: on the IPUs of one device.
 class PANDO_API IPUStrategy {
  public:
   // Throws Error if no IPU system is configured or it has no such device.

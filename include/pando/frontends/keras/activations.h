@@ -5,6 +5,7 @@
 
 namespace pando::keras {
 
+// A function of each layer's output, by its name or of your own.
 class PANDO_API Activation {
  public:
   // "linear", which changes nothing.

@@ -63,25 +63,35 @@ PANDO_API std::shared_ptr<Callback> ModelCheckpoint(const std::string& filepath,
 
 struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
+  // A change that is smaller does not count as better.
   double min_delta = 0.0;
+  // The number of epochs without a better value that end the training.
   int patience = 0;
+  // 1 says when training ends.
   int verbose = 0;
   std::string mode = "auto";
+  // The value that must be beaten first.
   std::optional<double> baseline = {};
+  // Whether the model ends with the weights of its best epoch.
   bool restore_best_weights = false;
 };
+// Ends training when the monitored value has not become better by min_delta for `patience` epochs, or than `baseline`.
 PANDO_API std::shared_ptr<Callback> EarlyStopping(const EarlyStoppingOptions& options = {});
 
 struct ReduceLROnPlateauOptions {
   std::string monitor = "val_loss";
+  // The new rate is the old one times this.
   double factor = 0.1;
   int patience = 10;
   int verbose = 0;
   std::string mode = "auto";
   double min_delta = 1e-4;
+  // The number of epochs after a reduction that do not count.
   int cooldown = 0;
   double min_lr = 0.0;
 };
+// Multiplies the learning rate by `factor`, down to min_lr, when the monitored value has not become better by min_delta
+// for `patience` epochs; then waits `cooldown` epochs.
 PANDO_API std::shared_ptr<Callback> ReduceLROnPlateau(const ReduceLROnPlateauOptions& options = {});
 
 struct LearningRateSchedulerOptions {
@@ -93,6 +103,7 @@ PANDO_API std::shared_ptr<Callback> LearningRateScheduler(Function<double(std::i
 
 struct CSVLoggerOptions {
   char separator = ',';
+  // Adds to a file that exists instead of replacing it.
   bool append = false;
   // Called at the end of training with the reason if lines are missing.
   Function<void(const std::string& problem)> on_failure = {};
@@ -112,6 +123,7 @@ struct LambdaCallbackOptions {
   Function<void()> on_train_begin = {};
   Function<void()> on_train_end = {};
 };
+// Calls functions of the program. Those that are empty are not called.
 PANDO_API std::shared_ptr<Callback> LambdaCallback(const LambdaCallbackOptions& options);
 
 }  // namespace callbacks

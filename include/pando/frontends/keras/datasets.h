@@ -9,8 +9,8 @@ using LoadOptions = pando::datasets::LoadOptions;
 using Split = pando::datasets::Split;
 using Splits = pando::datasets::Splits;
 
-// load_data() gives 60,000 images to train on and 10,000 to test with, and throws as pando::datasets::load does.
 namespace mnist {
+// Gives 60,000 images to train on and 10,000 to test with, and throws as pando::datasets::load does.
 inline Splits load_data(const LoadOptions& options = {}) { return pando::datasets::load("mnist", options); }
 }  // namespace mnist
 

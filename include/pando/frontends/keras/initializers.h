@@ -14,6 +14,7 @@ using Draw = Function<Array(const Shape& shape, std::uint64_t key)>;
 // Lists the settings for a file that is written or read.
 using Describe = Function<void(ConfigFields& fields)>;
 
+// How a weight begins, by its name, as one of the functions below, or of your own.
 class PANDO_API Initializer {
  public:
   // "glorot_uniform", "zeros", "he_normal", "HeNormal"... Throws Error with the nearest name.
@@ -35,16 +36,22 @@ class PANDO_API Initializer {
   Describe describe_;
 };
 
+// All 0.
 PANDO_API Initializer Zeros();
+// All 1.
 PANDO_API Initializer Ones();
+// All this value.
 PANDO_API Initializer Constant(double value = 0.0);
+// The identity matrix times gain, for matrices.
 PANDO_API Initializer Identity(double gain = 1.0);
+// A random matrix with orthogonal rows or columns, times gain.
 PANDO_API Initializer Orthogonal(double gain = 1.0);
 
 struct RandomNormalOptions {
   double mean = 0.0;
   double stddev = 0.05;
 };
+// Normally distributed.
 PANDO_API Initializer RandomNormal(const RandomNormalOptions& options = {});
 // Numbers further than two deviations from the mean are drawn again.
 PANDO_API Initializer TruncatedNormal(const RandomNormalOptions& options = {});
@@ -52,6 +59,7 @@ struct RandomUniformOptions {
   double minval = -0.05;
   double maxval = 0.05;
 };
+// Uniform in [minval, maxval).
 PANDO_API Initializer RandomUniform(const RandomUniformOptions& options = {});
 
 struct VarianceScalingOptions {
@@ -61,12 +69,19 @@ struct VarianceScalingOptions {
   // "truncated_normal", "untruncated_normal" or "uniform"
   std::string distribution = "truncated_normal";
 };
+// Random numbers of variance scale / n, n being the inputs, the outputs or the mean of both, as `mode` says.
 PANDO_API Initializer VarianceScaling(const VarianceScalingOptions& options = {});
+// Uniform, variance 2 / (inputs + outputs). Keras's default for kernels.
 PANDO_API Initializer GlorotUniform();
+// Truncated normal, variance 2 / (inputs + outputs).
 PANDO_API Initializer GlorotNormal();
+// Uniform, variance 2 / inputs, for layers with ReLU.
 PANDO_API Initializer HeUniform();
+// Truncated normal, variance 2 / inputs, for layers with ReLU.
 PANDO_API Initializer HeNormal();
+// Uniform, variance 1 / inputs.
 PANDO_API Initializer LecunUniform();
+// Truncated normal, variance 1 / inputs.
 PANDO_API Initializer LecunNormal();
 
 }  // namespace initializers

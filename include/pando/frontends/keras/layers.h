@@ -14,11 +14,11 @@ struct Pair {
   Pair(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
 };
 
-// A symbolic input of samples of this shape, without the batch.
 struct InputOptions {
   DType dtype = DType::float32;
   std::string name = {};
 };
+// A symbolic input of samples of this shape, without the batch.
 PANDO_API Tensor Input(const Shape& shape, const InputOptions& options = {});
 
 namespace layers {
@@ -26,6 +26,7 @@ namespace layers {
 // `input_shape` (without the batch) lets a Sequential model be built before it sees data.
 using InputShape = std::optional<Shape>;
 
+// The input of a Sequential model: samples of this shape, without the batch.
 struct PANDO_API InputLayer : Layer {
   explicit InputLayer(const Shape& shape, const InputOptions& options = {});
 };
@@ -40,6 +41,7 @@ struct DenseOptions {
   InputShape input_shape = {};
   std::string name = {};
 };
+// Fully connected: activation(x . kernel + bias) along the last axis. Weights: kernel [in, units], bias [units].
 struct PANDO_API Dense : Layer {
   explicit Dense(std::int64_t units, const DenseOptions& options = {});
 };
@@ -49,7 +51,9 @@ struct Conv2DOptions {
   // "valid" or "same"
   std::string padding = "valid";
   Pair strides = 1;
+  // The distance between two elements of the kernel.
   Pair dilation_rate = 1;
+  // Each group of filters sees its own part of the channels.
   std::int64_t groups = 1;
   bool use_bias = true;
   Initializer kernel_initializer = "glorot_uniform";
@@ -59,13 +63,16 @@ struct Conv2DOptions {
   InputShape input_shape = {};
   std::string name = {};
 };
+// Convolution of images with `filters` filters. Weights: kernel [height, width, in / groups, filters], bias [filters].
 struct PANDO_API Conv2D : Layer {
   Conv2D(std::int64_t filters, Pair kernel_size, const Conv2DOptions& options = {});
 };
+// The transpose of a convolution: enlarges images by its strides. Weights: kernel [height, width, filters, in], bias.
 struct PANDO_API Conv2DTranspose : Layer {
   Conv2DTranspose(std::int64_t filters, Pair kernel_size, const Conv2DOptions& options = {});
 };
 
+// The pointwise options are used by SeparableConv2D only.
 struct DepthwiseConv2DOptions {
   Activation activation = {};
   std::string padding = "valid";
@@ -82,9 +89,11 @@ struct DepthwiseConv2DOptions {
   InputShape input_shape = {};
   std::string name = {};
 };
+// Convolves each channel by itself, with depth_multiplier filters for each.
 struct PANDO_API DepthwiseConv2D : Layer {
   explicit DepthwiseConv2D(Pair kernel_size, const DepthwiseConv2DOptions& options = {});
 };
+// A depthwise convolution, then a 1 x 1 convolution that mixes the channels.
 struct PANDO_API SeparableConv2D : Layer {
   SeparableConv2D(std::int64_t filters, Pair kernel_size, const DepthwiseConv2DOptions& options = {});
 };
@@ -95,9 +104,11 @@ struct Pooling2DOptions {
   std::string padding = "valid";
   std::string name = {};
 };
+// The largest value of each window.
 struct PANDO_API MaxPooling2D : Layer {
   explicit MaxPooling2D(Pair pool_size = 2, const Pooling2DOptions& options = {});
 };
+// The mean of each window; places beyond the border do not count.
 struct PANDO_API AveragePooling2D : Layer {
   explicit AveragePooling2D(Pair pool_size = 2, const Pooling2DOptions& options = {});
 };
@@ -105,9 +116,11 @@ struct GlobalPooling2DOptions {
   bool keepdims = false;
   std::string name = {};
 };
+// The mean of each channel over the whole image, [batch, channels].
 struct PANDO_API GlobalAveragePooling2D : Layer {
   explicit GlobalAveragePooling2D(const GlobalPooling2DOptions& options = {});
 };
+// The largest value of each channel in the whole image, [batch, channels].
 struct PANDO_API GlobalMaxPooling2D : Layer {
   explicit GlobalMaxPooling2D(const GlobalPooling2DOptions& options = {});
 };
@@ -116,6 +129,7 @@ struct ShapeLayerOptions {
   InputShape input_shape = {};
   std::string name = {};
 };
+// Joins all axes but the batch into one.
 struct PANDO_API Flatten : Layer {
   explicit Flatten(const ShapeLayerOptions& options = {});
 };
@@ -131,9 +145,11 @@ struct PANDO_API Permute : Layer {
 struct NamedOptions {
   std::string name = {};
 };
+// In training, sets this part of the values to 0 and scales the others up, so that the mean stays.
 struct PANDO_API Dropout : Layer {
   explicit Dropout(double rate, const NamedOptions& options = {});
 };
+// An activation as a layer of its own, by name or as a function.
 struct PANDO_API Activation : Layer {
   explicit Activation(const keras::Activation& activation, const NamedOptions& options = {});
 };
@@ -142,6 +158,7 @@ struct ReLUOptions {
   double negative_slope = 0.0;
   std::string name = {};
 };
+// max(x, 0), with a slope for negative values and an upper limit if they are given.
 struct PANDO_API ReLU : Layer {
   explicit ReLU(const ReLUOptions& options = {});
 };
@@ -149,9 +166,11 @@ struct LeakyReLUOptions {
   double alpha = 0.3;
   std::string name = {};
 };
+// x, or alpha * x where x is negative.
 struct PANDO_API LeakyReLU : Layer {
   explicit LeakyReLU(const LeakyReLUOptions& options = {});
 };
+// Probabilities along the last axis: exp(x) divided by its sum.
 struct PANDO_API Softmax : Layer {
   explicit Softmax(const NamedOptions& options = {});
 };
@@ -169,6 +188,8 @@ struct BatchNormalizationOptions {
   Regularizer gamma_regularizer = {};
   std::string name = {};
 };
+// Normalises each channel: by the statistics of the batch in training, by moving averages otherwise. A layer that is
+// not trainable always uses the moving averages.
 struct PANDO_API BatchNormalization : Layer {
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
 };
@@ -180,6 +201,7 @@ struct LayerNormalizationOptions {
   Initializer gamma_initializer = "ones";
   std::string name = {};
 };
+// Normalises each sample along the last axis.
 struct PANDO_API LayerNormalization : Layer {
   explicit LayerNormalization(const LayerNormalizationOptions& options = {});
 };
@@ -190,14 +212,16 @@ struct EmbeddingOptions {
   InputShape input_shape = {};
   std::string name = {};
 };
+// Looks integers in [0, input_dim) up in a table [input_dim, output_dim].
 struct PANDO_API Embedding : Layer {
   Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {});
 };
 
-// These take two or more tensors: Add()({a, b}).
+// The sum, element by element. Like Multiply and Concatenate it takes two or more tensors: Add()({a, b}).
 struct PANDO_API Add : Layer {
   explicit Add(const NamedOptions& options = {});
 };
+// The product, element by element.
 struct PANDO_API Multiply : Layer {
   explicit Multiply(const NamedOptions& options = {});
 };
@@ -205,6 +229,7 @@ struct ConcatenateOptions {
   std::int64_t axis = -1;
   std::string name = {};
 };
+// Joins tensors along an axis.
 struct PANDO_API Concatenate : Layer {
   explicit Concatenate(const ConcatenateOptions& options = {});
 };
@@ -217,6 +242,7 @@ struct Padding2D {
   Padding2D(Pair rows, Pair columns)
       : top(rows.height), bottom(rows.width), left(columns.height), right(columns.width) {}
 };
+// Puts rows and columns of zeros around images.
 struct PANDO_API ZeroPadding2D : Layer {
   explicit ZeroPadding2D(Padding2D padding = 1, const NamedOptions& options = {});
 };
@@ -225,6 +251,7 @@ struct UpSampling2DOptions {
   std::string interpolation = "nearest";
   std::string name = {};
 };
+// Repeats, or interpolates between, rows and columns.
 struct PANDO_API UpSampling2D : Layer {
   explicit UpSampling2D(Pair size = 2, const UpSampling2DOptions& options = {});
 };
@@ -234,12 +261,13 @@ struct RescalingOptions {
   InputShape input_shape = {};
   std::string name = {};
 };
+// x * scale + offset: 1.0 / 255 maps bytes to [0, 1].
 struct PANDO_API Rescaling : Layer {
   explicit Rescaling(double scale, const RescalingOptions& options = {});
 };
 
-// Random changes of images, in training only; every sample draws its own.
-// "horizontal", "vertical" or "horizontal_and_vertical".
+// Mirrors images at random: "horizontal", "vertical" or "horizontal_and_vertical". Like the next two layers it acts in
+// training only, and every sample draws its own change.
 struct PANDO_API RandomFlip : Layer {
   explicit RandomFlip(const std::string& mode = "horizontal_and_vertical", const NamedOptions& options = {});
 };

@@ -12,6 +12,7 @@ namespace losses {
 // Maps the predictions and targets of a batch to one number per sample, [batch].
 using SampleFunction = Function<Value(Value prediction, Value target)>;
 
+// A loss, by its name, as one of the functions below, or of your own.
 class PANDO_API Loss {
  public:
   // "categorical_crossentropy", "mse", ... Throws Error with the nearest name.
@@ -37,18 +38,28 @@ struct CrossentropyOptions {
   bool from_logits = false;
   double label_smoothing = 0.0;
 };
+// Cross-entropy of probabilities and one-hot targets, both [batch, classes].
 PANDO_API Loss CategoricalCrossentropy(const CrossentropyOptions& options = {});
+// Cross-entropy of yes-or-no targets, 0 or 1, as the mean over the outputs of a sample.
 PANDO_API Loss BinaryCrossentropy(const CrossentropyOptions& options = {});
 struct SparseCrossentropyOptions {
   bool from_logits = false;
 };
+// Cross-entropy of probabilities [batch, classes] and class numbers [batch].
 PANDO_API Loss SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
+// The mean of (prediction - target)^2.
 PANDO_API Loss MeanSquaredError();
+// The mean of |prediction - target|.
 PANDO_API Loss MeanAbsoluteError();
+// Half the square of an error up to `delta`, linear beyond it.
 PANDO_API Loss Huber(double delta = 1.0);
+// The mean of log(cosh(prediction - target)).
 PANDO_API Loss LogCosh();
+// The mean of max(1 - target * prediction, 0) for targets -1 or 1; 0 counts as -1.
 PANDO_API Loss Hinge();
+// The mean of prediction - target * log(prediction).
 PANDO_API Loss Poisson();
+// The sum of target * log(target / prediction).
 PANDO_API Loss KLDivergence();
 
 }  // namespace losses

@@ -6,6 +6,7 @@ namespace pando::keras {
 
 namespace metrics {
 
+// A metric, by its name, as one of the functions below, or of your own.
 class PANDO_API Metric {
  public:
   // "accuracy" (the one that fits targets and predictions), "mse", ... Throws Error with the nearest name.
@@ -25,13 +26,21 @@ class PANDO_API Metric {
   losses::SampleFunction function_;
 };
 
+// How often the prediction is right; the shapes decide which of the next three it is.
 PANDO_API Metric Accuracy();
+// How often the largest score is that of the one-hot target.
 PANDO_API Metric CategoricalAccuracy();
+// How often the largest score is that of the class number.
 PANDO_API Metric SparseCategoricalAccuracy();
+// How often a score above the threshold has the target 1, and another the target 0.
 PANDO_API Metric BinaryAccuracy(double threshold = 0.5);
+// How often the one-hot target is among the k largest scores.
 PANDO_API Metric TopKCategoricalAccuracy(std::int64_t k = 5);
+// How often the class number is among the k largest scores.
 PANDO_API Metric SparseTopKCategoricalAccuracy(std::int64_t k = 5);
+// The mean of (prediction - target)^2.
 PANDO_API Metric MeanSquaredError();
+// The mean of |prediction - target|.
 PANDO_API Metric MeanAbsoluteError();
 
 }  // namespace metrics

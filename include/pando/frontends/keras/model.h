@@ -74,10 +74,12 @@ struct FitOptions {
   std::optional<Array> sample_weight = {};
   // The weights of classes; a class that is not listed has the weight 1.
   std::map<std::int64_t, double> class_weight = {};
+  // The part of the arrays, from their end, that is used for validation instead of training.
   double validation_split = 0.0;
   ValidationData validation_data = {};
   // The number of validation batches. With 0, validation lasts until the data ends.
   std::int64_t validation_steps = 0;
+  // The number of epochs that were trained before; `epochs` includes them.
   std::int64_t initial_epoch = 0;
   Callbacks callbacks = {};
   // Where the timeline of the first executions is written: a page (.html) or a Chrome trace (.json).
@@ -89,6 +91,7 @@ struct FitOptions {
 
 struct EvaluateOptions {
   std::int64_t batch_size = 32;
+  // The number of batches. With 0, until the data ends.
   std::int64_t steps = 0;
   int verbose = 1;
   std::FILE* output = stdout;

@@ -33,6 +33,7 @@ struct ExponentialDecayOptions {
   double decay_rate = 0.96;
   bool staircase = false;
 };
+// initial * decay_rate ^ (updates / decay_steps); with `staircase`, the exponent is rounded down.
 PANDO_API LearningRate ExponentialDecay(const ExponentialDecayOptions& options);
 struct CosineDecayOptions {
   double initial_learning_rate = 0.001;
@@ -40,6 +41,7 @@ struct CosineDecayOptions {
   // The final rate, as a fraction of the first.
   double alpha = 0.0;
 };
+// Follows half a cosine from the first rate to alpha times the first rate, over decay_steps updates.
 PANDO_API LearningRate CosineDecay(const CosineDecayOptions& options);
 struct PolynomialDecayOptions {
   double initial_learning_rate = 0.001;
@@ -47,6 +49,7 @@ struct PolynomialDecayOptions {
   double end_learning_rate = 0.0001;
   double power = 1.0;
 };
+// Goes from the first rate to end_learning_rate over decay_steps updates, by a polynomial of this power.
 PANDO_API LearningRate PolynomialDecay(const PolynomialDecayOptions& options);
 // values[i] up to and including update number boundaries[i]; the last value after all boundaries.
 PANDO_API LearningRate PiecewiseConstantDecay(const std::vector<double>& boundaries, const std::vector<double>& values);
@@ -89,6 +92,7 @@ struct SGDOptions {
   std::optional<double> global_clipnorm = {};
   std::optional<double> clipvalue = {};
 };
+// Gradient descent, with momentum if it is given.
 struct PANDO_API SGD : Optimizer {
   explicit SGD(const SGDOptions& options = {});
 };
@@ -102,9 +106,11 @@ struct AdamOptions {
   std::optional<double> global_clipnorm = {};
   std::optional<double> clipvalue = {};
 };
+// Adam: steps scaled by running means of the gradient and of its square.
 struct PANDO_API Adam : Optimizer {
   explicit Adam(const AdamOptions& options = {});
 };
+// Adam with Nesterov momentum.
 struct PANDO_API Nadam : Optimizer {
   explicit Nadam(const AdamOptions& options = {});
 };
@@ -119,6 +125,7 @@ struct AdamWOptions {
   std::optional<double> global_clipnorm = {};
   std::optional<double> clipvalue = {};
 };
+// Adam with weight decay that does not go through the gradient.
 struct PANDO_API AdamW : Optimizer {
   explicit AdamW(const AdamWOptions& options = {});
 };
@@ -133,6 +140,7 @@ struct RMSpropOptions {
   std::optional<double> global_clipnorm = {};
   std::optional<double> clipvalue = {};
 };
+// Divides the gradient by a running root mean square; `centered` subtracts its mean first.
 struct PANDO_API RMSprop : Optimizer {
   explicit RMSprop(const RMSpropOptions& options = {});
 };
@@ -145,6 +153,7 @@ struct AdagradOptions {
   std::optional<double> global_clipnorm = {};
   std::optional<double> clipvalue = {};
 };
+// Divides the gradient by the root of the sum of its squares so far.
 struct PANDO_API Adagrad : Optimizer {
   explicit Adagrad(const AdagradOptions& options = {});
 };

@@ -27,8 +27,11 @@ class PANDO_API Regularizer {
   double l2_ = 0;
 };
 
+// l1 * sum |w|.
 inline Regularizer L1(double l1 = 0.01) { return {l1, 0}; }
+// l2 * sum w^2.
 inline Regularizer L2(double l2 = 0.01) { return {0, l2}; }
+// Both.
 inline Regularizer L1L2(double l1 = 0.01, double l2 = 0.01) { return {l1, l2}; }
 
 }  // namespace regularizers

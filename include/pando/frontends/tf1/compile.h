@@ -52,6 +52,7 @@ class PANDO_API IPUInfeedQueue {
   std::shared_ptr<InfeedState> state_;
 };
 
+// Whether a queue keeps what every step put in, or only what the last one did.
 enum class IPUOutfeedMode { ALL, LAST };
 struct OutfeedOptions {
   IPUOutfeedMode outfeed_mode = IPUOutfeedMode::ALL;
@@ -88,6 +89,7 @@ PANDO_API tf1::Outputs while_loop(const tf1::TracedFunction& condition, const tf
 
 namespace pipelining_ops {
 
+// What a pipeline minimises, and how.
 struct OptimizerFunctionOutput {
   tf1::train::Optimizer optimizer;
   Tensor loss;
@@ -120,9 +122,13 @@ PANDO_API tf1::Operation pipeline(const std::vector<tf1::TracedFunction>& comput
 // The older way to say which IPUs are used.
 namespace utils {
 
+// A configuration without IPUs.
 PANDO_API IPUConfig create_ipu_config();
+// The configuration with that many IPUs.
 PANDO_API IPUConfig auto_select_ipus(IPUConfig config, const Counts& num_ipus);
+// The configuration with the IPUs of these numbers, each a device of its own.
 PANDO_API IPUConfig select_ipus(IPUConfig config, const Counts& indices);
+// The same as config.configure_ipu_system().
 PANDO_API void configure_ipu_system(const IPUConfig& config);
 
 }  // namespace utils

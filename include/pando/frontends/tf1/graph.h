@@ -80,6 +80,7 @@ class PANDO_API TracedFunction {
 
 // A value that must be fed to every run.
 PANDO_API Tensor placeholder(DType dtype, const Shape& shape, const std::string& name = "Placeholder");
+// A value that never changes.
 PANDO_API Tensor constant(const Array& value);
 inline Tensor constant(float value) { return constant(Array::scalar(value)); }
 inline Tensor constant(std::int32_t value) { return constant(Array::scalar(value)); }

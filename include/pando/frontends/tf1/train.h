@@ -4,6 +4,7 @@
 
 namespace pando::tf1::train {
 
+// What compute_gradients() returns and apply_gradients() takes.
 struct GradientAndVariable {
   Tensor gradient;
   Parameter variable;
@@ -35,6 +36,7 @@ class PANDO_API Optimizer {
 struct GradientDescentOptions {
   double learning_rate = 0.01;
 };
+// Gradient descent.
 struct PANDO_API GradientDescentOptimizer : Optimizer {
   explicit GradientDescentOptimizer(const GradientDescentOptions& options);
 };
@@ -44,6 +46,7 @@ struct MomentumOptions {
   double momentum = 0.9;
   bool use_nesterov = false;
 };
+// Gradient descent with momentum.
 struct PANDO_API MomentumOptimizer : Optimizer {
   explicit MomentumOptimizer(const MomentumOptions& options);
 };
@@ -54,6 +57,7 @@ struct AdamOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
 };
+// Adam.
 struct PANDO_API AdamOptimizer : Optimizer {
   explicit AdamOptimizer(const AdamOptions& options = {});
 };
@@ -65,6 +69,7 @@ struct RMSPropOptions {
   double epsilon = 1e-10;
   bool centered = false;
 };
+// Divides the gradient by a running root mean square, which begins at 1.
 struct PANDO_API RMSPropOptimizer : Optimizer {
   explicit RMSPropOptimizer(const RMSPropOptions& options);
 };

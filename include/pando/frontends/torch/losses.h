@@ -49,9 +49,11 @@ struct PANDO_API NLLLoss : Loss {
   explicit NLLLoss(const NLLLossOptions& options = {});
 };
 
+// (input - target)^2.
 struct PANDO_API MSELoss : Loss {
   explicit MSELoss(const LossOptions& options = {});
 };
+// |input - target|.
 struct PANDO_API L1Loss : Loss {
   explicit L1Loss(const LossOptions& options = {});
 };
@@ -60,6 +62,7 @@ struct SmoothL1LossOptions {
   std::string reduction = "mean";
   double beta = 1.0;
 };
+// Half the square of an error below `beta`, divided by beta, and linear beyond it.
 struct PANDO_API SmoothL1Loss : Loss {
   explicit SmoothL1Loss(const SmoothL1LossOptions& options = {});
 };
@@ -69,6 +72,7 @@ struct BCEWithLogitsLossOptions {
   std::string reduction = "mean";
   std::optional<Array> pos_weight = {};
 };
+// Cross-entropy of yes-or-no targets, 0 or 1, and logits; pos_weight weighs the targets that are 1.
 struct PANDO_API BCEWithLogitsLoss : Loss {
   explicit BCEWithLogitsLoss(const BCEWithLogitsLossOptions& options = {});
 };

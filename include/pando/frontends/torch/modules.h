@@ -63,6 +63,7 @@ struct PANDO_API Linear : Layer {
   Linear(std::int64_t in_features, std::int64_t out_features, const LinearOptions& options = {});
 };
 
+// Looks integers in [0, num_embeddings) up in a table. Weight: [num_embeddings, embedding_dim].
 struct PANDO_API Embedding : Layer {
   Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim);
 };
@@ -74,6 +75,7 @@ struct MaxPool2dOptions {
   Size2 padding = 0;
   bool ceil_mode = false;
 };
+// The largest value of each window.
 struct PANDO_API MaxPool2d : Layer {
   explicit MaxPool2d(const MaxPool2dOptions& options);
 };
@@ -85,10 +87,12 @@ struct AvgPool2dOptions {
   bool ceil_mode = false;
   bool count_include_pad = true;
 };
+// The mean of each window; with count_include_pad the zeros of the padding count.
 struct PANDO_API AvgPool2d : Layer {
   explicit AvgPool2d(const AvgPool2dOptions& options);
 };
 
+// Means over windows that are chosen so that the output has this size.
 struct PANDO_API AdaptiveAvgPool2d : Layer {
   explicit AdaptiveAvgPool2d(const Size2& output_size);
 };
@@ -108,42 +112,54 @@ struct LayerNormOptions {
   double eps = 1e-5;
   bool elementwise_affine = true;
 };
+// Normalises each sample over its last axes, which have this shape.
 struct PANDO_API LayerNorm : Layer {
   explicit LayerNorm(const Shape& normalized_shape, const LayerNormOptions& options = {});
 };
 
+// max(x, 0).
 struct PANDO_API ReLU : Layer {
   ReLU();
 };
+// x, or negative_slope * x where x is negative.
 struct PANDO_API LeakyReLU : Layer {
   explicit LeakyReLU(double negative_slope = 0.01);
 };
+// x times the normal distribution function of x.
 struct PANDO_API GELU : Layer {
   // "none" or "tanh".
   explicit GELU(const std::string& approximate = "none");
 };
+// x * sigmoid(x).
 struct PANDO_API SiLU : Layer {
   SiLU();
 };
+// 1 / (1 + exp(-x)).
 struct PANDO_API Sigmoid : Layer {
   Sigmoid();
 };
+// The hyperbolic tangent.
 struct PANDO_API Tanh : Layer {
   Tanh();
 };
+// Probabilities along the axis `dim`.
 struct PANDO_API Softmax : Layer {
   explicit Softmax(std::int64_t dim);
 };
+// The logarithm of the probabilities along the axis `dim`.
 struct PANDO_API LogSoftmax : Layer {
   explicit LogSoftmax(std::int64_t dim);
 };
 
+// In training, sets values to 0 with probability p and scales the others up.
 struct PANDO_API Dropout : Layer {
   explicit Dropout(double p = 0.5);
 };
+// Joins the axes from start_dim to end_dim.
 struct PANDO_API Flatten : Layer {
   explicit Flatten(std::int64_t start_dim = 1, std::int64_t end_dim = -1);
 };
+// Returns its input.
 struct PANDO_API Identity : Layer {
   Identity();
 };

@@ -32,6 +32,7 @@ struct SGDOptions {
   double weight_decay = 0.0;
   bool nesterov = false;
 };
+// Gradient descent, with momentum if it is given.
 struct PANDO_API SGD : Optimizer {
   explicit SGD(const Parameters& parameters, const SGDOptions& options = {});
   void add_param_group(const Parameters& parameters, const SGDOptions& options);
@@ -43,6 +44,7 @@ struct AdamOptions {
   double eps = 1e-8;
   double weight_decay = 0.0;
 };
+// Adam; weight_decay is added to the gradient.
 struct PANDO_API Adam : Optimizer {
   explicit Adam(const Parameters& parameters, const AdamOptions& options = {});
   void add_param_group(const Parameters& parameters, const AdamOptions& options);
@@ -54,6 +56,7 @@ struct AdamWOptions {
   double eps = 1e-8;
   double weight_decay = 1e-2;
 };
+// Adam with weight decay that does not go through the gradient.
 struct PANDO_API AdamW : Optimizer {
   explicit AdamW(const Parameters& parameters, const AdamWOptions& options = {});
   void add_param_group(const Parameters& parameters, const AdamWOptions& options);
@@ -67,6 +70,7 @@ struct RMSpropOptions {
   double momentum = 0.0;
   bool centered = false;
 };
+// Divides the gradient by a running root mean square.
 struct PANDO_API RMSprop : Optimizer {
   explicit RMSprop(const Parameters& parameters, const RMSpropOptions& options = {});
   void add_param_group(const Parameters& parameters, const RMSpropOptions& options);
@@ -100,6 +104,7 @@ struct StepLROptions {
   std::int64_t step_size = 1;
   double gamma = 0.1;
 };
+// Multiplies the rate by gamma every step_size epochs.
 struct PANDO_API StepLR : LRScheduler {
   StepLR(const Optimizer& optimizer, const StepLROptions& options);
 };
@@ -108,10 +113,12 @@ struct MultiStepLROptions {
   std::vector<std::int64_t> milestones = {};
   double gamma = 0.1;
 };
+// Multiplies the rate by gamma at each of the milestones.
 struct PANDO_API MultiStepLR : LRScheduler {
   MultiStepLR(const Optimizer& optimizer, const MultiStepLROptions& options);
 };
 
+// Multiplies the rate by gamma each epoch.
 struct PANDO_API ExponentialLR : LRScheduler {
   ExponentialLR(const Optimizer& optimizer, double gamma);
 };
@@ -121,6 +128,7 @@ struct LinearLROptions {
   double end_factor = 1.0;
   std::int64_t total_iters = 5;
 };
+// Multiplies the rate by a factor that goes from start_factor to end_factor in total_iters epochs.
 struct PANDO_API LinearLR : LRScheduler {
   explicit LinearLR(const Optimizer& optimizer, const LinearLROptions& options = {});
 };
@@ -129,6 +137,7 @@ struct CosineAnnealingLROptions {
   std::int64_t T_max = 1;
   double eta_min = 0.0;
 };
+// Follows a cosine from the rate to eta_min in T_max epochs.
 struct PANDO_API CosineAnnealingLR : LRScheduler {
   CosineAnnealingLR(const Optimizer& optimizer, const CosineAnnealingLROptions& options);
 };

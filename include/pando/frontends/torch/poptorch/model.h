@@ -39,6 +39,7 @@ M& BeginBlock(M& module, int ipu_id) {
 // Makes the tensor what is to become small: its "mean", its "sum", or "none" for one number.
 PANDO_API Tensor identity_loss(const Tensor& x, const std::string& reduction);
 
+// How long calls take.
 struct PerfCounters {
   std::int64_t calls = 0;
   // Of a call, in seconds, from its arguments to its results.
@@ -175,11 +176,13 @@ class PoplarModel : public PoplarExecutor {
   }
 };
 
-// The module must live as long as the model; so must its parts.
+// The module compiled with its gradients and the optimizer. The module must live as long as the model; so must its
+// parts.
 template <class M>
 PoplarModel<M> trainingModel(M& module, const Options& options, const torch::optim::Optimizer& optimizer) {
   return PoplarModel<M>(module, options, optimizer);
 }
+// The module compiled as it is. It shares the weights of the module with its training model.
 template <class M>
 PoplarModel<M> inferenceModel(M& module, const Options& options = {}) {
   return PoplarModel<M>(module, options, std::nullopt);

@@ -27,6 +27,7 @@ struct ShardedExecution {};
 
 struct OptionsState;
 
+// What only training models use: Options::Training.
 class PANDO_API TrainingOptions {
  public:
   // The number of micro-batches of an update, for each replica. Throws Error unless it is positive.
@@ -38,6 +39,7 @@ class PANDO_API TrainingOptions {
   std::shared_ptr<OptionsState> state_;
 };
 
+// How numbers are computed: Options::Precision.
 class PANDO_API PrecisionOptions {
  public:
   // Stop with an Error that names the module when a value becomes NaN or infinite, on any IPU. Slow.
