@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The command `pando` in a small image:
 #
 #   docker build -t pando .

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast one core shuffles, gathers and normalises samples, against what training takes.
 #include <pando/pando.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Counts the instructions of a training step and compares them with those stored: a guard that needs no clock.
 
   benchmarks/instruction_counts.py [--update] [--build DIR] [MODEL...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model and the data of the Keras tutorial, as a user's program has them.
 #pragma once
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a training step costs in addition to its arithmetic, each measurement against its limit: overheads, the feed,
 // memory.
 //

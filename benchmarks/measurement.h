@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a training step may cost in addition to its arithmetic: measurements, each with its limit.
 #pragma once
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory training needs beyond its data, and whether explain says so.
 #include <fmt/format.h>
 #include <malloc.h>

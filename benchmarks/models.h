@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training steps that benchmarks and tests measure, built with the graph interface.
 #pragma once
 #include <pando/graph/graph.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How Pando shares a machine with other processes: training next to busy loops, and several trainings at once.
 //
 //   neighbours

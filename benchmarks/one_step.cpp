@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training steps of a model on one tile, for instruction_counts.py, which counts their instructions. Prints the
 // instruction set.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step costs in addition to its arithmetic, and how long it takes to reach the first one.
 #include <fmt/format.h>
 

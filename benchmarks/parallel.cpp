@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The speed-up of several virtual IPUs: replicas and pipelines of keras_cnn against one IPU of one core, in the same
 // run.
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step costs when Session::run is called for each, against a step of a loop on the device, in the same run.
 #include <pando/pando.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The training steps of train_step in PyTorch eager: a line "NAME MICROSECONDS" for each model.
 
 Usage: torch_steps.py [MODEL...]      Exit status 3 if there is no PyTorch.

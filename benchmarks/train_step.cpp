@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How close a training step comes to the machine: for each model the time of a step, the fraction of the multiply-add
 // peak measured in the same run, the ratio to PyTorch where there is one, the gain of mixed_bfloat16, its kernels; and
 // the speed of inference.

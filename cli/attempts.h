@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are written after a training. One that cannot be written must not cost the results.
 #pragma once
 #include <pando/base/function.h>

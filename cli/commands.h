@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of `pando`, and what is said about all of them.
 #pragma once
 #include "cli/options.h"

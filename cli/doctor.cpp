@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `pando doctor`: what this build can do on this machine, and whether training works.
 #include <pando/program/program.h>
 

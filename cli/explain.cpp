@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/virtual_ipus.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts that are made from the description of the commands.
 #pragma once
 #include <string>

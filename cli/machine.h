@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known about the machine that a command runs on.
 #pragma once
 #include <string>

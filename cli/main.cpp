@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program `pando`: finds the command, and turns what it throws into messages and exit statuses.
 #include <pando/base/error.h>
 #include <pando/version.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the trained model of a run goes. This is decided before the run, which checks that the model can be written
 // there and does not replace another one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The models that a command line can name.
 #pragma once
 #include <pando/frontends/keras/model.h>

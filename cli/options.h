@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a command line may say, as data: help, man page, completions and the parser read the same description.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the words of the command go: results to the standard output, everything else to the standard error stream. Both
 // show control characters as escapes, wherever the names in them come from.
 #pragma once

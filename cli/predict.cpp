@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <pando/base/array_functions.h>
 #include <pando/data/files.h>
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page about a training run.
 #pragma once
 #include "cli/virtual_ipus.h"

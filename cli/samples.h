@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The samples that a command works on: images, or rows of a table.
 #pragma once
 #include <pando/datasets/datasets.h>

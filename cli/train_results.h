@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `pando train` says about a run when it has ended.
 #pragma once
 #include "cli/attempts.h"

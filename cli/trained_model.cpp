@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/trained_model.h"
 
 #include <pando/frontends/keras/saving.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder of a trained model: `model`, which Model::save writes, and training.json, what the command line must know
 // to use it again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The virtual IPUs of a command line, and a model made ready to train on them.
 #pragma once
 #include <pando/frontends/ipu/config.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes a C++ source that holds text files as strings: cmake -D OUTPUT=... -D HEADER=... -D "FILES=...;..." -P embed.cmake
 # The text of FOLDER/page.css becomes pando::assets::page_css, which HEADER declares. Each line is a literal of its own,
 # so that no literal is longer than a compiler must accept.

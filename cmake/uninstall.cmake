@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Removes what `cmake --install` installed last from this build folder, and the folders that are empty then:
 #   cmake -D MANIFEST=BUILD_FOLDER/install_manifest.txt -P uninstall.cmake
 if(NOT EXISTS ${MANIFEST})

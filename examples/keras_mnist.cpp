@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keras, the starting point: a convolutional network that reads digits, on the host.
 //
 // keras_mnist_ipu, keras_mnist_replicated and keras_mnist_pipelined continue from here; docs/examples/keras.md walks

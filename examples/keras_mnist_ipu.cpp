@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keras on a virtual IPU: the network of keras_mnist, a whole epoch in each execution.
 //
 // New here: the configuration, the strategy's scope, and steps_per_execution. docs/examples/keras.md walks through it.

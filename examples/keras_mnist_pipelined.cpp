@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keras on two virtual IPUs: the network of keras_mnist is cut in two stages, and batches follow each other through
 // them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keras on two virtual IPUs: each has a copy of the network of keras_mnist, and they train it together.
 //
 // New here: the number of IPUs, and nothing else. docs/examples/keras.md walks through it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PyTorch modules run by PopTorch: a network that reads digits, 50 weight updates in each call, and its test.
 // docs/examples/poptorch.md walks through it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorFlow 1's session style: a training step compiled for a virtual IPU, run batch by batch; then a whole epoch as
 // one loop on the device, fed by an infeed queue. docs/examples/session.md walks through it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains a small convolutional network to read digits on virtual IPUs, and tests it.
 //
 // The model is written as in Keras; fit() compiles the whole training step, with its gradients and its weight update,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tutorial programs share: their flags, and data that is available on every machine.
 #pragma once
 #include <pando/pando.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build Pando for use in build/release, without its tests:
 #
 #   scripts/build.sh [TARGET...]     e.g. pando_cli, the command; everything by default

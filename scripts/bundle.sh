@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make one archive that builds and tests Pando on a machine without package sources and without a network:
 #
 #   scripts/bundle.sh        of the last commit; writes build/pando-bundle.tar.gz

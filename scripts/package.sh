@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make packages of Pando for machines like this one:
 #
 #   scripts/package.sh [BUILD_FOLDER]     of build/release, which is built first, or of a folder that is built already

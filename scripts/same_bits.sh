@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Compare what two versions of the library compute, bit by bit:
 #
 #   scripts/same_bits.sh REVISION     that revision and the working tree

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build Pando and run its tests:
 #
 #   scripts/test.sh          everything: checks, all tests, instruction counts, the installed tree and packages, no optional
@@ -39,6 +40,7 @@ scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libjpeg62-turbo-de
 title "Checks"
 python3 tools/check_includes.py
 python3 tools/check_docs.py
+python3 tools/check_spdx.py
 # Each version formats a little differently.
 if [[ $(clang-format --version) == *"version 14."* ]]; then
     git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror

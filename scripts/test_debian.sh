@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make packages from a build folder and use them as a stranger would:
 #
 #   scripts/test_debian.sh BUILD_FOLDER

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Install Pando from a build folder into a temporary prefix and use it as a stranger would:
 #
 #   scripts/test_package.sh BUILD_FOLDER

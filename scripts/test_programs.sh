@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Install Pando from a build folder into a temporary prefix, build the programs that fix its interface against it, and
 # run them on the real data sets:
 #

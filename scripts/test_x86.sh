@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Run tests of the x86-64 kernels on a machine that is not x86-64, under emulation:
 #
 #   scripts/test_x86.sh avx2|avx512 TESTS [GTEST_FILTER]

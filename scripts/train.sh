@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build Pando and train a network to read handwritten digits:
 #
 #   scripts/train.sh [OPTION...]     any option of `pando train`, e.g. --epochs 1 --dataset fashion_mnist --ipus 2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // contents: the bytes of a file that a test looks at.
 #pragma once
 #include <fstream>

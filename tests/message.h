@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // message: the text of the Error that a call throws, for comparing it word for word.
 #pragma once
 #include <pando/base/error.h>

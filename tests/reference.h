@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays that a make_reference.py stored, and the numbers that it starts from.
 #pragma once
 #include <pando/data/files.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that a program can link all that the public headers declare.
 
 Usage: tools/check_exports.py LIBRARY [INCLUDE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks who includes whom: the layers of ARCHITECTURE.md, and third-party headers where they belong.
 
 Usage: tools/check_includes.py [ROOT]     Prints each include that breaks a rule; exit status 1 if there is one.

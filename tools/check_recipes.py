@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the recipes of ARCHITECTURE.md against real examples.
 
 Usage: tools/check_recipes.py [ROOT]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that code compiled for one instruction set cannot be called on a machine without it: the objects of the routines
 # must define no weak symbol, because the linker keeps one of several equal ones, from whichever object it likes. Checks
 # also that the shared library exports names of namespace pando only, and that no table of addresses stays writable.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Run clang-tidy with the checks of .clang-tidy over the library and the command.
 
     check_tidy.py BUILD_FOLDER [PART OF A PATH]...

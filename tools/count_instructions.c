@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin for QEMU's user mode (7.2) that prints how many instructions a program took, to standard error.
 // Debian has no header for plugins; what is used of it stands here.
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the pages of the API reference from the public headers and the examples; scripts/docs.sh calls it.
 
 Usage: tools/document_api.py --pages FOLDER    writes the pages docs/api/*.md into the folder, completed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints docs/ops.md from the definitions: every op with what it computes, its inputs, outputs and attributes.
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs a statically linked x86-64 Linux program on a machine that lacks the instructions it needs:
 #
 #   tools/run_x86.sh avx2|avx512 BINARY [ARGUMENT...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the page "Data": arrays, pipelines, loaders, transforms, files and pictures.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

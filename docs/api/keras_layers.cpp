@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the page "Keras layers": each layer once, in models that are built and run.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

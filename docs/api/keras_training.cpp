@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the page "Keras training": losses, metrics, optimizers, callbacks, options and files.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the page "Graphs and programs": what every style becomes.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

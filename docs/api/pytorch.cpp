@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the page "PyTorch and PopTorch": modules, losses, optimizers and models on virtual IPUs.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

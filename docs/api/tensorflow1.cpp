@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the page "TensorFlow 1 sessions": variables, computations, loops, queues, pipelines.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

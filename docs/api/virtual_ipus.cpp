@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the page "Virtual IPUs": configuration, strategies, replicas and pipelines.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

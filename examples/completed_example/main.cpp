@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program of the Keras tutorial, with flags for everything that it teaches: the host or virtual IPUs, replicas, a
 // pipeline, accumulated gradients. docs/examples/completed_example.md shows what the flags do.
 #include <iostream>

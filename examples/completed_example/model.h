@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The network, whole or in two stages.
 #pragma once
 #include <pando/pando.h>

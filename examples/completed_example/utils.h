@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The flags of the program, and its data.
 #pragma once
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of Pando. CMake reads the three numbers, so a release changes them here alone.
 #pragma once
 #include <pando/base/export.h>

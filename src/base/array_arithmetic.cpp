@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise functions of Arrays: arithmetic, comparisons, choices.
 #include <pando/base/array_functions.h>
 

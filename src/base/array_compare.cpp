@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons of Arrays, by value whatever the types.
 #include <pando/base/array_functions.h>
 

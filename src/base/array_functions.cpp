@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // New arrays and other shapes of old ones.
 #include <pando/base/array_functions.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays as text, as NumPy prints them.
 #include <pando/base/array_functions.h>
 

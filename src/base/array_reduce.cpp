@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of Arrays over all elements or one axis.
 #include <pando/base/array_functions.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Letters and digits of ASCII, in every locale: the functions of <cctype> depend on the locale of the process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions between float and bfloat16, shared by the host and the kernels.
 #pragma once
 #include <pando/base/dtype.h>

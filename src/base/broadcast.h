@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walking over arrays that broadcast to one shape, in runs that are contiguous or constant in each of them.
 #pragma once
 #include <pando/base/array.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cores that this process may use: the one place that counts them.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Crowding: whether a team of threads is faster than one of them would be alone.
 //
 // Threads that wait for each other at barriers need their cores at the same time. If other processes want the cores,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element types of Arrays as C++ types: choosing a loop by dtype, conversions, and which type two of them share.
 #pragma once
 #include <pando/base/array.h>

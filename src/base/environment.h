@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables of the environment.
 #pragma once
 #include <cstdlib>

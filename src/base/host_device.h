@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For headers of functions that kernels share. PANDO_HOST_DEVICE marks those that CUDA compiles too. Code between
 // PANDO_KERNEL_BEGIN and PANDO_KERNEL_END gets separate symbols for each instruction set it is compiled for. Otherwise
 // the linker would keep only one copy of an inline function, perhaps one that this machine cannot run.

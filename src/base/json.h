@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Json: a value of a JSON text. Objects keep the order of their members.
 #pragma once
 #include <cstdint>

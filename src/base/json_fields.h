@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JsonFields: the members of an object that a file holds, each checked as it is read.
 #pragma once
 #include <pando/base/error.h>

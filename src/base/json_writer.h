@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JsonWriter: writes a JSON text from front to back, without holding its values. Json::text() uses it too.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Large pages: touching memory for the first time costs less, and neighbours in one page do not collide in the same
 // sets of a cache by chance.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LineReader: one line of a text form, read from the left.
 #pragma once
 #include <pando/base/error.h>

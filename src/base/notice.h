@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notices and warnings, which Pando writes in addition to its results. Writing one never ends a run.
 #pragma once
 #include <cstdio>

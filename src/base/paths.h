@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a path names. A path that cannot be followed (a name too long, a link to itself, a folder without permission)
 // names nothing; the code that opens it says why.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Philox4x32-10 (Salmon et al., 2011): random numbers as a pure function of a counter and a key, so that the numbers
 // drawn for a sample do not depend on batch size, replica, stage, thread or device.
 #pragma once

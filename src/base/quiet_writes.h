@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // QuietWrites: writes that fail by their return value, never by a signal.
 #pragma once
 #include <csignal>

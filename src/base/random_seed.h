@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seed that set_random_seed() was given last.
 #pragma once
 #include <cstdint>

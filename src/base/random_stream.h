@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RandomStream: numbers one after the other from one key, for work on the host.
 #pragma once
 #include <cmath>

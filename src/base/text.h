@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words for messages: joined lists, sizes in bytes, the nearest known name to a mistyped one, and names from outside in
 // a form that is safe on a terminal.
 #pragma once

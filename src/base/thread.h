@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that the library starts. One place turns a refusal of the system into an Error, and knows what happens to
 // threads when the process forks.
 #pragma once

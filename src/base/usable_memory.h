@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory this process may use, in one place: the machine has it, and a container or a limit may allow less.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The characters of UTF-8 texts from outside: names of files, classes and layers.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How threads wait for each other: awake for some microseconds, in which a partner on another core has usually arrived,
 // then asleep. If another process took the partner's core, the waiting thread must not keep a core itself: the partner
 // may need it.

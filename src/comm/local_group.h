@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LocalGroup: a reduction over replicas that are threads of one process, in memory that all can see.
 #pragma once
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of passes, and the way through it: a graph becomes better graphs, then supersteps, then a Plan with memory.
 // Each pass takes and returns a whole graph that is verified, so that any of them can be switched off.
 #include "compiler/compile.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile: from a graph to a Plan, by a list of passes.
 #pragma once
 #include "compiler/passes/pass.h"

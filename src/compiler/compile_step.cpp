@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls the cuts of divide/ one after the other: the update off the micro-batch, each stage off the others, the
 // backward pass off the forward pass. Every part is then compiled by itself, and its ports get places in slots that
 // neighbours share.

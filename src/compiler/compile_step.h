@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compile_step: from the graph of a whole step to the StepPlan of its devices.
 #pragma once
 #include "compiler/compile.h"

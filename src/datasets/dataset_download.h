@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets from the mirrors into the cache directory.
 #pragma once
 #include "datasets/dataset_files.h"

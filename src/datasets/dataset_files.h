@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the files of the data sets are on this machine.
 #pragma once
 #include <array>

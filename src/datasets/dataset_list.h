@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data sets that come as files: what was published, and where.
 #pragma once
 #include <array>

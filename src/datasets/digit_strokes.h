@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the ten digits are written: the pen's strokes.
 #pragma once
 #include <vector>

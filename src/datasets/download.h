@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only file that uses libcurl: it gets what is at an address.
 #pragma once
 #include <pando/base/function.h>

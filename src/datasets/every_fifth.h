@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the user's samples are for the test where no others are given.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of a folder of images: which there are, and of which class each is.
 #pragma once
 #include <cstdint>

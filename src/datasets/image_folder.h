@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of images, a folder for each class.
 #pragma once
 #include <pando/datasets/datasets.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets from their files.
 #pragma once
 #include <pando/datasets/datasets.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses only + - * / and sqrt on doubles, which every machine rounds in the same way, and no contraction (see
 // CMakeLists.txt), so the bytes are the same everywhere.
 #include "datasets/synthetic_digits.h"

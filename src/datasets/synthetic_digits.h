@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Digits drawn by a pen that shakes: a data set that needs no file.
 #pragma once
 #include <pando/datasets/datasets.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of the user: CSV files with a column of labels.
 #pragma once
 #include <pando/datasets/datasets.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small straight-line program of elementwise ops: what fusion makes of a chain of nodes.
 #pragma once
 #include <pando/base/dtype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What there is to know about an op, as plain data. ops/ops.def lists all of them.
 #pragma once
 #include <pando/graph/graph.h>

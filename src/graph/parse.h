@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the text form of a graph back, for tests and for looking into a dump.
 #pragma once
 #include <pando/base/function.h>

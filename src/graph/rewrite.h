@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rewriter: how a pass makes a new graph out of an old one, node by node.
 #pragma once
 #include <pando/graph/graph.h>

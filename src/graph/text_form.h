@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the text form that graphs and plans share.
 #pragma once
 #include "graph/op_definition.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // verify: checks every promise that a Graph makes.
 #pragma once
 #include <pando/graph/graph.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BackgroundWriter: work for the disk that runs in the background.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a file from front to back, decompressed.
 #pragma once
 #include <pando/base/array.h>

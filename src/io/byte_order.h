@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers in the bytes of files, whatever the machine's own order.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/byte_store.h"
 
 #include <pando/base/error.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a file or of memory, read at any place, as they are.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only file that uses zlib: it inflates and gzips bytes as they pass through.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CRC-32, the checksum of ZIP files.
 #pragma once
 #include <cstddef>

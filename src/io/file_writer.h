@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are there whole or not at all. Everything that Pando writes goes through FileWriter, except logs, which
 // grow line by line.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fingerprint: a checksum that distinguishes two large pieces of data, computed as fast as memory can be read.
 #pragma once
 #include <array>

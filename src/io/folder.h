@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folder: an open folder. Its files are opened relative to it, so they stay the same files even if it is moved and
 // another folder or a link takes its old name.
 #pragma once

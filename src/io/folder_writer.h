@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of files that are there whole or not at all.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libjpeg reports errors to a function that must not return. It leaves by longjmp, which must not jump over
 // destructors: only JpegDecoder::guarded() calls libjpeg, with functions whose variables have none.
 #include "io/jpeg.h"

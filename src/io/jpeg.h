@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JPEG images, decoded by libjpeg-turbo. This is the only place that knows it.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Temporary names, and what killed processes leave under them.
 //
 // What is written under a temporary name is locked until it is finished. The system drops the lock with the process

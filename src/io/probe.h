@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks whether something can be written, before the work whose results go there. Changes nothing and leaves nothing
 // behind.
 #pragma once

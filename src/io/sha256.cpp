@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/sha256.h"
 
 #include <fmt/format.h>

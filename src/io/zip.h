@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ZIP archives, as far as NPZ files need them: stored and deflated entries, of any size.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "io/byte_order.h"
 #include "io/crc32.h"
 #include "io/zip.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages about shapes whose batch size was only a trial value.
 #pragma once
 #include <cstdint>

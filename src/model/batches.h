@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BatchSource: samples one batch after the other, as columns: inputs, then targets, then sample weights. BatchPasses:
 // one pass over them after the other, and the position in them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/call_lock.h"
 
 #include <pando/base/error.h>

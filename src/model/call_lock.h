@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CallLock: calls that change a model take turns.
 #pragma once
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints in a folder: numbered files, each whole or not there at all, the last few kept.
 #pragma once
 #include <pando/base/function.h>

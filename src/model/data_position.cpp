@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/data_position.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DataPosition: a place in a data set, and what is needed to reach it again.
 #pragma once
 #include <pando/data/dataset.h>

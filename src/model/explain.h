@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every front end can say about a program before it runs.
 #pragma once
 #include <pando/program/program.h>

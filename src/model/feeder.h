@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeder: from batches of samples to the feeds of a step.
 #pragma once
 #include <deque>

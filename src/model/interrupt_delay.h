@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InterruptDelay: a run ends between two executions.
 #pragma once
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/objective.h"
 
 #include <pando/autodiff/gradients.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objective: what training minimises, and how the gradients of its micro-batches make the gradients of an update.
 #pragma once
 #include <pando/model/trace.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/run_loop.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunLoop: one pass over a source of batches with the program of a step, an execution at a time.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/sample_rows.h"
 
 #include <pando/ops/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SampleRows: which values of a forward pass keep the samples of a batch apart.
 //
 // A batch that is not full is filled up with copies of a sample, and a mask says which samples are real. The results of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Step: the program of a step, whichever front end traced it, and what its feeds are filled with.
 #pragma once
 #include <pando/graph/division.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Target: where a model runs, the host or a device of one or more virtual IPUs.
 #pragma once
 #include <pando/program/program.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Tensor is made of: a value under a trace, or the record of a call that will make it.
 #pragma once
 #include <pando/model/tensor.h>

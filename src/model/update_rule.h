@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UpdateRule: what an optimizer of any front end does to a parameter.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What builders and gradients share when they add nodes.
 #pragma once
 #include <array>

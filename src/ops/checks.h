@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of inputs and attributes that several families share. Attributes may come from an unchecked text. All throw
 // through OpCall::fail.
 #pragma once

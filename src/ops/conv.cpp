@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two-dimensional convolution, its two gradients, and the forms made of them.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that compute each element from the broadcast elements of their inputs. What they compute is in scalar.h.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders of the elementwise ops: those without attributes are made from their list.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows chosen by indices.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape rules that several op families share.
 #pragma once
 #include "ops/op_list.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and the losses, over the last axis.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices, with batches of them broadcast.
 #include <pando/ops/ops.h>
 

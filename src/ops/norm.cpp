@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisation over the batch or over the last axis.
 #include <pando/ops/ops.h>
 

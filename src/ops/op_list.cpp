@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ops/op_list.h"
 
 #include "base/text.h"

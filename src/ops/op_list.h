@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op: its number, its definition, and how to find it by name. Made from ops.def.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling: the largest or the mean element of each window.
 #include <pando/ops/ops.h>
 

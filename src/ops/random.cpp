@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counter-based random numbers: what they are depends on seed, stream, update and sample only.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each elementwise op computes for one element: the functors that the CPU and the CUDA backend share. A functor is
 // built once from the op's parameters and has no branches that keep a compiler from vectorising it in float.
 #pragma once

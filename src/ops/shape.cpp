@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that move elements and compute nothing, and sums of what they moved.
 #include <pando/ops/ops.h>
 

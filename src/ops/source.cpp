@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where values come from: fed each step, kept between steps, compiled in, or counted.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that span an update: a step is traced once, and these mark what happens once for all its micro-batches.
 #include <pando/ops/ops.h>
 

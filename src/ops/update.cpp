@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How optimizers change parameters and their state; one node updates many parameters.
 #include "ops/update.h"
 

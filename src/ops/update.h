@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the inputs and outputs of a node that updates parameters are laid out.
 #pragma once
 #include <pando/graph/graph.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The geometry of convolution and pooling: how a window moves over rows (axis 0) and columns (axis 1).
 #pragma once
 #include <pando/ops/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Capabilities: what a backend wants from the compiler. Passes read them, and none assumes a kind of device.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts from the types of operands alone, without running anything: an operand that is used is read or written once,
 // and an op that does not say how much it calculates does so once for each element.
 #include "plan/cost.h"

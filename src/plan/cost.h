@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels cost: arithmetic and memory traffic, from the plan alone.
 #pragma once
 #include "plan/plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what print.cpp writes, line by line: the first word of a line says what it holds. For tests that compare plans
 // or begin with one.
 #include "plan/parse.h"

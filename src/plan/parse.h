@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the text forms of a Plan and of a StepPlan back.
 #pragma once
 #include <string_view>

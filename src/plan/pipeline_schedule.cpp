@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A schedule is arithmetic: micro-batch m of a stage is a fixed number of slots after micro-batch m - 1, and stages are
 // a fixed distance apart. Everything else, such as the bubble and the depth of stashes, follows from these offsets.
 #include "plan/pipeline_schedule.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PipelineSchedule: when the stages of a pipeline work on which micro-batch, as a table of offsets.
 #pragma once
 #include <pando/graph/division.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan: the compiler's only output and the runtime's only input. The program of one device as plain data; it assumes
 // neither threads nor host callbacks.
 #pragma once

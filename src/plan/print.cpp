@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text form of a plan: a line for each buffer, port and kernel call. That of a step has a line for each place that
 // programs share, and the plans. Plans are compared by their fields rather than by this text, so that a test notices a
 // field that the text forgets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A place that several programs share is laid out like a struct: each port is a field, found by its kind and number, or
 // by its name if the host uses it. A port of two programs is one field, and that is how one hands a value to the other.
 #include "plan/step_plan.h"

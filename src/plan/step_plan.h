@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepPlan: the Plans of all devices of a step, how they are connected, and in which order they run. Plain data.
 #pragma once
 #include <pando/graph/division.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of backends. "cpu" is always there; others add themselves.
 #include "program/backends.h"
 

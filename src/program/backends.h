@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backends by name: only this folder knows which there are.
 #pragma once
 #include <pando/base/function.h>

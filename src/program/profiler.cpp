@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns recordings of what devices did into a page or a trace.
 #include <pando/program/profile.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wires the parts together: the graph of a step in, a program that runs on its devices out.
 #include <pando/program/program.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files that wire the parts together share: a Program from the inside.
 #pragma once
 #include <pando/program/program.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "program/step_kernels.h"
 
 #include "compiler/compile_step.h"

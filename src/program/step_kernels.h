@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of a step, which say how much work its stages have.
 #pragma once
 #include <pando/program/program.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kind of hardware offers: its memory, and Plans loaded onto one of its devices, which run there.
 #pragma once
 #include <pando/base/function.h>

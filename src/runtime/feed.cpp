@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ring is two counters that only grow: rows filled and rows taken. The end of the feed is a bit in the first one,
 // so that a device that waits for the next row sees the end as well.
 #include "runtime/feed.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds: batches on their way to a device.
 #pragma once
 #include <pando/base/function.h>

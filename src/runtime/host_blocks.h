@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostBlocks: numbers of a device as the host sees them: in place if it can reach them, or in copies.
 #pragma once
 #include <span>

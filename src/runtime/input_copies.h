@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputCopies: a device's own memory for inputs of a Plan that its kernels cannot reach where they are.
 #pragma once
 #include <vector>

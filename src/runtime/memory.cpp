@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zeroing touches all memory once, so that no step has to wait until the system finds it. Large pages make that
 // cheaper; they are used if rounding up to them adds little.
 #include "runtime/memory.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory: where the arenas, feeds and variables of devices are. The host has one, and a backend has its own or works in
 // the host's. Kernels use pointers; everything above them names a Place.
 #pragma once

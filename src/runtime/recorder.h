@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorder: what the tiles of a device did when. Each tile writes to its own memory, which is allocated beforehand.
 #pragma once
 #include <chrono>

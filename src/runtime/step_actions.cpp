@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device does for a row: it waits for its neighbours, runs a program on what they left for it, and tells them.
 #include <algorithm>
 

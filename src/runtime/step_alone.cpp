@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One thread that runs all devices: what a crowded machine does, with the bits of threads that run at the same time.
 #include <algorithm>
 #include <deque>

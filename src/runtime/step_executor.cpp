@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices talk by counters of finished rows: a device waits until the counters of its neighbours say that its input is
 // there and that there is room for its output, then works and raises its own. On a crowded machine one thread runs the
 // same actions in turn, in any order that the counters allow.

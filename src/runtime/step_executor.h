@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepExecutor: runs a StepPlan on several devices, the stages of all replicas of a model at the same time.
 //
 // Each device follows the schedule of its stage and waits only for its neighbours: for the activations of the stage

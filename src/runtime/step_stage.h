@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of StepExecutor share: a device from the inside.
 #pragma once
 #include "runtime/step_executor.h"

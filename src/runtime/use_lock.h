@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UseLock: any number of readers of a variable, or one that changes it.
 #pragma once
 #include <atomic>

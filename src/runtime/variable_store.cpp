@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program holds all variables of a step together, in the order of their addresses, so that programs that share some
 // cannot wait for each other forever. Versions tell a mirror, and a copy, whether the variable was changed elsewhere.
 #include "runtime/variable_store.h"

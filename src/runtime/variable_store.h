@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VariableStore: the variables of a model, by name. A variable has one newest value, and mirrors of it in the memories
 // of the devices that use it. Stores may share a variable. Any number of threads may use a store.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stages of gradients: what a stage needs of the gradients is computed there, and crosses as few borders as it can.
 #include <pando/autodiff/gradients.h>
 #include <pando/model/trace.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many cores a process may use: its affinity mask and the quotas of its cgroups.
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Function, which the public interface takes where std::function would do.
 #include <gtest/gtest.h>
 #include <pando/base/function.h>

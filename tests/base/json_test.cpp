@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON is read as the standard says, refused with the place and the reason, and written so that it reads back the same.
 #include "base/json.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON that is written value by value is laid out as asked, and is JSON for any value.
 #include "base/json_writer.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nothing in the library or the program follows the locale of its process: files and results are the same everywhere.
 
 A locale may write 0,5 for 0.5 and i for I; the functions below read, write or compare as it does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notices reach standard error; if they cannot, the run goes on.
 #include "base/notice.h"
 

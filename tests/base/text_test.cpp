@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names from outside do nothing to the terminal that shows them, and mistyped ones are recognised.
 #include "base/text.h"
 

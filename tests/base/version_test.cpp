@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What programs rely on to find out which Pando they were compiled with and run with.
 #include <gtest/gtest.h>
 #include <pando/version.h>

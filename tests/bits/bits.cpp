@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many short trainings in all styles; prints a line `name hash` for each of them. The hash covers the bits of weights,
 // losses, metrics and predictions: two builds of the library that print the same lines compute the same.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keras models on the host: optimizers, layers, and ways to fit.
 #include "keras.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trainings of Keras models, on the host and on IPUs.
 #pragma once
 #include "run.h"

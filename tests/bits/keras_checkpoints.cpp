@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keras models whose training is broken off and goes on from a checkpoint.
 #include <filesystem>
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keras models on virtual IPUs: replicas, accumulated gradients and pipelines.
 #include "keras.h"
 

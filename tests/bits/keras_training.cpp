@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models that several runs train, and ways to train one and see its bits.
 #include <algorithm>
 #include <map>

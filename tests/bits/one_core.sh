@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # One core gives the bits of all cores, and no run fails: one_core.sh PROGRAM
 set -euo pipefail
 folder=$(mktemp -d)

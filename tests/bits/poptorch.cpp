@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PyTorch modules that PopTorch trains and infers.
 #include <algorithm>
 #include <tuple>

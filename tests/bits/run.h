@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the runs of all styles share: a name with a function, the hash of what was computed, data and IPUs.
 #pragma once
 #include <pando/pando.h>

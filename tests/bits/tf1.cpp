@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computations of TensorFlow 1: steps, loops and pipelines.
 #include "run.h"
 

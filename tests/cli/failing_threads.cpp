@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library to be preloaded that refuses one thread, or all from then on: PANDO_THREAD_FAULT is "N" or "N on", and the
 // N-th call of pthread_create fails as where a limit of processes is reached.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names and files that somebody chose to do harm: terminals stay as they are, JSON stays JSON, errors name the field."""
 import json
 import os

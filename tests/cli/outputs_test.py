@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `pando train` writes: no mistake, full disk or closed stream costs a run."""
 import json
 import os

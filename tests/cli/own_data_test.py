@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Your own images and tables: every size and format, and what cannot be read is named, never left out without a word."""
 import os
 

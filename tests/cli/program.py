@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running `pando` as a person or a script would, for the tests beside this file."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training, testing and predicting with `pando`: transcripts, files, interrupts."""
 import fcntl
 import json

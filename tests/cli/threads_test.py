@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A system that gives no more threads: `pando train` says so with the remedy, whichever thread it is."""
 import os
 

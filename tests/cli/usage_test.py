@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Help, errors, completions and the manual page of `pando`: what is read before anything runs."""
 import json
 import shutil

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LocalGroup: members that are threads add up what each has, and none of them waits for ever.
 #include "comm/local_group.h"
 

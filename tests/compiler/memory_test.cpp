@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arena: what is alive at once never overlaps, and what is not shares memory.
 #include <pando/ops/ops.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each pass of the compiler on a graph small enough to read.
 #include <pando/autodiff/gradients.h>
 #include <pando/ops/ops.h>

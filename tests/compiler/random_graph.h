@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random training steps for comparing ways to compile them.
 #pragma once
 #include <pando/graph/graph.h>

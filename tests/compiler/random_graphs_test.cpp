@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // However a graph is compiled and whatever instruction set runs it, the results are the same: random graphs, shrunk by
 // RapidCheck when one fails.
 #include <gtest/gtest.h>

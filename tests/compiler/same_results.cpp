@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "same_results.h"
 
 #include <pando/program/program.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a graph gives the same results however it is compiled and whatever instruction set runs it.
 #pragma once
 #include <pando/graph/graph.h>

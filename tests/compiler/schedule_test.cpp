@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Supersteps, and results that go straight into the memory of variables.
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>

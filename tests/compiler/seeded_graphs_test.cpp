@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random graphs without RapidCheck: for quick runs, and for emulated machines that lack it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoint files: whole or not at all, and every damage is found.
 #include "model/checkpoint_files.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables in CSV files: every spelling of them that people have, and refusals word for word.
 #include <pando/data/files.h>
 

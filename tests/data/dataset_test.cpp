@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets hand out the elements that tf.data's would, in an order that the seed decides.
 #include <pando/data/dataset.h>
 #include <pando/base/random.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets are found where they are said to be, checked, and refused word for word when something is wrong.
 #include <pando/frontends/keras/datasets.h>
 

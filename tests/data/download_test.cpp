@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets are downloaded into the cache, whole and checked, or not at all.
 #include "datasets/download.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server on this machine that answers what a test wants it to.
 #pragma once
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of IDX files, to be written by tests.
 #pragma once
 #include <cstdint>

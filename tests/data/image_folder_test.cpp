@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of the user's images: classes by name, a test split that is always the same, and refusals word for word.
 #include <pando/datasets/datasets.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images from JPEG files and in other sizes, with the refusals word for word.
 #include <pando/data/images.h>
 

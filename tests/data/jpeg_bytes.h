@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JPEG files byte by byte, written from the specification: baseline images whose blocks of 8 x 8 pixels have one value
 // each, which decoders must give back exactly.
 #pragma once

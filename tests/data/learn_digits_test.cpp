@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole way: drawn digits, a graph with its gradients and updates, a feed, and a network that has learnt to read.
 #include <pando/pando.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DataLoader hands out every sample once an epoch, in an order that the seed decides, whatever the workers do.
 #include <pando/data/loader.h>
 #include <pando/base/random.h>

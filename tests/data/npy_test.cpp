@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy's files are read and written as they are, and refused with the file, the problem and the remedy.
 #include <pando/data/files.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy's archives are read and written as they are, and refused with the file, the problem and the remedy.
 #include "data/formats/npz.h"
 

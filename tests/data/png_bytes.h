@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PNG files byte by byte, written from the specification; their pixels are stored rather than compressed.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PNG files of every kind are read as they are, and refused with the file, the problem and the remedy.
 #include <pando/data/images.h>
 

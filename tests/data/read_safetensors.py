@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the arrays of a safetensors file, read by NumPy alone from the description of the format.
 
 Usage: read_safetensors.py FILE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Safetensors files are read as others write them, written as others read them, and refused with the file, the problem
 // and the remedy.
 #include "data/formats/safetensors.h"

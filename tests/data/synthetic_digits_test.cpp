@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The drawn digits: the same bytes everywhere, varied, and each on its own.
 #include <pando/datasets/datasets.h>
 

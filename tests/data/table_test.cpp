@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of the user as data sets: classes, a test split that is always the same, and refusals word for word.
 #include <pando/datasets/datasets.h>
 

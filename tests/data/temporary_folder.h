@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder that a test fills and that goes away with it.
 #pragma once
 #include <cstdlib>

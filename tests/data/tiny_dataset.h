@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A data set of a few images, and a machine that knows no other: for tests of where data sets come from.
 #pragma once
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transforms and data sets of torchvision give the values that Python's do.
 #include <pando/base/array_functions.h>
 #include <pando/data/loader.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of ZIP files, right or wrong, to be written by tests.
 #pragma once
 #include <cstdint>

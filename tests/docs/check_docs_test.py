@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tools/check_docs.py finds in a small project, word for word."""
 import pathlib
 import subprocess

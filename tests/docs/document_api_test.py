@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tools/document_api.py reads from headers and examples, and that every entry of the reference is complete."""
 import pathlib
 import subprocess

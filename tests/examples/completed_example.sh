@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What completed_example's flags do, and what they say where they do nothing; read by run_example.sh.
 few=(--samples 100 --epochs 1)
 drawn="note: MNIST is not on this machine (scripts/fetch_data.sh gets it): using drawn digits instead"

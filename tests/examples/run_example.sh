@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs an example on a few images, without a data set on the machine, and compares what it says about its flags:
 #
 #   run_example.sh PROGRAM

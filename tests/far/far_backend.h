@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend "far": CPU kernels in a memory of their own, which the host cannot reach. It stands for a GPU on machines
 // without one: whatever the host touches without asking the device's memory crashes, and whatever was not written is
 // not a number.

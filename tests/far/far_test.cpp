@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs on devices whose memory the host cannot reach, alone and together with others.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memories, and the mirrors of variables in them: every memory sees the newest value.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Automatic stages: in every style, calls that follow each other become stages of about equal work, whatever their
 // names are, and train as if the user had made those stages.
 #include "model/balance_stages.h"

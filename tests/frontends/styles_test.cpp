@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three styles on the same graph: one model written as Keras layers, as PyTorch modules and as a TF1 computation.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

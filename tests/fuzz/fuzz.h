@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every fuzzer of a reader does: a file is read, or refused with an Error; anything else is a bug.
 #pragma once
 #include <pando/base/error.h>

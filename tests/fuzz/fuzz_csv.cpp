@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSV tables: whatever is read has a number in every cell and a label for every row.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gzipped files, read as both formats that may be gzipped.
 #include <vector>
 

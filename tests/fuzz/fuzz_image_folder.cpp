@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of images, each line of the input an entry: "a/b" is a folder, "a/1.png 3x2" a grey image, "a/1.png 3x2c" one
 // in colours, "a -> b" a link, "a |" a pipe, and what else follows a name are the bytes of a file.
 #include <pando/datasets/datasets.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JPEG files: what a fuzzer makes up is read as it is, and as the scan of an image whose header is right.
 #include <cstring>
 #include <string>

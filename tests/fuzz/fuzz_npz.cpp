@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/formats/npz.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PNG files: what a fuzzer makes up gets the checksums of its chunks, or becomes the rows of an image.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints: what a run was, read field by field from a safetensors file.
 #include "frontends/keras/files/run_state.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of savers: what a session kept, read field by field from a safetensors file.
 #include "frontends/tf1/session_state.h"
 #include "tests/fuzz/fuzz.h"

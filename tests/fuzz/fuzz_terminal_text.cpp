@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What terminals are shown, and JSON made of any bytes: nothing acts on a terminal, and everything is UTF-8.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A backend without kernels: models are read here and never run, and kernels take long to compile.
 #include <pando/base/error.h>
 

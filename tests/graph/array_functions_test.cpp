@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy-like functions of Arrays give NumPy's values, types and shapes.
 #include <pando/base/array_functions.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays, shapes and dtypes as users hold them.
 #include <pando/base/array.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text form of graphs: what is printed can be read back.
 #include <pando/autodiff/gradients.h>
 #include <pando/ops/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work for the disk runs in parallel with everything else, and only the latest of it matters.
 #include "io/background_writer.h"
 

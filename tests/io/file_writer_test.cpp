@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file is written whole or not at all: whatever goes wrong, the old one stays and nothing else is left behind.
 #include "io/file_writer.h"
 

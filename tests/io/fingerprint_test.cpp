@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two pieces of data that differ anywhere have different fingerprints.
 #include "io/fingerprint.h"
 

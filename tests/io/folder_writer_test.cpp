@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder is replaced whole or not at all.
 #include "io/folder_writer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Probes: what cannot be written is refused before the work, and asking changes nothing.
 #include "io/probe.h"
 

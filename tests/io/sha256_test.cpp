@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 and CRC-32 agree with what is published about them.
 #include "io/sha256.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers that draw at random: what holds whatever they draw.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

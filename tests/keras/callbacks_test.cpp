@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callbacks: they see what they are promised, and can steer training.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

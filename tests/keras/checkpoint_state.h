@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the checkpoints of a folder say about their run.
 #pragma once
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of checkpoints: when they are written, which are kept, and what a run may not go on from.
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small models and data for tests that divide a training over IPUs, and the training itself.
 #pragma once
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lets each call that writes a run's files fail in turn. A checkpoint that cannot be written does not end the run, which
 says so and can be gone on from; a model or report that cannot be written is an error, and the old one stays.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library to be preloaded that lets one call on a run's files go wrong, the way disks and power supplies do.
 //
 // PANDO_IO_FAULT is "N KIND FILE": the N-th call of openat, mkdirat, write, fsync, close, renameat, renameat2 or

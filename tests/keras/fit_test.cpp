@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fit, evaluate and predict: what training means, whatever batches, executions and containers are used.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

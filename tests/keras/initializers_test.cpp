@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Initializers: the distributions that Keras documents, seen in many numbers.
 #include <gtest/gtest.h>
 #include <pando/base/array_functions.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interrupts during fit, Ctrl-C, SIGTERM and SIGHUP: the running execution ends, callbacks are told, a checkpoint is
 // written, and the process ends as the shell expects.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IPUConfig and IPUStrategy: nothing takes effect before it should, and mistakes are named.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Kills a training run again and again, each time going on from its checkpoints: it ends as if nothing had happened.
 
 Usage: kill_runs.py PROGRAM LIBRARY [KILLS]     killed_run and failing_io as built; 20 kills if not said.

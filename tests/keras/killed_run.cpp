@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run with many checkpoints that resumes from the newest, for tests that kill it: killed_run FOLDER SEED EPOCHS
 // SAMPLES. At the end it writes the model to FOLDER/saved, a report to FOLDER/report.html and its History to
 // FOLDER/history.txt. Exit status 3 if the model or the report could not be written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The config of a layer, as a model of it alone is written.
 #pragma once
 #include <pando/frontends/keras/saving.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is read of a layer's config: the defaults, the other ways to say the same, and what is refused, word for word.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

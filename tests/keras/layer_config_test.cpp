@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every layer, initializer, regularizer and activation is written with all its settings as Keras 2 names them, and read
 // back as it was.
 #include <gtest/gtest.h>

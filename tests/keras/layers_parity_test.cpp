@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every layer against what Keras computes.
 #include <fstream>
 #include <set>

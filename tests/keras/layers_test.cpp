@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers: names, shapes, weights, and how models are put together from them.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs of more updates than 32 bits can count: nothing becomes NaN, waits, or repeats itself.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every loss and metric against what Keras computes.
 #include "tests/keras/reference.h"
 

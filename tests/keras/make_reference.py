@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Make tests/keras/data/reference.npz: Keras's layers, optimizers, losses and metrics, computed by PyTorch.
 
 Usage:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mistakes that cost nothing: what is wrong is refused before the first step, in words that say how to put it right.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models as JSON that are refused: what a file cannot hold, what is not a model, and what would take too much memory.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

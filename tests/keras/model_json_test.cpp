@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models as JSON: what Pando writes it reads back, and what TensorFlow.js wrote computes what it computes there.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

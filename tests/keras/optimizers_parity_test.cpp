@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every optimizer and schedule against what Keras computes.
 #include "tests/keras/reference.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replicas, accumulation and pipelines: however an update is divided over IPUs, the mean of its gradients gives the
 // update of one device, and their sum that update with a larger learning rate.
 #include <algorithm>

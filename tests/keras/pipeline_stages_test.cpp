@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stages of a pipeline: which cannot be, where they run, how work is shared out among them, and what explain says.
 #include "tests/keras/divided_training.h"
 #include "tests/message.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A profile of training: it shows every device and layer, and changes nothing.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What make_reference.py computed by PyTorch: from the same inputs and first weights the same outputs, and the same
 // weights after ten updates.
 #pragma once

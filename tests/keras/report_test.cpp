@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report of a Keras model's training: everything that the model and its history know is in it.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

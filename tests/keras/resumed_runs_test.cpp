@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run that is interrupted anywhere, and resumed in a new model, ends bit for bit as if nothing had happened.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run of killed_run in a folder, and what it leaves there."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checkpoint with a right sum may still be forged: each member is checked, and named if it makes no sense.
 #include "frontends/keras/files/run_state.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // save() and load_model(), save_weights() and load_weights(): the same model, all of it or an Error and nothing.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

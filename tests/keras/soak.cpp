@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A soak: threads make, train, ask, save, load and drop models on shared devices.
 //
 //   soak SECONDS [THREADS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models that several threads use: nothing hangs, nothing is lost, and a model alone gives the same bits.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bits do not depend on which thread comes first, and more IPUs than cores do no harm.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

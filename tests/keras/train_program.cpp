@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that trains, for tests of what a person sees: train_program short | endless | hanging.
 #include <pando/pando.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frozen layers and optimizers: compile() decides what is trained, and how, until the next one.
 #include <gtest/gtest.h>
 #include <pando/pando.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches come in the same order for the same key, and a position leads back to them.
 #include <gtest/gtest.h>
 #include <pando/base/array_functions.h>

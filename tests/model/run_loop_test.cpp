@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step is given whole micro-batches however many samples there are, and no sample counts that is not there.
 #include <gtest/gtest.h>
 #include <pando/base/array_functions.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values and gradients in the corners of ops are those of PyTorch, on every instruction set.
 #include <pando/autodiff/gradients.h>
 #include <pando/ops/ops.h>

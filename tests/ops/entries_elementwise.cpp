@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line per elementwise op.
 #include <algorithm>
 #include <cmath>

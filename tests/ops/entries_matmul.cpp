@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices, fused programs, and what they end with when the compiler fuses into them.
 #include <cmath>
 

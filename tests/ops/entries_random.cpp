@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact references, made with a Philox of the tests' own. What does not depend on it is in random_test.cpp.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of elementwise ops made by hand, as the compiler makes them, with what they compute.
 #pragma once
 #include "graph/elementwise_program.h"

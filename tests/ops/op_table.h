@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table that drives the tests of every op: one entry per op, one line per elementwise op.
 #pragma once
 #include <pando/graph/graph.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives the op table: types, values, gradients, constants, on every instruction set and on 1, 2 and 3 tiles.
 #include <pando/autodiff/gradients.h>
 

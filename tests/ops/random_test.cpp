@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users rely on in random numbers, whatever generator makes them; and that the generator is Philox4x32-10.
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>

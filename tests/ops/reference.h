@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ops compute, in plain loops of doubles: slow, and as easy to believe as possible.
 #pragma once
 #include <pando/ops/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and pooling: one loop over all that touches, and what is added where.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisation, updates and random numbers.
 #include <cmath>
 

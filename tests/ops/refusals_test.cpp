@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrong uses of ops are refused with a text that names the op, the shapes or values, and the remedy.
 #include <pando/autodiff/gradients.h>
 #include <pando/ops/ops.h>

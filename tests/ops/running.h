@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running the cases of the op table on devices, and comparing what comes out.
 #pragma once
 #include <pando/program/program.h>

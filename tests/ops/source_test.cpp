@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ops that compute nothing: inputs, variables and constants.
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>

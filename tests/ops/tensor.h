@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor: what references compute with, and the deterministic values that tests feed.
 #pragma once
 #include <pando/base/array.h>

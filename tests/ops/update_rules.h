@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every combination of the update ops' options that matters, with what each computes.
 #pragma once
 #include "tests/ops/op_table.h"

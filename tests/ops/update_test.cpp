@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Three updates in a row of parameters and states that live in Variables, against plain loops.
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fits y = 2 x + 1 by gradient descent with an installed Pando.
 #include <pando/pando.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Make the reference values of tests/parity/data: four training runs in PyTorch.
 
 Usage:

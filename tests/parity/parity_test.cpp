@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Four training steps against PyTorch: the same initial weights and batches give the same losses and weights.
 #include <pando/data/files.h>
 #include <pando/program/program.h>

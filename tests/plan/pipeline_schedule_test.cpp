@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipeline schedules: what they keep, what they waste, and that every pass finds its input ready.
 #include "plan/pipeline_schedule.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepPlan: the programs of all devices of a step, and the places of what passes between them.
 #include "plan/step_plan.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replicas, accumulation and blocks: however an update is divided over IPUs, it is the update of one.
 #include "tests/poptorch/network.h"
 

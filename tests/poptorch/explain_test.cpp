@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model tells of its calls: explain before, a profile after, and the module in which a NaN came up.
 #include <pando/program/profile.h>
 

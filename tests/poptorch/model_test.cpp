@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models over their life: weights, losses, optimizers, files, counters and data.
 #include <cstdio>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small network, and data for it.
 #pragma once
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a call returns: the batches that the output mode chooses.
 #include "tests/poptorch/network.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls with fewer samples than the model was compiled for: they are worth exactly what their samples are, however the
 // call is divided, and whatever fills the last micro-batches up.
 #include "tests/poptorch/network.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is refused, word for word, and that nothing is lost by it.
 #include "tests/poptorch/network.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A training that goes on from a file, in the middle of an epoch, gives the bits of one that was never interrupted.
 #include "tests/poptorch/network.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divided programs: the order of results, where feeds end, counters, and what is told and refused.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes wrong on one device reaches the caller of run(), ends all others, and leaves a program that runs.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // However a step is divided, it trains the same model: to the bit with any number of stages, order of passes and
 // timing; and within rounding as one device that has the samples of a whole update in one batch.
 #include <gtest/gtest.h>

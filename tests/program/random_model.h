@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A random model and its training step, for as many stages and samples as one likes.
 #pragma once
 #include <pando/program/program.h>

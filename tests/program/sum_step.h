@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step whose results can be told by heart: for the tests of divided programs.
 #pragma once
 #include <pando/autodiff/gradients.h>

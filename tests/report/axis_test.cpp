@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Axes have round numbers, whatever is drawn on them.
 #include "report/pictures/axis.h"
 

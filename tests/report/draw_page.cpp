@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes pages for look_at_page.py: draw_page full|long|profile PATH.
 #include <pando/base/random.h>
 #include <pando/report/report.h>

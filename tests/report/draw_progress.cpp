@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws one epoch's progress on the real standard output with its own clock, so that every run looks the same:
 //
 //   draw_progress bar|lines|silent [GATE]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws nested tqdm bars on the real standard error stream with its own clock, so that every run looks the same:
 //
 //   draw_tqdm [GATE]

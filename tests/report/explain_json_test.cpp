@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // explain for programs: JSON that can be read back.
 #include <gtest/gtest.h>
 

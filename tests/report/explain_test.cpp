@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // explain: its text line by line, and its hints.
 #include "report/explain/explain.h"
 

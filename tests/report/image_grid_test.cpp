@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A grid of images, each under its label.
 #include <pando/report/plot.h>
 

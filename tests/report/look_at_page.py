@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Looks at a page as a browser shows it: wide and as narrow as a phone, light and dark.
 
 Usage: look_at_page.py PAGE.html [FOLDER]     With a folder, screenshots are saved there.

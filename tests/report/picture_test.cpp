@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures are saved as PNG and SVG files.
 #include <pando/report/plot.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report of a measured timeline: sums, advice, the trace and the page.
 #include "report/profile/profile.h"
 

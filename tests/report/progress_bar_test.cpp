@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the progress bar shows on terminals of several widths and in files.
 #include "report/terminal/progress_bar.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What the progress bar looks like on real terminals, in the middle of an epoch and at its end:
 #
 #   tests/report/progress_transcripts.sh PATH_OF_DRAW_PROGRESS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page about a training run: what it holds, what it leaves out, and what it refuses.
 #include <gtest/gtest.h>
 #include <pando/report/report.h>

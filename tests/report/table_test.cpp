@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The summary of a model, character by character as Keras 3 and Keras 2 print it.
 #include "report/terminal/table.h"
 

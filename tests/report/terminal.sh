@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # For scripts to source: run a command in a terminal of a known size and compare what it shows with golden files.
 #

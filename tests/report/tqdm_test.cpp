@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tqdm's lines are those that Python's tqdm prints, and its bars stay out of each other's way.
 #include "report/terminal/tqdm.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What nested tqdm bars look like on real terminals, in the middle of each epoch, at its end and after the program:
 #
 #   tests/report/tqdm_transcripts.sh PATH_OF_DRAW_TQDM

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The curves of a training run.
 #include <pando/report/plot.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Run a program in a terminal and compare all that it showed with a golden file:
 #
 #   tests/report/transcript.sh NAME COLUMNS COMMAND...     golden/NAME.txt, see terminal.sh for the environment

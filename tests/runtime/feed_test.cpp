@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds: filled ahead, in order, and their failures reach the caller.
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The products of bfloat16 that this machine has, and those by tiles on any machine, against sums in double precision.
 #include <gtest/gtest.h>
 

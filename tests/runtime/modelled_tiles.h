@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tiles of AMX in plain C++, and what else products of bfloat16 by them need: the algorithm of mixed_tiles.h on
 // machines that have no tiles.
 #pragma once

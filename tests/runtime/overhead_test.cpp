@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside an execution nothing is allocated, no lock is taken and no system call is made. Allocations and locks are
 // counted by replacing the functions, system calls by tracing: a longer execution must cost no more of any than a short
 // one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mixed_bfloat16: the factors of products are rounded, nothing else changes.
 #include <pando/autodiff/gradients.h>
 #include <pando/ops/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profilers: what is left of a recording whose memory was full before the end.
 #include <pando/ops/ops.h>
 #include <pando/program/profile.h>

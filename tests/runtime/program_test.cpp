@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs: loops, outputs, variables that programs share, and what is refused.
 #include <pando/autodiff/gradients.h>
 #include <pando/ops/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices and variables that several threads use: nothing hangs, a step is one action, and results are the same bits.
 #include <pando/pando.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // count_system_calls: what a function asks of the kernel, counted by tracing a child process that runs it.
 #pragma once
 #include <functional>

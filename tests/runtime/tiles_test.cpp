@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles and their barrier, also when there are more tiles than cores and when several threads want them.
 #include <pando/base/error.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A build shows a few lines in a file, one line in a terminal, and every warning and error; it ends with the build's status:
 #   build.sh PROJECT
 set -euo pipefail

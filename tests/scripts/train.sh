@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # train.sh trains on MNIST, where that cannot be had on Fashion-MNIST, and on drawn digits where neither is there; options of
 # the user count more:
 #   train.sh PROJECT

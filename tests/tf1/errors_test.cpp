@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program that is wrong is told, word for word.
 #include "tests/tf1/programs.h"
 

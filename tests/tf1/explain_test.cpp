@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a computation tells of its runs: explain before, a profile after; and values that cross stages of a pipeline.
 #include <pando/program/profile.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops: they give what their steps give one by one.
 #include "tests/tf1/programs.h"
 

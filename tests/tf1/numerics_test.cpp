@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // floating_point_behaviour: a NaN or an infinity ends a run with an error that names the layer, wherever it runs.
 #include <limits>
 

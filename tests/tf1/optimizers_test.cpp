@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizers against the formulas of TensorFlow 1, in double precision.
 #include "tests/tf1/programs.h"
 

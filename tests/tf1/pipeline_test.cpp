@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipelines of sessions: however a step is divided, the mean of its gradients gives the step of one device with a
 // larger batch, and their sum, which is the default, that step with a larger learning rate.
 #include "tests/tf1/programs.h"

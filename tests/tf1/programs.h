@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of sessions share: devices, compiling for them, and small data.
 #pragma once
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues: nothing of what goes into loops and comes out of them is lost.
 #include <chrono>
 #include <thread>

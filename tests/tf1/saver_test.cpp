@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Savers: a program that goes on from a file in a new process gives the bits of one that was never interrupted, and a
 // file that does not fit is refused before anything is changed.
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions: what is fetched, fed, iterated over, and brought into computations.
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What modules say about options and tensors that they cannot take.
 #include "tests/message.h"
 #include "tests/torch/reference.h"

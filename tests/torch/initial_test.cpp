@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Initial values are drawn as PyTorch draws them.
 #include "tests/torch/reference.h"
 

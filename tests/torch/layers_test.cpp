@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modules against what make_reference.py computed by PyTorch: what they print, their outputs in evaluation and in
 // training, and the gradients of their inputs and parameters.
 #include "tests/torch/reference.h"

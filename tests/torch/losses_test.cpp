@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses against what make_reference.py computed by PyTorch: what they print, their values and the gradients of their
 // inputs, for every reduction.
 #include <limits>

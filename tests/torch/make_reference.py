@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Make tests/torch/data: what PyTorch's modules, losses and optimizers compute and print.
 
 Usage:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees of modules: what is printed of them, what they hand on to the modules inside, and what they say when something
 // is wrong.
 #include "tests/message.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizers and schedulers against those of PyTorch, by make_reference.py: the weights after ten steps, the rates of
 // twelve epochs.
 #include "tests/message.h"

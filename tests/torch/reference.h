@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What make_reference.py had PyTorch compute and print.
 #pragma once
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // state_dict and load_state_dict: PyTorch's names and shapes, and what is said when they do not fit.
 #include <cstdio>
 

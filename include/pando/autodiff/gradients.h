@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Automatic differentiation over a graph.
 #pragma once
 #include <pando/graph/graph.h>

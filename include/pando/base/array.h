@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Array: n-dimensional data on the host.
 #pragma once
 #include <pando/base/dtype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy-like functions on Arrays. All throw Error naming the function, the shapes and the remedy.
 #pragma once
 #include <pando/base/array.h>

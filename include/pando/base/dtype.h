@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of Arrays and Values.
 #pragma once
 #include <pando/base/export.h>

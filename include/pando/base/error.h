@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exceptions of Pando: Error is for what the caller can fix, InternalError for defects of Pando.
 #pragma once
 #include <pando/base/export.h>

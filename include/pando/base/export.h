@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Marks what a Pando library exports; everything else stays hidden.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A callable of one signature that can be copied, as std::function is, for interfaces that users include: <functional>
 // also brings algorithms, hash tables and searchers, 10,000 lines that every program would read.
 #pragma once

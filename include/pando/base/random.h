@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seed from which everything random is drawn: initial weights, drop-out, shuffling.
 #pragma once
 #include <pando/base/export.h>

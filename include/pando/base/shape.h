@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sizes of an Array or a Value, outermost first.
 #pragma once
 #include <pando/base/export.h>

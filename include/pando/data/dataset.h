@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dataset: a pipeline that hands out the elements of a data set, as tf.data does.
 #pragma once
 #include <pando/base/array.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of arrays: IDX, the format of MNIST; NPY and NPZ, those of NumPy; CSV tables.
 #pragma once
 #include <pando/base/array.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images: read from PNG and JPEG files, and brought to another size or to other channels.
 #pragma once
 #include <pando/base/array.h>

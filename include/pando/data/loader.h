@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DataLoader: the samples of a data set in batches, as torch.utils.data hands them out.
 #pragma once
 #include <pando/base/array_functions.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torchvision.transforms: what is done to the images of a data set when they are fetched.
 #pragma once
 #include <pando/base/array.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets: MNIST and Fashion-MNIST from files, digits drawn by a generator, and the user's own images and tables.
 #pragma once
 #include <pando/base/array.h>

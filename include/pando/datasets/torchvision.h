@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torchvision.datasets: images and their labels, for a DataLoader.
 #pragma once
 #include <pando/datasets/datasets.h>

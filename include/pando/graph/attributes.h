@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The named, typed parameters of a node.
 #pragma once
 #include <pando/base/array.h>

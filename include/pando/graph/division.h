@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Division: how a step is divided over virtual IPUs.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph of one step: what a front end builds and the compiler takes.
 #pragma once
 #include <pando/graph/attributes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor: a symbolic value of a model, in every front end.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters, and the trace that turns a model of any front end into the graph of a step.
 #pragma once
 #include <pando/ops/ops.h>

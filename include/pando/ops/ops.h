@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders: each adds nodes to the graph of its inputs and returns the new value. Elementwise ones broadcast as NumPy
 // does. All throw Error naming the op, the shapes and the remedy. docs/ops.md lists what every op computes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profiler: a measured timeline of programs.
 #pragma once
 #include <pando/program/program.h>

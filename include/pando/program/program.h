@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a graph to a program that runs on a virtual IPU.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The look of progress bars and summaries: that of Keras 3 or that of Keras 2.
 #pragma once
 #include <pando/base/export.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of samples and of a training run, saved as PNG or SVG.
 #pragma once
 #include <pando/base/array.h>

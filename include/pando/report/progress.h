@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A progress bar as Keras draws it.
 #pragma once
 #include <pando/base/export.h>

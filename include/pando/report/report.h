@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report::save: a training run as one page for a browser: how it went, what it gets wrong, and what ran where.
 #pragma once
 #include <pando/report/plot.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tqdm: a loop that shows how far it is, as Python's tqdm does.
 #pragma once
 #include <pando/report/progress.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a kernel for each call of a plan, by a table with a factory for each op: an op without a kernel does not link.
 #include "backends/cpu/cpu_backend.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU as a backend: tiles are threads, kernels are compiled for several instruction sets.
 #pragma once
 #include "backends/cpu/routines.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks the processor what it can do, once. The best instruction set is taken unless the user or the environment names
 // another.
 #include "backends/cpu/instruction_set.h"

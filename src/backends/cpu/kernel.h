@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel: one KernelCall made ready for a backend whose tiles are host threads.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One factory per op: what turns a KernelCall into a Kernel. Made from ops.def, so an op without one does not link.
 #pragma once
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every routine is compiled once for each instruction set, in a namespace of its own; the tables are filled here, at
 // run time, for the sets that this processor has.
 #include "backends/cpu/routines.h"

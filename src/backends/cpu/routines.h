@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routines: the inner loops of the CPU kernels, compiled once per instruction set from routines/*.cpp and reached
 // through tables of function pointers. They take plain pointers and sizes and know nothing about graphs or plans. Their
 // sources include no standard library templates, because the linker would merge those across instruction sets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All tiles run the same loop over steps, supersteps and kernels, each with its share of every kernel, and meet at a
 // barrier after each superstep. Tile 0 alone begins and ends a step: it takes the feed, the counter and the variables.
 #include "backends/cpu/tile_executor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileExecutor: runs a Plan whose kernels are host functions on a group of tiles.
 #pragma once
 #include <string>

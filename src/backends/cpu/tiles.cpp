@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that waits stays awake for a moment and only then sleeps, because to wake it takes longer than many
 // supersteps do. With more tiles than cores it sleeps at once: the one it waits for may need its core.
 #include "backends/cpu/tiles.h"

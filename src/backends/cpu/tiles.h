@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TileGroup: the tiles of one virtual IPU on the CPU, each a thread, and the barrier between them.
 #pragma once
 #include <pando/base/function.h>

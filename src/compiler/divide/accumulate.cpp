@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clearing by 0 * sum would keep a NaN, and adding to 0 loses the sign of zero: so the first micro-batch of an update
 // has its own graph.
 #include <pando/ops/ops.h>

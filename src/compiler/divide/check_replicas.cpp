@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replicas have copies of the variables, and each works on other samples. An update changes all copies alike, because
 // it is made of sums over the replicas; a variable that takes a value of a micro-batch would become another one on each
 // replica, and only one of them would be kept.

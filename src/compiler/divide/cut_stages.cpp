@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each stage is grown backwards from what it must deliver: outputs, sums, and values that other stages use. A value
 // that skips stages passes through all of them, so that every device talks to its neighbours alone.
 #include <fmt/format.h>

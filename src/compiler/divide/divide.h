@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the graph of a whole step to the graphs of its devices. Each function is one cut; compile_step calls them all.
 //
 // A front end traces a step once. Nodes know their stage, and `update_sum` says what spans an update:

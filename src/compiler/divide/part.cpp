@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies by need: a node is copied when a copied node first asks for it. So a part never holds dead nodes, and its
 // nodes stand in an order in which they can run.
 #include "compiler/divide/part.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GraphPart: a part of a graph as a graph of its own. What crosses the border becomes a port.
 //
 //   y = exp(relu(x)), cut at relu(x), gives two parts:

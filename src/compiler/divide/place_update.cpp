@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stage updates its own variables from its own sums. If an update reads a value of another stage, such as a norm over
 // all gradients, that value is part of one exchange between the stages of a replica just before their updates.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A span is its operand where one micro-batch runs on one device. With several replicas the executor averages their
 // statistics instead, before each update.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node belongs to the backward pass if it depends on a gradient from the next stage. Results of the forward pass that
 // it needs, of the same micro-batch, are kept in the stash of the stage or computed again.
 #include <fmt/format.h>

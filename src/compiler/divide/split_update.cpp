@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that depends on an update_sum belongs to the update, which runs once after all micro-batches; everything
 // else runs for each micro-batch. Between the two stand the sums, as outputs of one part and variables of the other.
 #include <pando/ops/ops.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In order: sources get buffers of their own, assignments in place share the buffer of their variable, lifetimes are
 // counted in supersteps, kernels get buffers for those of their outputs that are used, and what would be lost before
 // the end of the step is copied. Last of all, what lives in the arena gets its place there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // emit_plan: from a scheduled graph to the Plan.
 #pragma once
 #include "compiler/lower/schedule.h"

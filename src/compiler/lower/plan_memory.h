@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plan_memory: places values in the arena so that values that are never alive at once share memory.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each kernel runs in the first superstep after those of its inputs. To overwrite a variable in place, a kernel must
 // run after all other readers of the variable. That order is demanded if a schedule still exists then; otherwise the
 // new value is copied at the end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // schedule: which superstep runs each node, and which variable's memory takes which result.
 #pragma once
 #include <pando/graph/graph.h>

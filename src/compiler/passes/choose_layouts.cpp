@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A transpose of the operands of an elementwise op is a transpose of its result. So transposes move towards the users,
 // where two of them become one or none, and a matmul takes the last one as a flag.
 #include "compiler/passes/pass.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the nodes in order and runs each one whose inputs are all constants. Its results are constants too, so that
 // whole chains are folded in one walk.
 #include "compiler/passes/pass.h"

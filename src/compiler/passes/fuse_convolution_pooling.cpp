@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of conv2d_max_pool pools each piece of the convolution while it is in the cache, so that the result of the
 // convolution, several times as large as the pooled one, is never written to memory.
 #include "compiler/passes/pass.h"

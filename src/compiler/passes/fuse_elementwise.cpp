@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds clusters of elementwise nodes of one shape of which only the last one, the root, is used from outside. Each
 // becomes a small program that runs element by element, if possible on the result of a matmul or convolution before
 // that goes to memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descent without momentum and weight decay needs each element of the gradient once. So the kernel of the product that
 // makes the gradient can subtract it, times the rate, from the parameter at once.
 #include "compiler/passes/pass.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two nodes compute the same if their op, attributes and inputs are the same. A walk in order gives each node a text of
 // these as its key, in which inputs are already merged, and drops a node whose key was seen before.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A model has many small parameters, whose updates would be many small kernels. Those of one optimizer with one rate
 // become the groups of one update, whose kernel divides all elements evenly among the tiles.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a pass over the graph is: a function from a graph to one that computes the same, faster. The list of all passes,
 // with the reasons for their order, is in compiler/compile.cpp.
 //

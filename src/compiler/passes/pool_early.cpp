@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The maximum of a window commutes with ops that never fall when their operand grows: relu, or adding one bias
 // everywhere. With the pooling first, they and their gradients work on a fraction of the elements.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks backwards from outputs and assignments, marks what they need, and keeps that. Inputs and variables stay,
 // because they are part of the graph's interface.
 #include "compiler/passes/pass.h"

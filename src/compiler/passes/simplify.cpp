@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One walk in order in which each node first skips producers that it does not need, a reshape or a broadcast, and is
 // then replaced by its input if it hands that on unchanged.
 #include "compiler/passes/pass.h"

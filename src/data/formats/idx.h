@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IDX files that are open already, or only in memory.
 #pragma once
 #include <pando/data/files.h>

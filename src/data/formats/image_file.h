@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PNG and JPEG files that are open already, or only in memory, and what is known about an image before its pixels are
 // read.
 #pragma once

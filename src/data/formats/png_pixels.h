@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pixels of a PNG image, once they are inflated.
 #pragma once
 #include <pando/base/array.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <pando/base/function.h>
 
 #include "data/formats/safetensors.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Safetensors files: arrays by name, as Hugging Face's libraries read and write them.
 #pragma once
 #include <pando/base/array.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a DataLoader makes its batches.
 #pragma once
 #include <pando/data/loader.h>

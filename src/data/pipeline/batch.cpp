@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements stacked to batches, and batches taken apart.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <pando/data/dataset.h>
 #include <pando/base/random.h>
 

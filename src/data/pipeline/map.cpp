@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements computed, chosen and kept: map, filter, cache.
 #include <mutex>
 

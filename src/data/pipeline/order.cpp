@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements come, and in which order: shuffle, repeat, take, skip.
 #include <fmt/format.h>
 

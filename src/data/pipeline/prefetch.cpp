@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that computes elements before another thread asks for them.
 #include <condition_variable>
 #include <deque>

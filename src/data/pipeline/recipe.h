@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Dataset is made of: recipes, which are immutable, and the passes over them.
 #pragma once
 #include <pando/data/dataset.h>

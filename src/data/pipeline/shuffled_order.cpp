@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/pipeline/shuffled_order.h"
 
 #include <numeric>

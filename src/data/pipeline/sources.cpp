@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where elements come from: arrays, generators, and several data sets side by side or one after the other.
 #include <fmt/format.h>
 

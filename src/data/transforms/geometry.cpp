@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transforms that move pixels.
 #include <fmt/format.h>
 

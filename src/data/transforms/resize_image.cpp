@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images in another size and with other channels. The arithmetic is that of whole numbers, so that an image has the
 // same bytes on every machine: the weights of a pixel are numbers of 2^-14 whose sum is exactly 1.
 #include <pando/data/images.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transform, and those of its kinds that leave pixels where they are.
 #include "data/transforms/transforms.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Transform does.
 #pragma once
 #include <pando/data/transforms.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <pando/base/function.h>
 #include <pando/frontends/ipu/config.h>
 #include <pando/frontends/ipu/strategy.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the stages of a pipeline run, and in which order.
 #pragma once
 #include <pando/frontends/ipu/pipelining.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computation: what ipu_compiler::compile makes from a function: a list of segments that run one after the other.
 #pragma once
 #include <pando/frontends/tf1/compile.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The default graph: every variable and its initial value, and what tensors outside computations stand for.
 #pragma once
 #include <pando/frontends/tf1/graph.h>

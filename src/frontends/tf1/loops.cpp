@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/tf1/loops.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops on the device.
 #pragma once
 #include "frontends/tf1/computation.h"

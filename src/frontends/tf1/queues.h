@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queues that feed loops and pipelines, and take from them.
 #pragma once
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <pando/frontends/tf1/saver.h>
 
 #include <fmt/format.h>

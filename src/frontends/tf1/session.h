@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a session knows, and one run of it.
 #pragma once
 #include <pando/program/program.h>

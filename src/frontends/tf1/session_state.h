@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SessionState: what a Saver stores of the default graph, and its form in a file.
 #pragma once
 #include "data/formats/safetensors.h"

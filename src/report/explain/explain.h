@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // explain: what a run will do, before it does it.
 #pragma once
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The styles and scripts of pages: the .css and .js files of report/, which cmake/embed.cmake turns into strings. A new
 // file is also a line in the list PANDO_ASSETS of src/CMakeLists.txt.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Confusion: which classes a classifier mistakes for which others.
 #pragma once
 #include <pando/base/array.h>

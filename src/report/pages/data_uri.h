@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A picture inside a text: "data:image/png;base64,...".
 #pragma once
 #include "report/pictures/drawing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages for a browser, each one file that needs nothing else: what all of them share.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sections of the page that report::save() writes, without their headings; empty if there is nothing to show.
 #pragma once
 #include <pando/report/report.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Axes: a range and round numbers on it.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A drawing as the bytes of a PNG file, drawn with cairo.
 #pragma once
 #include "report/pictures/drawing.h"

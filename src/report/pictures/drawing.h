@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A drawing: shapes and text on a white page, which svg.cpp and cairo_png.cpp render in the same way. Lengths are CSS
 // pixels, from the upper left corner.
 #pragma once

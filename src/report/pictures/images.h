@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The images of an Array as pixels.
 #pragma once
 #include <pando/base/array.h>

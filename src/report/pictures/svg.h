@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A drawing as SVG; needs no library.
 #pragma once
 #include "report/pictures/drawing.h"

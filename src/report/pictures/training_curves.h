@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The panels of plot::training_curves(), for pages.
 #pragma once
 #include <pando/report/plot.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profile: what devices did when, as a timeline to look at, sums to sort and one piece of advice.
 #pragma once
 #include <cstddef>

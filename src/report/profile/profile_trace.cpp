@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Chrome trace of a profile: an event on each line, all of them in one string.
 #include <fmt/format.h>
 

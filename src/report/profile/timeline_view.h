@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timeline of a profile inside a page: every event on a canvas, time by layer, memory over the step.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table in boxes, as Keras 3 prints it. A cell that does not fit its column goes on in the next line; nothing is cut.
 #pragma once
 #include <string>

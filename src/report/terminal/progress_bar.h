@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a progress bar is drawn, and where: everything but the terminal and the clock, which are given.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a progress bar shows at one moment, as Keras 3 or Keras 2 writes it.
 #pragma once
 #include <pando/report/progress.h>

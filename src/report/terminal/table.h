@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of a model's layers, as Keras prints it.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "report/terminal/terminal.h"
 
 #include <pando/base/error.h>

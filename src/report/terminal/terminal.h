@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a terminal is able to show, and in which look: the one place that asks the terminal and the environment.
 #pragma once
 #include <pando/report/look.h>

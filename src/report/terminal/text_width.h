@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many columns of a terminal a UTF-8 text takes.
 #pragma once
 #include <string>

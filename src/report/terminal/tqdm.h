@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tqdm's bars show, and when: everything but the terminal and the clock, which are given.
 #pragma once
 #include <pando/report/tqdm.h>

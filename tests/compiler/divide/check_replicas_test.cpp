@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check_replicas: a variable that every replica would give another value is refused.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cut_stages: the part of each stage of a pipeline, and what passes from one to the next.
 #include <gtest/gtest.h>
 

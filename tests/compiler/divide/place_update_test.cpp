@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // place_update: which stage updates what, and what the updates of stages need of each other.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // split_passes and accumulate: what a stage does before and after it has its gradients.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // split_update and remove_spans: what is done for each micro-batch, and what once an update.
 #include <gtest/gtest.h>
 

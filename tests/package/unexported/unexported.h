@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declarations that no library has, for tools/check_exports.py to find.
 #pragma once
 #include <pando/base/shape.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IPUConfig: which virtual IPUs a program uses.
 #pragma once
 #include <pando/base/export.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipelines: which stage a layer belongs to, how the stages take turns, and how the gradients of an update are
 // combined.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IPUStrategy: models made in its scope run on the IPUs of a device. A strategy knows its device by name and looks it
 // up whenever its scope is entered, so one strategy serves every configuration that has such a device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations, by Keras's names.
 #pragma once
 #include <pando/base/function.h>

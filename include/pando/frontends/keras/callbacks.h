@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callbacks: what happens alongside training.
 #pragma once
 #include <pando/base/function.h>

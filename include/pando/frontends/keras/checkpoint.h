@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints of fit: all that a run needs to resume as if it had not been interrupted.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // keras.datasets: auto [train, test] = keras::datasets::mnist::load_data();
 #pragma once
 #include <pando/datasets/datasets.h>

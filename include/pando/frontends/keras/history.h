@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What training and evaluation report: Logs at one moment, History over a whole run.
 #pragma once
 #include <pando/report/report.h>

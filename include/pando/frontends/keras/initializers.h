@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Initializers: the first values of weights, by Keras's names.
 #pragma once
 #include <pando/base/array.h>

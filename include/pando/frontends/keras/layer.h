@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer: weights and what they do to tensors.
 #pragma once
 #include <pando/frontends/keras/initializers.h>

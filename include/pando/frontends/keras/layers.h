@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layers, with Keras's names, defaults and initial values. Images are [batch, height, width, channels].
 #pragma once
 #include <pando/frontends/keras/activations.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses, by Keras's names. A loss has one value per sample; training minimises the mean over the samples of an update.
 #pragma once
 #include <pando/base/function.h>

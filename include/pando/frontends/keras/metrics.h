@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics: means over all samples of an epoch, exact for any batch size.
 #pragma once
 #include <pando/frontends/keras/losses.h>

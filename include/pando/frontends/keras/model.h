@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model and Sequential: compile, fit, evaluate, predict, summary.
 #pragma once
 #include <pando/data/dataset.h>

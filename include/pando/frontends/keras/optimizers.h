@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizers and learning rate schedules, with Keras's names, defaults and arithmetic.
 #pragma once
 #include <pando/base/function.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regularizers: a penalty on the size of weights that is added to the loss.
 #pragma once
 #include <pando/base/export.h>

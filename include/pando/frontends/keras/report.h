@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // make_report: what a page about a model's training shows, for report::save().
 #pragma once
 #include <pando/frontends/keras/model.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models in files: their layers as JSON, their weights as safetensors.
 #pragma once
 #include <pando/frontends/keras/model.h>

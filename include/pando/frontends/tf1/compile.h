@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computations for IPUs: compiled steps, loops, queues and pipelines.
 #pragma once
 #include <pando/frontends/ipu/config.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions on tensors, losses and layers, by their names in TensorFlow 1.
 #pragma once
 #include <pando/frontends/tf1/graph.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a TF1-style program is made of: tensors, variables, operations, and functions that are traced.
 #pragma once
 #include <pando/model/tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tf.train.Saver: all that sessions keep between runs, in one file.
 #pragma once
 #include <pando/frontends/tf1/session.h>

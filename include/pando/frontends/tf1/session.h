@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions: run what was built, feed it, fetch its values.
 #pragma once
 #include <pando/data/dataset.h>

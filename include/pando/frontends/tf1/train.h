@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tf.train: optimizers that add their update to the computation that is being traced.
 #pragma once
 #include <pando/frontends/tf1/graph.h>

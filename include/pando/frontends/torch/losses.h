@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The losses of torch.nn. A training model minimises what the last of them returns, unless identity_loss says
 // otherwise.
 #pragma once

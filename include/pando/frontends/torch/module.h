@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch.nn.Module: parameters and modules by name.
 #pragma once
 #include <pando/model/tensor.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modules of torch.nn, with PyTorch's names, defaults, initial values and layouts: images are [batch, channels,
 // height, width].
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch.optim: what a training model does with gradients, with PyTorch's names, defaults and arithmetic.
 #pragma once
 #include <pando/frontends/torch/module.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks over strided memory: axes joined as far as they go, and a position that steps through them.
 #pragma once
 #include <pando/base/shape.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BoxCopy: moves an n-dimensional box between two strided layouts. Transpose, broadcast, concat, slice, pad and reshape
 // are such moves.
 #pragma once

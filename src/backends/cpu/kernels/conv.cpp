@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv2d and the gradient of its input: correlations, cut into blocks of rows.
 #include "backends/cpu/kernels/correlation.h"
 #include "backends/cpu/kernels/epilogue.h"

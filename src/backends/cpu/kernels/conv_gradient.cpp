@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv2d_weight_gradient of convolutions with few channels, and of those of each channel by itself.
 #include "backends/cpu/kernels/weight_gradient.h"
 

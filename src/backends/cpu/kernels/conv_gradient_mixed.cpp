@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv2d_weight_gradient with factors rounded to bfloat16: each channel of a block has its own plane, so that the
 // pixels that any tap meets are one run of memory.
 #include "backends/cpu/kernels/weight_gradient.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv2d_weight_gradient of wide convolutions: a block of channels of x is copied side by side, pixel for pixel, and
 // then meets all taps and filters from the first-level cache.
 #include "backends/cpu/kernels/weight_gradient.h"

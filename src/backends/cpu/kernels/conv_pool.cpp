@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conv2d_max_pool: the rows of the convolution that a few pooled rows need are computed in scratch memory, pooled there
 // and dropped; they never reach main memory.
 #include "backends/cpu/kernels/correlation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Correlation: rows of images made from rows of other images through a filter. conv2d is one, and so is the gradient of
 // its input: each element of it belongs to one of stride x stride phases, and a phase is a correlation of stride 1 with
 // those taps of the filter that meet it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of any type, moved and written as their bytes.
 #pragma once
 #include <algorithm>

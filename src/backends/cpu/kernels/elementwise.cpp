@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of all elementwise ops: a single node is a program of one instruction.
 #include <algorithm>
 

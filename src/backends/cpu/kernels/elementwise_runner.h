@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ElementwiseRunner: interprets an elementwise program block by block, so that a fused chain costs one pass over
 // memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Epilogue: what follows the raw result of a matmul or convolution: nothing, or an elementwise program.
 #pragma once
 #include <optional>

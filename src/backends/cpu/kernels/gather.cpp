@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a table by their index, and one-hot rows: for elements of any type, by their size.
 #include <limits>
 

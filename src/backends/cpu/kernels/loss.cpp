@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and the losses based on it, row by row.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // matmul: blocks of rows times panels of columns, in runs of the inner dimension that stay in the first-level cache.
 // matmul_update adds the product, times -rate, to a parameter.
 #include "backends/cpu/kernels/epilogue.h"

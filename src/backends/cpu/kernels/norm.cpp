@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation, shared by channels, and layer normalisation, shared by rows.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling and its gradients. A gradient is made by rows of the input, so that windows may overlap and no two tiles
 // write to one place.
 #include "backends/cpu/kernels/pool_rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PoolRows: where the windows of each pooled row lie in an image [height, width, channels].
 #pragma once
 #include <algorithm>

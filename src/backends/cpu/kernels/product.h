@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels that are made of Products share: scratch layout, panels, and which tile computes which part.
 #pragma once
 #include <algorithm>

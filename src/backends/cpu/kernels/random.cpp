@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout and random numbers, shared by blocks of the Philox sequence.
 #include <algorithm>
 

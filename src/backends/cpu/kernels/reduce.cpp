@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions: the outputs in blocks along one kept axis, each block a loop over matrices of the input.
 #include <algorithm>
 

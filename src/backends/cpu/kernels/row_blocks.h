@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowBlocks: images cut into blocks of rows, the units of work of the convolution and pooling kernels.
 #pragma once
 #include <algorithm>

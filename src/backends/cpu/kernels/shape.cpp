@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data movement: for elements of any type, by their size.
 #include "backends/cpu/kernels/element_bytes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weight updates: one sweep over all parameters of a call, shared evenly among the tiles.
 #include <algorithm>
 #include <cmath>

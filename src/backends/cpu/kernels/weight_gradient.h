@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels of conv2d_weight_gradient share: the pixels are summed in runs, so that each run is read from
 // the cache and long sums stay accurate.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops and casts over contiguous blocks. The loops run over multiples of 16 elements, all in vectors, and
 // the last elements of a block are padded to 16: so results do not depend on an element's place in a block.
 #include "backends/cpu/routines/elementwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops over short contiguous blocks: what the interpreter of elementwise programs calls.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, and the losses that are computed with it. A null output is not wanted.
 #pragma once
 #include <cstdint>

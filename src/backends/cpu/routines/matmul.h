@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products over rows and panels of columns: the inner loops of matmul and convolution.
 #pragma once
 #include <pando/base/dtype.h>

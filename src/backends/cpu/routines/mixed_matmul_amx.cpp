@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 by AMX: compiled and reached only where the machine and its kernel let a process use tiles.
 #include "backends/cpu/routines/mixed_pairs.h"
 #include "backends/cpu/routines/mixed_tiles.h"

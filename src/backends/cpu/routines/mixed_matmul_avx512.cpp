@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 by AVX512_BF16: compiled and reached only where the machine has it.
 #include "backends/cpu/routines/mixed_pairs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 by the matrix instructions of Arm: compiled and reached only where the machine has them.
 #include <arm_neon.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 by an instruction that multiplies tiles, for any `Tiles` that has it: AMX, or a model of it that
 // runs on any machine. Tiles::load<tile>(from, stride) reads a tile of 16 rows of 64 bytes, `stride` bytes apart, and
 // store<tile> writes one; multiply<sum, a, b>() adds a of 16 rows by 32 elements, times b of 16 columns, to 16 x 16

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/routines/norm.h"
 
 #include "backends/cpu/routines/lanes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch and layer normalisation and their gradients. A null output is not wanted.
 #pragma once
 #include <cstdint>

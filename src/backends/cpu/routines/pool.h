@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling over rows of windows, channels last: the inner loops of the pooling kernels.
 #pragma once
 #include <cstdint>

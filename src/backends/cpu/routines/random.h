@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers by Philox: which numbers an element gets depends only on its sample and its place in it.
 #pragma once
 #include <cstdint>

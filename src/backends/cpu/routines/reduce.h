@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of a matrix to a column or a row of totals, which kernels gather over the outer axes.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Squares of vectors, transposed in registers.
 #pragma once
 #include "backends/cpu/routines/vector.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weight updates over contiguous elements of one parameter and its states.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The widest vector of the instruction set a routine is compiled for, by the compilers' vector extensions.
 #pragma once
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <pando/frontends/keras/activations.h>
 #include <pando/frontends/keras/regularizers.h>
 

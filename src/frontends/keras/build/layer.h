@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The internals of a layer, for front-end code that is not in the public headers.
 #pragma once
 #include <pando/frontends/keras/layer.h>

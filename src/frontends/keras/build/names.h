@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that users type: found, or refused with the nearest right one.
 #pragma once
 #include <pando/base/error.h>

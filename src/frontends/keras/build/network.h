@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network: the calls of layers between the inputs and the outputs of a model.
 #pragma once
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of a Keras optimizer.
 #pragma once
 #include <pando/frontends/keras/optimizers.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which calls of a network belong to which stage of a pipeline.
 #pragma once
 #include "frontends/keras/build/network.h"

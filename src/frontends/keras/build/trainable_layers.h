@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TrainableLayers: which layers of a model were trainable when it was compiled.
 //
 // As in Keras 2, freezing a layer afterwards changes nothing until the next compile(). So a program can compile a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunCheckpoints: the checkpoints of one run of fit, written while training goes on.
 #pragma once
 #include <pando/frontends/keras/checkpoint.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConfigFields: the members of a Keras config, described once and then written or read.
 #pragma once
 #include <pando/frontends/keras/layers.h>

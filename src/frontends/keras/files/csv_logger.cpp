@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSVLogger: a line for each epoch, written as soon as it is known. A log must not end the training: lines that cannot
 // be written are kept and tried again with the next line.
 #include <pando/frontends/keras/callbacks.h>

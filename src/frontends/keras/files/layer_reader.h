@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The entries of "layers" in the JSON of a model.
 #pragma once
 #include <pando/frontends/keras/layers.h>

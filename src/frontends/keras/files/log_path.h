@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LogPath: a path with fields that the end of an epoch fills, "w-{epoch:02d}-{val_loss:.3f}", as Python's str.format().
 #pragma once
 #include <pando/frontends/keras/history.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/keras/files/memory_limit.h"
 
 #include <pando/base/error.h>

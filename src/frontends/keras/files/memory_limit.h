@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemoryLimit: a bound on the memory of a model that is made from a file from outside.
 #pragma once
 #include <pando/base/shape.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models as JSON, in the form of Keras 2's to_json().
 #pragma once
 #include <pando/frontends/keras/model.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/keras/files/run_state.h"
 
 #include <fmt/format.h>

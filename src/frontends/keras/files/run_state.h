@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunState: where a run of fit is between two executions, and what it needs to resume from there.
 #pragma once
 #include <pando/frontends/keras/callbacks.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimpleBody: a layer without weights, described by a function.
 #pragma once
 #include <utility>

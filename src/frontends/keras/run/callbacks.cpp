@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <pando/frontends/keras/callbacks.h>
 
 #include <pando/frontends/keras/model.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModelDivision: how a model's step is divided over the IPUs of its device.
 #pragma once
 #include "frontends/keras/run/step.h"

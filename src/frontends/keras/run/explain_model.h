@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model's training would do, for report/explain; and stages of equal work.
 #pragma once
 #include "frontends/keras/run/job.h"

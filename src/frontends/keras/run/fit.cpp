@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/keras/run/fit.h"
 
 #include <pando/program/profile.h>

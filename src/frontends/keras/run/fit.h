@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fit: a run of fit, from its first or any later execution to its end.
 #pragma once
 #include "frontends/keras/files/checkpoint.h"

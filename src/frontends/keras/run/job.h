@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Job: one call of fit, evaluate, predict or train_on_batch, with its samples and the step that it runs on them.
 #pragma once
 #include <pando/report/progress.h>

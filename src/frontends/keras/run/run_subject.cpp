@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/keras/run/run_subject.h"
 
 #include "frontends/keras/files/model_json.h"

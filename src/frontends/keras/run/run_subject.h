@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunSubject: what a run trains, and on what. A run does not resume from a checkpoint of another subject.
 #pragma once
 #include "base/json_fields.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/keras/run/running_means.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunningMeans: the means of an epoch so far.
 #pragma once
 #include <pando/frontends/keras/history.h>

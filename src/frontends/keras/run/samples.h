@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The samples that fit, evaluate and predict are given: checked against the model, then given out batch by batch.
 #pragma once
 #include "frontends/keras/run/step.h"

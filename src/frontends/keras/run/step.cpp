@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/keras/run/step.h"
 
 #include <fmt/format.h>

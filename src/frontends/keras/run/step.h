@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a compiled model to the program of one step of training, testing or prediction.
 #pragma once
 #include <pando/frontends/ipu/pipelining.h>

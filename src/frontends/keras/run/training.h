@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a model keeps for training, and the programs that it was compiled to.
 #pragma once
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations, dropout and shapes: layers without weights.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear layers: dense, convolutions, and the table of an embedding.
 #include <fmt/format.h>
 

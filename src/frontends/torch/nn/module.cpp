@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/torch/nn/module.h"
 
 #include <cxxabi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What modules are made of, and what is known while a forward() is traced.
 #pragma once
 #include <pando/frontends/torch/losses.h>

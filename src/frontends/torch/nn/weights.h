@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Initial values and layouts of weights, as PyTorch has them.
 #pragma once
 #include "frontends/torch/nn/module.h"

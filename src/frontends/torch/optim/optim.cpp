@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "frontends/torch/optim/optim.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of an optimizer.
 #pragma once
 #include <pando/frontends/torch/optim.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a call, and what it returns.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a PoplarExecutor keeps, and how it runs a call.
 //
 // A call has the samples of rows: a micro-batch for each replica, in turn. A whole call has rows for all its device

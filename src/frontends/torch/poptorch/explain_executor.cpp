@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a PoplarExecutor says about its calls, before and after they run.
 #include <pando/program/profile.h>
 

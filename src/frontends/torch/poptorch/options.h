@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <pando/frontends/torch/poptorch/options.h>
 

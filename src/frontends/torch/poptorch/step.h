@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a module to the program of one micro-batch, on one IPU or divided over several.
 #pragma once
 #include "frontends/torch/nn/module.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // poptorch.DataLoader: batches as large as a call of a model takes.
 #pragma once
 #include <pando/data/loader.h>

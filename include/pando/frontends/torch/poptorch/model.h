@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // poptorch.trainingModel and poptorch.inferenceModel: modules compiled for virtual IPUs.
 #pragma once
 #include <pando/data/loader.h>

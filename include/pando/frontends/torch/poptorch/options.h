@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // poptorch.Options: how a model runs on virtual IPUs.
 #pragma once
 #include <pando/base/dtype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers that apply a function to every element or row.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random changes of images: every sample of a training step draws its own.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs, Dense and Embedding.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers that change images without weights: padding, scaling, rescaling.
 #include <fmt/format.h>
 

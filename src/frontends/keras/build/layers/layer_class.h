@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The classes of layers by Keras's names, for files that name them.
 #pragma once
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers of several inputs.
 #include <fmt/format.h>
 

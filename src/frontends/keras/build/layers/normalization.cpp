@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch and layer normalisation.
 #include "frontends/keras/layers/simple_body.h"
 
