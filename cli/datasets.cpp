@@ -82,7 +82,7 @@ int show(const Arguments& arguments, const std::string& name) {
   choice.limit = count;
   const Samples samples = load_samples(choice);
   if (samples.kind.is_table())
-    throw Error(fmt::format("{} has rows of numbers, which are not shown as a picture", name));
+    throw Error(fmt::format("{} has rows of numbers, which are not shown as a picture; give images", name));
   plot::image_grid(samples.train.x, samples.train.y, {.count = count, .names = samples.kind.class_names}).save(path);
   if (arguments.flag("json")) {
     Json json;

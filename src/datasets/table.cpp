@@ -103,7 +103,12 @@ data::CsvTable read(const std::string& path, const OwnDataOptions& options, data
 
 }  // namespace
 
-bool is_table_name(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".csv.gz"); }
+bool is_table_name(const std::string& path) {
+  std::string name = path;
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return name.ends_with(".csv") || name.ends_with(".csv.gz");
+}
 
 datasets::OwnData read_table(const std::string& path, const OwnDataOptions& options) {
   datasets::OwnData data;

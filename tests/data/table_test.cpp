@@ -88,6 +88,11 @@ TEST_F(Table, RefusesWhatIsNoClass) {
   EXPECT_EQ(refusal("x,class\n"), ": has no rows that can be read; add a line for each row");
 }
 
+TEST_F(Table, MayBeNamedInCapitals) {
+  const std::string path = folder.write("TABLE.CSV", rows({{1, "a"}, {2, "b"}}));
+  EXPECT_EQ(datasets::load_own(path, {.split_off_test = false}).class_names, (Names{"a", "b"}));
+}
+
 TEST_F(Table, ListsTheRowsThatWereLeftOut) {
   std::vector<std::pair<int, std::string>> all;
   for (int i = 0; i < 5; ++i)
