@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `pando doctor`: what this build can do on this machine, and whether training works.
 #include <pando/program/program.h>
+#include <pando/version.h>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train_results.h"
 
+#include <pando/version.h>
+
 #include <fmt/format.h>
 
 #include <cmath>
