@@ -8,7 +8,7 @@ RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends \
     g++ cmake ninja-build dpkg-dev libfmt-dev zlib1g-dev libjpeg62-turbo-dev libcurl4-openssl-dev libcairo2-dev \
     ca-certificates
 COPY . /pando
-RUN DEBFULLNAME=Dockerfile DEBEMAIL=root@example.org /pando/scripts/package.sh
+RUN DEBFULLNAME=Dockerfile DEBEMAIL=docker@example.org /pando/scripts/package.sh
 
 FROM debian:13-slim
 COPY --from=build /pando/build/packages/pando_*.deb /tmp/
