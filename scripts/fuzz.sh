@@ -13,18 +13,19 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 limit=${1:-20s}
 [[ $limit =~ ^[0-9]+s?$ ]] || { echo "usage: scripts/fuzz.sh [SECONDSs|RUNS]" >&2; exit 2; }
 
-build=build/fuzz
 if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
     clang++ -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null; then
     echo "fuzz: needs clang++ with libFuzzer; install clang and libclang-rt-dev" >&2
     exit 1
 fi
-launcher=()
-! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-cmake --preset release -B "$build" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_RELEASE=-O1 "${launcher[@]}" \
-    -DPANDO_BUILD_FUZZERS=ON -DPANDO_BUILD_TESTS=OFF -DPANDO_BUILD_EXAMPLES=OFF -DPANDO_BUILD_BENCHMARKS=OFF >/dev/null
-cmake --build "$build" --target fuzzers -j "${JOBS:-$(nproc)}" >/dev/null
+if [ ! -f build/asan/build.ninja ]; then
+    launcher=()
+    ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    cmake --preset asan "${launcher[@]}" >/dev/null
+fi
+cmake --build --preset asan --target fuzzers -j "${JOBS:-$(nproc)}" >/dev/null
 
+build=build/fuzz
 mapfile -t names < <(sed -n 's/^pando_fuzz(\([a-z0-9_]*\).*)$/\1/p' tests/fuzz/CMakeLists.txt)
 case $limit in
     *s) bound=(-max_total_time=$(((${limit%s} + ${#names[@]} - 1) / ${#names[@]}))) ;;
@@ -33,7 +34,7 @@ esac
 mkdir -p "$build/failed"
 status=0
 for name in "${names[@]}"; do
-    fuzzer=$build/tests/fuzz/fuzz_$name kept=tests/fuzz/corpus/$name found=$build/found/$name
+    fuzzer=build/asan/tests/fuzz/fuzz_$name kept=tests/fuzz/corpus/$name found=$build/found/$name
     mkdir -p "$found"
     if "$fuzzer" "${bound[@]}" -max_len=4096 -timeout=120 -rss_limit_mb=2048 -malloc_limit_mb=256 -print_final_stats=1 \
         -artifact_prefix="$build/failed/$name-" "$found" "$kept" >"$build/$name.log" 2>&1; then
