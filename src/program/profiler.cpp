@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "plan/cost.h"
 #include "program/state.h"
@@ -34,16 +33,15 @@ struct Track {
   struct Kernel {
     std::string op, name, layer;
   };
-  // The number of the program among those that were attached.
-  int program;
   std::string device;
   Recorder recorder;
   // By the numbers in the recording.
   std::vector<std::vector<Kernel>> kernels;
   std::vector<std::size_t> live_bytes;
 
-  Track(int program, const std::string& device, int tiles, std::size_t capacity, const std::vector<const Plan*>& plans)
-      : program(program), device(device), recorder(tiles + 1, capacity) {
+  Track(const std::string& device, int tiles, std::size_t capacity, const std::shared_ptr<RecordingWindows>& windows,
+        const std::vector<const Plan*>& plans)
+      : device(device), recorder(tiles + 1, capacity, windows) {
     for (const Plan* plan : plans) {
       kernels.emplace_back();
       if (plan == nullptr) continue;
@@ -88,37 +86,47 @@ class ActivityRecorder : public StepObserver {
   std::vector<std::int64_t> begun_;
 };
 
-// Nanoseconds of the steady clock.
+// The part of a run that all tiles recorded. Nanoseconds of the steady clock.
 struct RecordedSpan {
-  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-  // For each program: when the memory of one of its tiles was first full. What other tiles recorded later would make
-  // that tile look idle.
-  std::map<int, std::int64_t> end_of_program = {};
+  std::shared_ptr<const RecordingWindows> windows;
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
+  // Every how many windows were kept.
+  std::int64_t stride = 1;
 
-  bool includes(const Track& track, const RecordedEvent& event) const {
-    const auto end = end_of_program.find(track.program);
-    return end == end_of_program.end() || event.end <= end->second;
-  }
+  bool includes(const RecordedEvent& event) const { return windows->includes(event.begin, stride); }
 };
 
-RecordedSpan span_of(const std::vector<std::unique_ptr<Track>>& tracks) {
-  RecordedSpan span;
+RecordedSpan span_of(const std::vector<std::unique_ptr<Track>>& tracks,
+                     const std::shared_ptr<const RecordingWindows>& windows) {
+  RecordedSpan span{.windows = windows};
   for (const auto& track : tracks)
     for (int tile = 0; tile < track->recorder.tiles(); ++tile) {
-      const std::vector<RecordedEvent>& events = track->recorder.events(tile);
-      for (const RecordedEvent& event : events) span.begin = std::min(span.begin, event.begin);
-      if (!track->recorder.is_full(tile)) continue;
-      const std::int64_t last = events.empty() ? 0 : events.back().end;
-      const auto [end, is_first] = span.end_of_program.try_emplace(track->program, last);
-      end->second = std::min(end->second, last);
+      span.stride = std::max(span.stride, track->recorder.stride(tile));
+      for (const RecordedEvent& event : track->recorder.events(tile)) {
+        span.begin = std::min(span.begin, event.begin);
+        span.end = std::max(span.end, event.end);
+      }
     }
   return span;
+}
+
+// The windows that were kept, in microseconds from the first event; none if all was.
+std::vector<RecordedPart> parts_of(const RecordedSpan& span) {
+  std::vector<RecordedPart> parts;
+  if (span.stride == 1) return parts;
+  const std::int64_t length = span.windows->length();
+  for (std::int64_t begin = span.windows->begin(); begin < span.end; begin += span.stride * length) {
+    const std::int64_t from = std::max(begin, span.begin), to = std::min(begin + length, span.end);
+    if (from < to)
+      parts.push_back({static_cast<double>(from - span.begin) / 1e3, static_cast<double>(to - span.begin) / 1e3});
+  }
+  return parts;
 }
 
 void add_events(const Track& track, int device, const RecordedSpan& span, Profile& profile) {
   for (int tile = 0; tile < track.recorder.tiles(); ++tile)
     for (const RecordedEvent& event : track.recorder.events(tile)) {
-      if (!span.includes(track, event)) continue;
+      if (!span.includes(event)) continue;
       ProfileEvent shown{.kind = kind_of(event.kind),
                          .device = device,
                          // Passes belong to the whole device.
@@ -143,8 +151,7 @@ void add_events(const Track& track, int device, const RecordedSpan& span, Profil
 struct Profiler::State {
   std::string model;
   std::size_t capacity;
-  // How many programs were attached.
-  int programs = 0;
+  std::shared_ptr<RecordingWindows> windows = std::make_shared<RecordingWindows>(Recorder::now());
   std::vector<std::unique_ptr<Track>> tracks = {};
   std::vector<std::unique_ptr<StepObserver>> observers = {};
   std::vector<Function<void()>> detach = {};
@@ -154,7 +161,6 @@ Profiler::Profiler(const std::string& model, std::size_t events_per_tile) : stat
 Profiler::~Profiler() { detach(); }
 
 void Profiler::attach(Program& program) {
-  ++state_->programs;
   Program::State& state = *program.state_;
   const std::size_t stages = state.plan.stages.size();
   std::vector<Track*> tracks;
@@ -162,8 +168,8 @@ void Profiler::attach(Program& program) {
   for (std::size_t i = 0; i < state.devices.size(); ++i) {
     const std::string name =
         state.executor ? fmt::format("replica {} stage {}", i / stages, i % stages) : std::string("device");
-    state_->tracks.push_back(std::make_unique<Track>(state_->programs, name, state.devices[i]->backend->tiles(),
-                                                     state_->capacity, state.plan.stages[i % stages].all()));
+    state_->tracks.push_back(std::make_unique<Track>(name, state.devices[i]->backend->tiles(), state_->capacity,
+                                                     state_->windows, state.plan.stages[i % stages].all()));
     tracks.push_back(state_->tracks.back().get());
     recorders.push_back(&tracks.back()->recorder);
   }
@@ -188,12 +194,14 @@ void Profiler::detach() {
 std::vector<KernelTime> Profiler::kernel_times() const {
   if (state_->tracks.empty()) return {};
   const Track& track = *state_->tracks.front();
+  const RecordedSpan span = span_of(state_->tracks, state_->windows);
   std::vector<KernelTime> times;
   for (const Track::Kernel& kernel : track.kernels.front()) times.push_back({kernel.op, kernel.name, 0});
   KernelTime barrier{"barrier", "", 0}, feed{"feed", "", 0};
   std::int64_t steps = 0;
   for (int tile = 0; tile < track.pass_row(); ++tile)
     for (const RecordedEvent& event : track.recorder.events(tile)) {
+      if (!span.includes(event)) continue;
       const double microseconds = static_cast<double>(event.end - event.begin) / 1e3;
       if (event.kind == RecordedEvent::Kind::barrier) barrier.microseconds += microseconds;
       else if (event.kind == RecordedEvent::Kind::feed) feed.microseconds += microseconds;
@@ -210,10 +218,10 @@ std::vector<KernelTime> Profiler::kernel_times() const {
 }
 
 report::Timeline Profiler::timeline() const {
-  const RecordedSpan span = span_of(state_->tracks);
+  const RecordedSpan span = span_of(state_->tracks, state_->windows);
   auto profile = std::make_shared<Profile>();
   profile->model = state_->model;
-  profile->complete = span.end_of_program.empty();
+  profile->recorded = parts_of(span);
   for (std::size_t i = 0; i < state_->tracks.size(); ++i) {
     const Track& track = *state_->tracks[i];
     profile->devices.push_back(track.device);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorder: what the tiles of a device did when. Each tile writes to its own memory, which is allocated beforehand.
+// When that is full for the first time, the run so far is cut into windows of equal length; from then on a tile keeps
+// every second window, then every fourth and so on, so that what is recorded spans the whole run however long it is.
+// Tiles need not agree meanwhile: the windows of the tile that kept the fewest are those that all tiles kept.
 #pragma once
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace pando {
@@ -17,9 +23,36 @@ struct RecordedEvent {
   std::int64_t begin = 0, end = 0;
 };
 
+// The windows of all recordings of a run.
+class RecordingWindows {
+ public:
+  explicit RecordingWindows(std::int64_t begin) : begin_(begin) {}
+
+  // Nanoseconds of the steady clock.
+  std::int64_t begin() const { return begin_; }
+  // 0 until a memory is full.
+  std::int64_t length() const { return length_.load(std::memory_order_relaxed); }
+  // Whether a moment is in a window that is kept if every `stride`-th one is.
+  bool includes(std::int64_t time, std::int64_t stride) const {
+    return stride == 1 || (time - begin_) / length() % stride == 0;
+  }
+  // A memory is full at this moment.
+  void cut(std::int64_t now) {
+    std::int64_t uncut = 0;
+    length_.compare_exchange_strong(uncut, std::max<std::int64_t>(1, (now - begin_) / first_windows));
+  }
+
+ private:
+  static constexpr std::int64_t first_windows = 16;
+
+  std::int64_t begin_;
+  std::atomic<std::int64_t> length_ = 0;
+};
+
 class Recorder {
  public:
-  Recorder(int tiles, std::size_t capacity) : lists_(static_cast<std::size_t>(tiles)), capacity_(capacity) {
+  Recorder(int tiles, std::size_t capacity, std::shared_ptr<RecordingWindows> windows)
+      : lists_(static_cast<std::size_t>(tiles)), capacity_(capacity), windows_(std::move(windows)) {
     for (auto& list : lists_) list.events.reserve(capacity);
   }
 
@@ -27,26 +60,36 @@ class Recorder {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  // Once the memory is full nothing more is recorded.
   void record(int tile, const RecordedEvent& event) {
     List& list = lists_[static_cast<std::size_t>(tile)];
-    if (list.events.size() < capacity_) list.events.push_back(event);
-    else list.full = true;
+    while (list.events.size() >= capacity_ && list.stride < widest_stride) thin_out(list, event.end);
+    if (list.events.size() < capacity_ && windows_->includes(event.begin, list.stride)) list.events.push_back(event);
   }
 
   int tiles() const { return static_cast<int>(lists_.size()); }
   const std::vector<RecordedEvent>& events(int tile) const { return lists_[static_cast<std::size_t>(tile)].events; }
-  // Whether the tile's memory was too small to record everything.
-  bool is_full(int tile) const { return lists_[static_cast<std::size_t>(tile)].full; }
+  // Every how many windows the tile kept; 1 if it kept all.
+  std::int64_t stride(int tile) const { return lists_[static_cast<std::size_t>(tile)].stride; }
 
  private:
+  static constexpr std::int64_t widest_stride = std::int64_t{1} << 40;
+
   // Each has its own cache line, so that tiles do not disturb each other.
   struct alignas(64) List {
     std::vector<RecordedEvent> events;
-    bool full = false;
+    std::int64_t stride = 1;
   };
+
+  void thin_out(List& list, std::int64_t now) {
+    windows_->cut(now);
+    list.stride *= 2;
+    std::erase_if(list.events,
+                  [&](const RecordedEvent& event) { return !windows_->includes(event.begin, list.stride); });
+  }
+
   std::vector<List> lists_;
   std::size_t capacity_;
+  std::shared_ptr<RecordingWindows> windows_;
 };
 
 }  // namespace pando

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes pages for look_at_page.py: draw_page full|long|profile PATH.
+// Writes pages for look_at_page.py: draw_page full|sampled|long|profile PATH.
 #include <pando/base/random.h>
 #include <pando/report/report.h>
 
@@ -62,6 +62,12 @@ void add_samples(report::Run& run, std::int64_t samples, std::int64_t classes) {
   }
 }
 
+std::vector<double> falling_losses(int count) {
+  std::vector<double> losses;
+  for (int i = 0; i < count; ++i) losses.push_back(2 / (1 + 0.1 * i) + 0.1 * std::sin(i * 2.7));
+  return losses;
+}
+
 report::Run full() {
   report::Run run{.title = "Digits on two stages",
                   .description = "60,000 images for training, 10,000 for the test.",
@@ -69,20 +75,60 @@ report::Run full() {
                                 {"test loss", "0.0341"},
                                 {"training time", "24.6 s"},
                                 {"samples a second", "7,317"}},
+                  .facts = {{"Hyperparameters",
+                             {{"optimizer", "adamw"}, {"learning rate", "0.002"}, {"batch size", "64"}, {"seed", "7"}}},
+                            {"Where it comes from",
+                             {{"command", "pando train keras-cnn --epochs 4 --stages 2 --report digits.html"},
+                              {"page made", "2026-01-31 12:00:00 +0000"},
+                              {"machine", "x86_64, 2 usable cores, 7.6 GiB of memory, Linux 6.1"}}}},
                   .curves = {{"loss", {0.61, 0.2, 0.11, 0.08}},
                              {"accuracy", {0.82, 0.94, 0.97, 0.98}},
                              {"val_loss", {0.3, 0.15, 0.1, 0.09}},
                              {"val_accuracy", {0.9, 0.95, 0.97, 0.975}}},
+                  .loss_by_step = {.steps_each = 8, .values = falling_losses(469)},
                   .layers = {{"input_1", "InputLayer", "[(None, 28, 28, 1)]", 0},
                              {"conv2d", "Conv2D", "(None, 26, 26, 32)", 320},
                              {"dense", "Dense", "(None, 10)", 54090}},
                   .explanation =
                       "Model \"model\", training\n\nDevices      2 IPUs = 1 replica x 2 stages, 1 tile each, 2 "
                       "cores\nUpdate       512 samples = 64 x 8 accumulated x 1 replica (effective batch)\n",
-                  .memory = {{"stage 0", {{"weights", 75'000}, {"gradients", 75'000}, {"activations", 9'000'000}}},
+                  .memory = {{"stage 0",
+                              {{"weights", 75'000, "The parameters of the layers."},
+                               {"gradients", 75'000, "Sums of gradients until the next update."},
+                               {"activations", 9'000'000, "Values within a step."}}},
                              {"stage 1", {{"weights", 64'000}, {"gradients", 64'000}, {"activations", 2'000'000}}}},
                   .timeline = report::Timeline(std::make_shared<Profile>(pipeline_profile()))};
   add_samples(run, 1000, 10);
+  return run;
+}
+
+// A run of which parts were recorded, and classes with names.
+report::Run sampled() {
+  report::Run run = full();
+  run.class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+                     "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Boot"};
+  Profile profile;
+  profile.devices = {"device"};
+  profile.memory = {{"device", {1 << 20, 3 << 20, 2 << 20, 5 << 20, 1 << 18}}};
+  const char* ops[] = {"conv2d", "matmul", "relu_gradient", "max_pool2d", "softmax",
+                       "adam",   "bias",   "reduce_sum",    "cast"};
+  for (int part = 0; part < 6; ++part) {
+    const double start = part * 1e6;
+    profile.recorded.push_back({start, start + 2.5e5});
+    for (int i = 0; i < 90; ++i)
+      for (int tile = 0; tile < 2; ++tile) {
+        const double begin = start + i * 2700.0, duration = 2000.0 - 150 * (i % 9) + 40 * tile;
+        profile.events.push_back({.tile = tile,
+                                  .op = ops[i % 9],
+                                  .name = ops[i % 9],
+                                  .layer = i % 9 < 4 ? "conv2d_1" : "dense",
+                                  .begin = begin,
+                                  .duration = duration});
+        profile.events.push_back(
+            {.kind = ProfileEvent::Kind::barrier, .tile = tile, .begin = begin + duration, .duration = 300.0});
+      }
+  }
+  run.timeline = report::Timeline(std::make_shared<Profile>(profile));
   return run;
 }
 
@@ -92,6 +138,7 @@ report::Run long_words() {
   report::Run run{.title = hostile,
                   .description = hostile,
                   .headlines = {{hostile, word}, {"loss", "-nan"}},
+                  .facts = {{hostile, {{hostile, word}, {word, hostile}}}},
                   .curves = {{hostile, {NAN, 1}}, {"val_" + word, {1e9, -1e9}}},
                   .layers = {{hostile, word, word, 123'456'789'012'345}},
                   .explanation = hostile + " " + word + "\n" + word,
@@ -111,6 +158,7 @@ report::Run long_words() {
 int main(int, char** words) {
   const std::string which = words[1], path = words[2];
   if (which == "full") report::save(full(), path);
+  else if (which == "sampled") report::save(sampled(), path);
   else if (which == "long") report::save(long_words(), path);
   else report::Timeline(std::make_shared<Profile>(pipeline_profile())).save(path);
 }

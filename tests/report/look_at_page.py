@@ -4,8 +4,8 @@
 
 Usage: look_at_page.py PAGE.html [FOLDER]     With a folder, screenshots are saved there.
 
-Fails if the page is wider than the window, writes an error to the console, asks for anything but itself, or holds what
-whoever cannot see it cannot use. Exit status: 0, 1 for a failure, 77 if there is no Chromium.
+Fails if the page is wider than the window, writes an error to the console, asks for anything but itself, does not react
+to the pointer, or holds what people who do not see it cannot use. Exit status: 0, 1 for a failure, 77 if there is no Chromium.
 """
 import base64
 import json
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-VIEWS = [(width, scheme) for width in (1280, 375) for scheme in ("light", "dark")]
+VIEWS = [(width, scheme) for width in (1280, 420, 375) for scheme in ("light", "dark")]
 SECONDS = 90
 # What is wrong with the page at the width it has now, a sentence each.
 INSPECTION = r"""(() => {
@@ -37,6 +37,59 @@ INSPECTION = r"""(() => {
   for (const image of document.images) if (!image.naturalWidth) found.push(`an image that cannot be shown: ${name(image)}`);
   if (document.querySelectorAll('h1').length !== 1) found.push('there is not one h1');
   return found;
+})()"""
+
+
+# What does not react to the pointer and to the keyboard as it should, a sentence each.
+USE = r"""(() => {
+  const found = [], frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const point = (element, x) => {
+    element.scrollIntoView();
+    const box = element.getBoundingClientRect();
+    element.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, clientX: box.left + x * box.width,
+                                                            clientY: box.top + box.height / 2 }));
+  };
+  return (async () => {
+    for (const chart of document.querySelectorAll('.charts > [data-values]')) {
+      const tip = document.querySelector('#chart-tip'), data = JSON.parse(chart.dataset.values), end = data.at.length - 1;
+      point(chart, .99);
+      const last = data.unit + ' ' + data.at[end].toLocaleString('en') +
+        data.series.filter(series => end in series[2]).map(series => '\n' + series[0] + ' ' + series[2][end]).join('');
+      if (tip.style.display !== 'block' || tip.textContent !== last) found.push('a chart does not show its last values: ' +
+                                                                             JSON.stringify(tip.textContent));
+      if (tip.getBoundingClientRect().right > innerWidth) found.push('values of a chart are outside of the window');
+      chart.dispatchEvent(new PointerEvent('pointerleave'));
+      if (tip.style.display !== 'none') found.push('the values of a chart stay');
+      chart.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+      if (!tip.textContent.startsWith(data.unit + ' ' + data.at[0].toLocaleString('en'))) found.push('no key reaches a chart');
+      chart.dispatchEvent(new FocusEvent('blur'));
+    }
+    const search = document.querySelector('#search'), view = document.querySelector('#in-view');
+    if (search) {
+      const type = async text => {
+        search.value = text;
+        search.dispatchEvent(new InputEvent('input'));
+        await frame();
+      };
+      await type('barrier');
+      if (!/^From 0 to .* [1-9][0-9,]* of [0-9,]+ events match, [0-9.]+ % of the time, .* each, at most .*\.$/.test(view.textContent))
+        found.push('a search finds nothing: ' + view.textContent);
+      await type('there is no such layer');
+      if (!/: 0 of [0-9,]+ events match, 0\.0 % of the time\.$/.test(view.textContent)) found.push('a search finds too much: ' + view.textContent);
+      await type('');
+      document.querySelector('#in').click();
+      await frame();
+      if (view.textContent.startsWith('From 0 to')) found.push('zooming in does not change what is in view');
+      const shares = [...document.querySelectorAll('#legend b')].map(share => parseFloat(share.textContent));
+      const sum = shares.reduce((a, b) => a + b, 0);
+      if (sum < 95 || sum > 105) found.push(`the shares in view are ${sum} % together`);
+      document.querySelector('#whole').click();
+      await frame();
+    }
+    for (const link of document.querySelectorAll('nav a'))
+      if (!document.querySelector(link.getAttribute('href'))) found.push('a link leads nowhere: ' + link.textContent);
+    return found;
+  })();
 })()"""
 
 
@@ -128,7 +181,7 @@ def look(browser, page, width, scheme, folder):
     browser.call("Page.navigate", url=page.as_uri())
     browser.wait_for("Page.loadEventFired")
     browser.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    found = browser.evaluate(INSPECTION) + list(complaints_of(browser.events, page.as_uri()))
+    found = browser.evaluate(INSPECTION) + browser.evaluate(USE) + list(complaints_of(browser.events, page.as_uri()))
     if folder:
         picture = browser.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
         (folder / f"{page.stem}_{width}_{scheme}.png").write_bytes(base64.b64decode(picture))

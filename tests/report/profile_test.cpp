@@ -186,6 +186,15 @@ TEST(Profile, AdvisesAboutOneLayer) {
             "as much.");
 }
 
+TEST(Profile, TakesSharesOfWhatWasRecordedOfALongRun) {
+  Profile profile{.events = {kernel("conv2d", "conv2d", 0, 30), kernel("conv2d", "conv2d", 900, 30)},
+                  .recorded = {{0, 50}, {900, 950}}};
+  ASSERT_EQ(time_by_layer(profile).size(), 1u);
+  EXPECT_DOUBLE_EQ(time_by_layer(profile)[0].share, 0.6);
+  profile.recorded.clear();
+  EXPECT_DOUBLE_EQ(time_by_layer(profile)[0].share, 60.0 / 930);
+}
+
 TEST(Profile, AdvisesAboutIdleStagesOfAPipelineOnly) {
   EXPECT_EQ(advice(pipeline(60)),
             "/device:IPU:1 replica 0 stage 1 is idle for 40 % of the time. Use fewer stages, divide the layers more "
@@ -257,7 +266,7 @@ TEST(Profile, PageHoldsItsDataAndNeedsNothingElse) {
   Profile profile = pipeline(60);
   profile.memory = {{"/device:IPU:0", {1024, 2048}}};
   profile.events.push_back(kernel("conv2d", "conv2d", 30.5, 20.25));
-  profile.complete = false;
+  profile.recorded = {{0, 50}, {100, 125.25}};
   const std::string page = profile_page(profile);
   EXPECT_FALSE(holds(page, "http"));
   EXPECT_FALSE(holds(page, "src="));
@@ -267,7 +276,7 @@ TEST(Profile, PageHoldsItsDataAndNeedsNothingElse) {
   EXPECT_TRUE(holds(data, R"({"device":1,"tile":-1,"events":[0,60000,3,0]})")) << data;
   EXPECT_TRUE(holds(data, R"("labels":[["conv2d","conv2d"]])")) << data;
   EXPECT_TRUE(holds(data, R"("memory":[{"device":"/device:IPU:0","bytes":[1024,2048]}])")) << data;
-  EXPECT_TRUE(holds(data, R"("complete":false)")) << data;
+  EXPECT_TRUE(holds(data, R"("recorded":[[0.0,50.0],[100.0,125.2]])")) << data;
 }
 
 }  // namespace

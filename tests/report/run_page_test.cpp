@@ -51,14 +51,17 @@ TEST(RunPage, OfNothingHasATitleAndNoSection) {
 
 TEST(RunPage, HasASectionForWhateverIsGiven) {
   const std::pair<Shown, const char*> runs[] = {
+      {{.facts = {{"Hyperparameters", {{"seed", "7"}}}}}, "<h2 id=\"run\">The run</h2>"},
       {{.curves = {{"loss", {1, 0.5}}}}, "<h2 id=\"training\">Training</h2>"},
+      {{.loss_by_step = {.values = {1, 0.5}}}, "<h2 id=\"training\">Training</h2>"},
       {classified(), "<h2 id=\"mistakes\">Mistakes</h2>"},
       {{.layers = {{"dense", "Dense", "(None, 10)", 7850}}}, "<h2 id=\"model\">Model</h2>"},
       {{.explanation = "Model"}, "<h2 id=\"devices\">What ran where</h2>"},
       {{.memory = {{"host", {{"weights", 1}}}}}, "<h2 id=\"memory\">Memory</h2>"},
       {{.timeline = timeline()}, "<h2 id=\"timeline\">Timeline</h2>"}};
   for (const auto& [run, heading] : runs) {
-    for (const auto& [other, absent] : runs) EXPECT_EQ(holds(page(run), absent), absent == heading) << absent;
+    for (const auto& [other, absent] : runs)
+      EXPECT_EQ(holds(page(run), absent), std::string_view(absent) == heading) << absent;
   }
 }
 
@@ -81,19 +84,57 @@ TEST(RunPage, EscapesEveryTextThatItIsGiven) {
   Shown run = classified();
   run.title = run.description = hostile;
   run.headlines = {{hostile, hostile}};
+  run.facts = {{hostile, {{hostile, hostile}}}};
   run.curves = {{hostile, {1, 2}}};
   run.class_names = {hostile, hostile, hostile};
   run.images = Array(DType::uint8, {4, 2, 2});
   run.layers = {{hostile, hostile, hostile, 1}};
   run.explanation = hostile + "\n" + hostile;
-  run.memory = {{hostile, {{hostile, 1}}}};
+  run.memory = {{hostile, {{hostile, 1, hostile}}}};
   const std::string text = page(run);
   EXPECT_FALSE(holds(text, "<b>"));
   EXPECT_FALSE(holds(text, "<!--"));
   EXPECT_FALSE(holds(text, "\"&'"));
-  EXPECT_FALSE(holds(text, "</script>"));
+  EXPECT_EQ(count_of(text, "</script>"), 1u) << "the end of the page's own";
   EXPECT_TRUE(holds(text, "<h1>&lt;b&gt;&quot;&amp;'&lt;/script&gt;&lt;!--?</h1>"));
   EXPECT_TRUE(holds(text, "&lt;!--?\n&lt;b&gt;")) << "the explanation keeps its lines";
+}
+
+TEST(RunPage, ShowsFirstHowTheRunWasSetUp) {
+  const std::string text = page({.facts = {{"Hyperparameters", {{"optimizer", "adamw"}, {"seed", "7"}}},
+                                           {"Empty", {}},
+                                           {"Where it comes from", {{"command", "pando train mlp"}}}},
+                                 .curves = {{"loss", {1, 0.5}}}});
+  EXPECT_TRUE(holds(text,
+                    "<h3>Hyperparameters</h3>\n<dl>\n<div><dt>optimizer</dt><dd>adamw</dd></div>\n"
+                    "<div><dt>seed</dt><dd>7</dd></div>\n</dl>"));
+  EXPECT_TRUE(holds(text, "<dt>command</dt><dd>pando train mlp</dd>"));
+  EXPECT_FALSE(holds(text, "Empty"));
+  EXPECT_LT(text.find("id=\"run\""), text.find("id=\"training\""));
+}
+
+TEST(RunPage, LinksToAllItsHeadings) {
+  Shown run = classified();
+  run.facts = {{"Hyperparameters", {{"seed", "7"}}}};
+  run.curves = {{"loss", {1, 0.5}}};
+  run.layers = {{"dense", "Dense", "(None, 10)", 7850}};
+  run.memory = {{"host", {{"weights", 1}}}};
+  run.explanation = "Model";
+  run.timeline = timeline();
+  const std::string text = page(run);
+  for (const char* id :
+       {"run", "training", "mistakes", "model", "devices", "memory", "timeline", "layer-times", "live-memory"}) {
+    EXPECT_TRUE(holds(text, std::string("<a href=\"#") + id + "\">")) << id;
+    EXPECT_EQ(count_of(text, std::string("id=\"") + id + "\""), 1u) << id;
+  }
+  EXPECT_EQ(count_of(text, "<h2"), 9u);
+}
+
+TEST(RunPage, SaysWhatThePartsOfMemoryAreFor) {
+  const std::string text = page({.memory = {{"stage 0", {{"weights", 1024, "The parameters."}, {"other", 1}}},
+                                            {"stage 1", {{"weights", 1024, "The parameters."}}}}});
+  EXPECT_EQ(count_of(text, "<dt>weights</dt><dd>The parameters.</dd>"), 1u);
+  EXPECT_FALSE(holds(text, "<dt>other</dt>"));
 }
 
 TEST(RunPage, ShowsHeadlinesLayersAndMemory) {
@@ -126,6 +167,34 @@ TEST(RunPage, DescribesCurvesInWords) {
   EXPECT_TRUE(holds(text, "aria-label=\"accuracy by epoch; accuracy: from 0.125 to 1\""));
 }
 
+std::vector<std::string> sizes_of_drawings(const std::string& text) {
+  std::vector<std::string> sizes;
+  const std::string begin = "<svg viewBox=\"";
+  for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1))
+    sizes.push_back(text.substr(at + begin.size(), text.find('"', at + begin.size()) - at - begin.size()));
+  return sizes;
+}
+
+TEST(RunPage, DrawsTheLossOfEveryStepAndAllChartsInOneSize) {
+  const std::string text = page({.curves = {{"loss", {0.5, 0.25}}, {"a_metric_of_large_values", {1e5, 2e5}}},
+                                 .loss_by_step = {.first = 100, .steps_each = 8, .values = {1, 0.5, 0.25}}});
+  EXPECT_TRUE(holds(text, "aria-label=\"loss by step; loss: from 1 to 0.25\""));
+  const std::vector<std::string> sizes = sizes_of_drawings(text);
+  ASSERT_EQ(sizes.size(), 3u);
+  EXPECT_EQ(sizes[0], sizes[1]);
+  EXPECT_EQ(sizes[0], sizes[2]);
+}
+
+TEST(RunPage, HasTheValuesOfItsChartsForThePointer) {
+  const std::string text = page({.curves = {{"loss", {0.5, NAN}}, {"val_loss", {0.75, 0.123456}}},
+                                 .loss_by_step = {.first = 100, .steps_each = 8, .values = {1, 0.5}}});
+  EXPECT_TRUE(holds(text, "&quot;at&quot;:[1,2]"));
+  EXPECT_TRUE(holds(text, "&quot;at&quot;:[108,116]")) << "an earlier run did 100 steps";
+  EXPECT_TRUE(holds(text, ",null],[&quot;0.5&quot;,&quot;nan&quot;]]"));
+  EXPECT_TRUE(holds(text, "[&quot;validation&quot;,["));
+  EXPECT_TRUE(holds(text, "[&quot;0.75&quot;,&quot;0.12346&quot;]"));
+}
+
 TEST(RunPage, ShowsWhatIsTakenForWhat) {
   Shown run = classified();
   run.class_names = {"zero", "one", "two"};
@@ -135,8 +204,11 @@ TEST(RunPage, ShowsWhatIsTakenForWhat) {
   EXPECT_TRUE(holds(text, "<h3>two taken for zero: once</h3>"));
   EXPECT_TRUE(holds(text, "alt=\"sample 2, two taken for zero\"><figcaption>90 %</figcaption>"));
   EXPECT_TRUE(holds(text, "alt=\"sample 3, zero taken for one\"><figcaption>50 %</figcaption>"));
+  EXPECT_TRUE(holds(text,
+                    "<th scope=\"row\" title=\"zero\">zero</th><td class=\"right\" style=\"--part: 50%\" "
+                    "title=\"50.0 % of the row\">1</td>"));
   EXPECT_TRUE(
-      holds(text, "<th scope=\"row\" title=\"zero\">zero</th><td class=\"right\" style=\"--part: 50%\">1</td>"));
+      holds(text, "<th scope=\"col\" rowspan=\"2\">true</th><th scope=\"colgroup\" colspan=\"3\">predicted</th>"));
   EXPECT_TRUE(holds(text, "<td class=\"share\">50.0 %</td>"));
 }
 
@@ -146,6 +218,21 @@ TEST(RunPage, LeavesOutAMatrixThatNobodyCanRead) {
   const std::string text = page(run);
   EXPECT_FALSE(holds(text, "<table"));
   EXPECT_TRUE(holds(text, "<h3>0 taken for 1: 41 times</h3>"));
+}
+
+// 94 and 213 mistakes must not look the same.
+TEST(RunPage, ColorsMistakesByTheirShareOfTheLargest) {
+  Shown run{.labels = Array(DType::int32, {20}), .probabilities = Array(DType::float32, {20, 3})};
+  // Ten samples of label 0, of which four are taken for 1 and two for 2; ten of label 1, all right.
+  for (int i = 0; i < 20; ++i) {
+    run.labels.mutable_data<std::int32_t>()[i] = i < 10 ? 0 : 1;
+    run.probabilities.mutable_data<float>()[i * 3 + (i < 4 ? 1 : i < 6 ? 2 : i < 10 ? 0 : 1)] = 1;
+  }
+  const std::string text = page(run);
+  EXPECT_TRUE(holds(text, "<td class=\"wrong strong\" style=\"--part: 100%\" title=\"40.0 % of the row\">4</td>"));
+  EXPECT_TRUE(holds(text, "<td class=\"wrong\" style=\"--part: 50%\" title=\"20.0 % of the row\">2</td>"));
+  EXPECT_TRUE(holds(text, "<td class=\"right\" style=\"--part: 40%\" title=\"40.0 % of the row\">4</td>"));
+  EXPECT_TRUE(holds(text, "taken for another class, 0 to 40.0 %"));
 }
 
 TEST(RunPage, ShowsAClassWithoutSamples) {

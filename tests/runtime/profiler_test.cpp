@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profilers: what is left of a recording whose memory was full before the end.
+// Profilers: what is left of a recording that is longer than its memory.
 #include <pando/ops/ops.h>
 #include <pando/program/profile.h>
 
@@ -9,6 +9,7 @@
 #include <map>
 
 #include "report/profile/profile.h"
+#include "runtime/recorder.h"
 
 namespace pando {
 namespace {
@@ -20,40 +21,60 @@ Graph graph_of_one_kernel(const std::string& name) {
   return graph;
 }
 
-struct Row {
-  std::int64_t events = 0;
-  double end = 0;
-};
 // By device and tile.
-std::map<std::pair<int, int>, Row> rows_in(const Profile& profile) {
-  std::map<std::pair<int, int>, Row> rows;
-  for (const ProfileEvent& event : profile.events) {
-    Row& row = rows[{event.device, event.tile}];
-    ++row.events;
-    row.end = std::max(row.end, event.begin + event.duration);
-  }
+std::map<std::pair<int, int>, std::int64_t> events_by_row(const Profile& profile) {
+  std::map<std::pair<int, int>, std::int64_t> rows;
+  for (const ProfileEvent& event : profile.events) ++rows[{event.device, event.tile}];
   return rows;
 }
 
-TEST(Profiler, EndsWhereTheFirstTileOfAProgramWasFull) {
-  constexpr std::int64_t capacity = 64;
+// Far more than its memory holds: every part that is shown is there for all tiles, and the last is near the end.
+TEST(Profiler, KeepsPartsOfALongRunFromItsBeginningToItsEnd) {
+  constexpr std::int64_t capacity = 256;
   const Device device({.tiles = 2});
-  Program first(graph_of_one_kernel("a"), device, Variables()), second(graph_of_one_kernel("b"), device, Variables());
+  Program program(graph_of_one_kernel("a"), device, Variables());
   Profiler profiler("model", capacity);
-  profiler.attach(first);
-  first.run(1000);
-  profiler.attach(second);
-  second.run(3);
+  profiler.attach(program);
+  program.run(20'000);
   profiler.detach();
   const report::Timeline timeline = profiler.timeline();
   const Profile& profile = *timeline.profile();
-  EXPECT_FALSE(profile.complete);
-  std::map<std::pair<int, int>, Row> rows = rows_in(profile);
-  const Row one = rows[{0, 0}], other = rows[{0, 1}], later = rows[{1, 0}];
-  const Row &full = one.events == capacity ? one : other, &cut = one.events == capacity ? other : one;
-  EXPECT_EQ(full.events, capacity);
-  EXPECT_LE(cut.end, full.end);
-  EXPECT_GT(later.events, 0) << "the second program is all there";
+  ASSERT_GE(profile.recorded.size(), 2u);
+  const auto rows = events_by_row(profile);
+  EXPECT_EQ(rows.size(), 2u);
+  for (const auto& [place, events] : rows) EXPECT_LE(events, capacity);
+  for (const ProfileEvent& event : profile.events)
+    EXPECT_TRUE(std::any_of(profile.recorded.begin(), profile.recorded.end(), [&](const RecordedPart& part) {
+      return event.begin >= part.begin - 0.001 && event.begin <= part.end + 0.001;
+    })) << event.begin;
+  for (std::size_t i = 1; i < profile.recorded.size(); ++i)
+    EXPECT_GT(profile.recorded[i].begin, profile.recorded[i - 1].end);
+}
+
+TEST(Recorder, SpansARunOfAnyLengthWithItsMemory) {
+  for (const std::int64_t count : {100, 1000, 77'777, 1'000'000}) {
+    const auto windows = std::make_shared<RecordingWindows>(0);
+    Recorder recorder(2, 256, windows);
+    for (std::int64_t i = 0; i < count; ++i) {
+      recorder.record(0, {.begin = 10 * i, .end = 10 * i + 9});
+      // Fewer events, so it is thinned out later.
+      if (i % 3 == 0) recorder.record(1, {.begin = 10 * i, .end = 10 * i + 29});
+    }
+    const std::vector<RecordedEvent>& events = recorder.events(0);
+    EXPECT_LE(events.size(), 256u);
+    EXPECT_GE(events.size(), std::min<std::size_t>(100, static_cast<std::size_t>(count))) << count;
+    EXPECT_EQ(events.front().begin, 0);
+    EXPECT_GT(events.back().begin, 8 * count) << "of " << 10 * count;
+    EXPECT_EQ(recorder.stride(0) == 1, count == 100);
+    EXPECT_LE(recorder.stride(1), recorder.stride(0));
+    // What the tile that kept least has kept, the other has kept too.
+    for (const RecordedEvent& event : events) {
+      const auto& others = recorder.events(1);
+      EXPECT_TRUE(event.begin % 30 != 0 || std::any_of(others.begin(), others.end(), [&](const RecordedEvent& other) {
+                    return other.begin == event.begin;
+                  }));
+    }
+  }
 }
 
 TEST(Profiler, IsCompleteIfItsMemoryWasEnough) {
@@ -62,7 +83,7 @@ TEST(Profiler, IsCompleteIfItsMemoryWasEnough) {
   Profiler profiler("model");
   profiler.attach(program);
   program.run(2);
-  EXPECT_TRUE(profiler.timeline().profile()->complete);
+  EXPECT_TRUE(profiler.timeline().profile()->recorded.empty());
 }
 
 }  // namespace

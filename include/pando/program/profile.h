@@ -14,8 +14,8 @@ struct KernelTime {
   double microseconds = 0;
 };
 
-// Records every kernel and every wait of the programs that it is attached to, until its memory is full. Each costs two
-// readings of the clock.
+// Records every kernel and every wait of the programs that it is attached to. Each costs two readings of the clock. Of
+// a run that is too long for its memory it keeps parts of equal length, spread over the whole run.
 class PANDO_API Profiler {
  public:
   explicit Profiler(const std::string& model, std::size_t events_per_tile = 20'000);

@@ -47,6 +47,15 @@ struct Curve {
 };
 using Curves = std::vector<Curve>;
 
+// A value for each step of a run; of a long one, means of neighbouring steps, so that it stays short.
+struct StepCurve {
+  // The steps that an earlier run did.
+  std::int64_t first = 0;
+  // How many steps a value is the mean of.
+  std::int64_t steps_each = 1;
+  std::vector<double> values = {};
+};
+
 struct TrainingCurvesOptions {
   // The title above all panels; none if empty.
   std::string title = {};

@@ -33,6 +33,18 @@ struct Headline {
   std::string value = {};
 };
 
+// {"learning rate", "0.001"}
+struct Fact {
+  std::string name = {};
+  std::string value = {};
+};
+
+struct FactList {
+  // "Hyperparameters"
+  std::string heading = {};
+  std::vector<Fact> facts = {};
+};
+
 // {"conv2d", "Conv2D", "(None, 26, 26, 32)", 320}
 struct LayerRow {
   std::string name = {};
@@ -45,6 +57,8 @@ struct MemoryPart {
   // "weights"
   std::string name = {};
   std::uint64_t bytes = 0;
+  // What it is for, a sentence; shown once for each name.
+  std::string meaning = {};
 };
 
 struct DeviceMemory {
@@ -59,8 +73,11 @@ struct Run {
   // Below the title, a sentence or two.
   std::string description = {};
   std::vector<Headline> headlines = {};
+  // How the run was set up and where it ran.
+  std::vector<FactList> facts = {};
   // A History converts to it.
   plot::Curves curves = {};
+  plot::StepCurve loss_by_step = {};
   // What a classifier said about samples: labels [n] or one-hot [n, classes], probabilities (or other scores, the
   // largest wins) [n, classes]. Give both or neither.
   Array labels = {};

@@ -90,8 +90,9 @@ ExplainedCounts counts_of(const Explanation& explanation);
 // What could be better and how, one sentence for each hint.
 std::vector<std::string> hints(const Explanation& explanation);
 
-// For people: lines under 80 columns, in ASCII except for the given names.
-std::string to_text(const Explanation& explanation);
+// For people: lines under 80 columns, in ASCII except for the given names. A page that shows the memory itself leaves
+// it out.
+std::string to_text(const Explanation& explanation, bool with_memory = true);
 
 // For programs: one JSON object of all of the above.
 std::string to_json(const Explanation& explanation);

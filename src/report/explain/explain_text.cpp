@@ -272,12 +272,13 @@ std::string schedule_text(const Explanation& explanation, const ExplainedCounts&
 
 }  // namespace
 
-std::string to_text(const Explanation& explanation) {
+std::string to_text(const Explanation& explanation, bool with_memory) {
   const ExplainedCounts counts = counts_of(explanation);
   std::string text = fmt::format("Model \"{}\", {}\n\n", shortened(explanation.model, 45),
                                  explanation.training ? "training" : "evaluation or prediction");
   text += devices_text(explanation, counts) + update_text(explanation, counts) + epoch_text(explanation, counts);
-  text += work_text(explanation, counts.megaflops) + memory_text(explanation, counts);
+  text += work_text(explanation, counts.megaflops);
+  if (with_memory) text += memory_text(explanation, counts);
   text += schedule_text(explanation, counts);
   const std::vector<std::string> list = hints(explanation);
   if (!list.empty()) text += "\nHints\n";

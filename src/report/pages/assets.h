@@ -14,8 +14,12 @@ extern const std::string_view run_page_css;
 extern const std::string_view mistakes_css;
 extern const std::string_view memory_css;
 
-// The timeline of a profile. The script reads its data from the element "timeline-data".
+// Values under the pointer, for the charts of a run. The script reads them from attributes of the charts.
+extern const std::string_view charts_js;
+
+// The timeline of a profile. The script, in two files, reads its data from the element "timeline-data".
 extern const std::string_view timeline_css;
 extern const std::string_view timeline_js;
+extern const std::string_view timeline_tables_js;
 
 }  // namespace pando::assets

@@ -24,6 +24,18 @@ std::string chart_style() {
       plot::hex(plot::grid_color), plot::hex(plot::frame_color));
 }
 
+std::string facts_section(const Run& run) {
+  std::string text;
+  for (const FactList& list : run.facts) {
+    if (list.facts.empty()) continue;
+    text += fmt::format("<div><h3>{}</h3>\n<dl>\n", html_escaped(list.heading));
+    for (const Fact& fact : list.facts)
+      text += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html_escaped(fact.name), html_escaped(fact.value));
+    text += "</dl></div>\n";
+  }
+  return text.empty() ? "" : "<div class=\"facts\">\n" + text + "</div>\n";
+}
+
 std::string headlines(const Run& run) {
   if (run.headlines.empty()) return "";
   std::string text = "<dl class=\"headlines\">\n";
@@ -34,12 +46,13 @@ std::string headlines(const Run& run) {
 }
 
 std::string training_section(const Run& run) {
-  const std::vector<plot::TrainingPanel> panels = plot::training_panels(run.curves);
+  const std::vector<plot::TrainingPanel> panels = plot::training_panels(run.curves, run.loss_by_step);
   if (panels.empty()) return "";
   std::string text = "<div class=\"charts\">\n";
   for (const plot::TrainingPanel& panel : panels)
-    text += "<div>" + plot::svg_element(panel.drawing, panel.description) + "</div>\n";
-  return text + "</div>\n";
+    text += fmt::format("<div tabindex=\"0\" data-values=\"{}\">{}</div>\n", html_escaped(panel.values),
+                        plot::svg_element(panel.drawing, panel.description));
+  return text + fmt::format("</div>\n<div id=\"chart-tip\"></div>\n<script>\n{}</script>\n", assets::charts_js);
 }
 
 std::string model_section(const Run& run) {
@@ -82,6 +95,7 @@ struct Section {
 
 std::vector<Section> sections_of(const Run& run) {
   std::vector<Section> sections = {
+      {"run", "The run", facts_section(run)},
       {"training", "Training", training_section(run)},
       {"mistakes", "Mistakes", mistakes_section(run)},
       {"model", "Model", model_section(run)},
@@ -95,7 +109,10 @@ std::vector<Section> sections_of(const Run& run) {
 std::string links_to(const std::vector<Section>& sections) {
   if (sections.size() < 2) return "";
   std::string links;
-  for (const Section& section : sections) links += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, section.title);
+  for (const Section& section : sections) {
+    links += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, section.title);
+    if (std::string_view(section.id) == "timeline") links += timeline_links();
+  }
   return "<nav aria-label=\"Sections\">\n" + links + "</nav>\n";
 }
 

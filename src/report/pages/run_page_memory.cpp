@@ -39,6 +39,20 @@ std::uint64_t total_of(const DeviceMemory& device) {
   return bytes;
 }
 
+// What the parts are for, each named once.
+std::string meanings(const std::vector<DeviceMemory>& devices, const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    std::string meaning;
+    for (const DeviceMemory& device : devices)
+      for (const MemoryPart& part : device.parts)
+        if (part.name == name && meaning.empty()) meaning = part.meaning;
+    if (!meaning.empty())
+      text += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", html_escaped(name), html_escaped(meaning));
+  }
+  return text.empty() ? "" : "<div class=\"facts meanings\"><dl>\n" + text + "</dl></div>\n";
+}
+
 // `most` is the memory that takes the whole width.
 std::string bars(const DeviceMemory& device, const std::vector<std::string>& names, std::uint64_t most) {
   std::string text;
@@ -67,7 +81,7 @@ std::string memory_section(const std::vector<DeviceMemory>& devices) {
       table += fmt::format("<td class=\"number\">{}</td>", bytes_text(bytes_of(device, name)));
     table += fmt::format("<td class=\"number\">{}</td></tr>\n", bytes_text(total_of(device)));
   }
-  return scroll_box("Memory by device", table + "</tbody>\n</table>\n");
+  return scroll_box("Memory by device", table + "</tbody>\n</table>\n") + meanings(devices, names);
 }
 
 }  // namespace pando::report

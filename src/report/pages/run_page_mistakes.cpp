@@ -27,35 +27,62 @@ std::string class_name(const Run& run, std::int64_t label) {
   return run.class_names.empty() ? fmt::format("{}", label) : run.class_names[static_cast<std::size_t>(label)];
 }
 
-std::string cell(const Confusion& confusion, std::int64_t label, std::int64_t said) {
+// The part of the samples of a label that was taken for a class.
+double share_of(const Confusion& confusion, std::int64_t label, std::int64_t said) {
+  const std::int64_t samples = confusion.samples_of(label);
+  return samples == 0 ? 0 : static_cast<double>(confusion.count(label, said)) / static_cast<double>(samples);
+}
+
+// Mistakes are few, so their colour has a scale of its own, from none to the largest share; the legend names it.
+double largest_mistake(const Confusion& confusion) {
+  double largest = 0;
+  for (const ConfusedPair& pair : confusion.pairs)
+    largest = std::max(largest, share_of(confusion, pair.label, pair.said));
+  return largest;
+}
+
+std::string cell(const Confusion& confusion, std::int64_t label, std::int64_t said, double largest) {
   const std::int64_t count = confusion.count(label, said);
   if (count == 0) return "<td class=\"none\">0</td>";
   const bool right = label == said;
-  const double share = static_cast<double>(count) / static_cast<double>(confusion.samples_of(label));
-  // Mistakes are few: a tenth of a row already has the full colour.
-  const double part = std::min(1.0, right ? share : 0.25 + 7.5 * share);
-  return fmt::format("<td class=\"{}{}\" style=\"--part: {:.0f}%\">{}</td>", right ? "right" : "wrong",
-                     part > 0.55 ? " strong" : "", 100 * part, count);
+  const double share = share_of(confusion, label, said), part = right ? share : share / largest;
+  return fmt::format("<td class=\"{}{}\" style=\"--part: {:.0f}%\" title=\"{:.1f} % of the row\">{}</td>",
+                     right ? "right" : "wrong", part > 0.55 ? " strong" : "", 100 * part, 100 * share, count);
+}
+
+std::string legend_of_matrix(double largest) {
+  std::string text =
+      "<p class=\"faint scales\">Share of the row: <span><i class=\"right\"></i> right, 0 to 100 %</span>";
+  if (largest > 0)
+    text += fmt::format(" <span><i class=\"wrong\"></i> taken for another class, 0 to {:.1f} %</span>", 100 * largest);
+  return text + "</p>\n";
 }
 
 std::string matrix(const Run& run, const Confusion& confusion) {
-  std::string text = "<table class=\"matrix\">\n<thead><tr><th scope=\"col\">label</th>";
+  const double largest = largest_mistake(confusion);
+  // Headings stand upright if a name is longer than a number, so that all columns have the same width.
+  const bool upright = std::any_of(run.class_names.begin(), run.class_names.end(),
+                                   [](const std::string& name) { return name.size() > 3; });
+  std::string text = fmt::format(
+      "<table class=\"matrix{}\">\n<thead><tr><th scope=\"col\" rowspan=\"2\">true</th><th scope=\"colgroup\" "
+      "colspan=\"{}\">predicted</th><th scope=\"col\" rowspan=\"2\">right</th></tr>\n<tr>",
+      upright ? " upright" : "", confusion.classes);
   for (std::int64_t said = 0; said < confusion.classes; ++said) {
     const std::string name = html_escaped(class_name(run, said));
-    text += fmt::format("<th scope=\"col\" title=\"{0}\">{0}</th>", name);
+    text += fmt::format("<th scope=\"col\" title=\"{0}\"><span>{0}</span></th>", name);
   }
-  text += "<th scope=\"col\">right</th></tr></thead>\n<tbody>\n";
+  text += "</tr></thead>\n<tbody>\n";
   for (std::int64_t label = 0; label < confusion.classes; ++label) {
     const std::string name = html_escaped(class_name(run, label));
     text += fmt::format("<tr><th scope=\"row\" title=\"{0}\">{0}</th>", name);
-    for (std::int64_t said = 0; said < confusion.classes; ++said) text += cell(confusion, label, said);
+    for (std::int64_t said = 0; said < confusion.classes; ++said) text += cell(confusion, label, said, largest);
     const std::int64_t samples = confusion.samples_of(label);
-    const double share =
-        static_cast<double>(confusion.count(label, label)) / static_cast<double>(std::max<std::int64_t>(1, samples));
-    text += samples == 0 ? "<td class=\"share\">none</td></tr>\n"
-                         : fmt::format("<td class=\"share\">{:.1f} %</td></tr>\n", 100 * share);
+    text += samples == 0
+                ? "<td class=\"share\">none</td></tr>\n"
+                : fmt::format("<td class=\"share\">{:.1f} %</td></tr>\n", 100 * share_of(confusion, label, label));
   }
-  return scroll_box("How often each label was taken for which class", text + "</tbody>\n</table>\n");
+  return legend_of_matrix(largest) +
+         scroll_box("How often each true class was taken for which class", text + "</tbody>\n</table>\n");
 }
 
 // The images of a pair's surest mistakes.
@@ -112,8 +139,7 @@ std::string mistakes_section(const Run& run) {
   std::string text =
       fmt::format("<p>{} of {} samples are taken for another class: {:.2f} %.</p>\n",
                   grouped_by_thousands(confusion.wrong), grouped_by_thousands(confusion.samples), 100 * share);
-  if (confusion.classes <= most_classes)
-    text += "<p class=\"faint\">A row for each label, a column for what the model says.</p>\n" + matrix(run, confusion);
+  if (confusion.classes <= most_classes) text += matrix(run, confusion);
   return text + pairs_list(run, confusion);
 }
 

@@ -14,9 +14,11 @@ struct TrainingPanel {
   Drawing drawing = {};
   // The same in words.
   std::string description = {};
+  // JSON for charts.js: where the values are in the drawing, and what they are.
+  std::string values = {};
 };
 
-// Empty if there is no epoch to draw.
-std::vector<TrainingPanel> training_panels(const Curves& curves);
+// All of the same size; `loss_by_step` has its own after that of the losses. Empty if there is nothing to draw.
+std::vector<TrainingPanel> training_panels(const Curves& curves, const StepCurve& loss_by_step);
 
 }  // namespace pando::plot

@@ -32,14 +32,19 @@ struct DeviceMemory {
   std::vector<std::size_t> live_bytes = {};
 };
 
+// Microseconds from the beginning of the recording.
+struct RecordedPart {
+  double begin = 0, end = 0;
+};
+
 struct Profile {
   std::string model = {};
   // "/device:IPU:0 replica 0 stage 1"
   std::vector<std::string> devices = {};
   std::vector<ProfileEvent> events = {};
   std::vector<DeviceMemory> memory = {};
-  // False if the recording was full before the end.
-  bool complete = true;
+  // The parts of a long run that were recorded, in order; if empty, all of it was.
+  std::vector<RecordedPart> recorded = {};
 };
 
 // JSON of the Chrome trace event format, which Perfetto opens: a process for each device, a thread for each tile and

@@ -20,9 +20,12 @@ bool is_pass(Kind kind) {
   return kind == Kind::forward || kind == Kind::backward || kind == Kind::exchange || kind == Kind::update;
 }
 
-// Microseconds from the first event to the end of the last.
+// Microseconds from the first event to the end of the last, without what was not recorded.
 double span_of(const Profile& profile) {
   if (profile.events.empty()) return 0;
+  double recorded = 0;
+  for (const RecordedPart& part : profile.recorded) recorded += part.end - part.begin;
+  if (recorded > 0) return recorded;
   double first = std::numeric_limits<double>::max(), last = std::numeric_limits<double>::lowest();
   for (const ProfileEvent& event : profile.events) {
     first = std::min(first, event.begin);
@@ -87,7 +90,8 @@ double idle_share(const Profile& profile, int device, double span) {
     busy += std::max(0.0, end - std::max(begin, covered));
     covered = std::max(covered, end);
   }
-  return 1 - busy / span;
+  // What began in a part that was recorded may end after it.
+  return std::max(0.0, 1 - busy / span);
 }
 
 bool is_pipeline(const Profile& profile) {

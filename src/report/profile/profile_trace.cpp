@@ -104,7 +104,7 @@ std::string chrome_trace(const Profile& profile) {
   json.name("otherData");
   json.begin_object();
   json.member("model", plot::readable_text(profile.model));
-  json.member("complete", profile.complete);
+  json.member("complete", profile.recorded.empty());
   json.end_object();
   json.end_object();
   text += '\n';

@@ -46,6 +46,20 @@ for (const row of data.rows) {
   }
   delete row.events;
 }
+// Tones are what has a colour of its own: the kinds of events, and the ops that take most of the time.
+const opTones = 8, opTimes = new Map();
+for (const row of data.rows)
+  row.kind.forEach((kind, i) => {
+    if (kinds[kind] !== 'kernel') return;
+    const op = data.labels[row.number[i]][0];
+    opTimes.set(op, (opTimes.get(op) || 0) + row.duration[i]);
+  });
+const ops = [...opTimes.keys()].sort((a, b) => opTimes.get(b) - opTimes.get(a)).slice(0, opTones);
+const tones = [...kinds.map(kind => ({ name: kind, color: kind })), ...ops.map((op, i) => ({ name: op, color: 'op-' + i }))];
+tones[0].name = 'other kernels';
+const toneOfLabel = data.labels.map(([op]) => ops.includes(op) ? kinds.length + ops.indexOf(op) : 0);
+for (const row of data.rows)
+  row.tone = row.kind.map((kind, i) => kinds[kind] === 'kernel' ? toneOfLabel[row.number[i]] : kind);
 let first = Infinity, last = -Infinity;
 for (const row of data.rows) {
   if (!row.begin.length) continue;
@@ -97,29 +111,43 @@ function shortName(row, i) {
   return placeOf(row.begin[i] + row.duration[i]) - placeOf(row.begin[i]) < 75 ? kind[0].toUpperCase() + number
                                                                              : kind + ' ' + number;
 }
+// What the search asks for; null if it is empty.
+let wanted = null;
+function search(text) {
+  const word = text.trim().toLowerCase();
+  wanted = !word ? null : { labels: data.labels.map(names => names.some(name => name.toLowerCase().includes(word))),
+                            kinds: kinds.map(kind => kind.includes(word)) };
+  redraw();
+}
+const isWanted = (row, i) =>
+  !wanted || (kinds[row.kind[i]] === 'kernel' ? wanted.labels[row.number[i]] : wanted.kinds[row.kind[i]]);
 function drawBox(row, i, colors, y) {
   const left = Math.max(gutter, placeOf(row.begin[i]));
   const right = Math.min(width, placeOf(row.begin[i] + row.duration[i]));
-  pen.fillStyle = colors[row.kind[i]];
+  pen.fillStyle = colors[row.tone[i]];
+  pen.globalAlpha = isWanted(row, i) ? 1 : .15;
   pen.fillRect(left, y + 2, Math.max(1, right - left - (right - left > 4 ? 1 : 0)), rowHeight - 4);
+  pen.globalAlpha = 1;
   const name = right - left < 18 ? '' : shortName(row, i);
   if (!name || (right - left < 44 && pen.measureText(name).width > right - left - 6)) return;
   pen.save();
   pen.beginPath();
   pen.rect(left, y, right - left - 2, rowHeight);
   pen.clip();
-  pen.fillStyle = kinds[row.kind[i]] === 'kernel' ? '#fff' : '#111';
+  pen.fillStyle = !isWanted(row, i) ? color('faint') : darkTones.has(tones[row.tone[i]].color) ? '#fff' : '#111';
   pen.fillText(name, left + 4, y + rowHeight / 2);
   pen.restore();
 }
-// Events thinner than a pixel share a column, in the colour of the kind that took most of it, pale where much is idle.
+// Events thinner than a pixel share a column, in the tone that took most of it, pale where much is idle.
+const darkTones = new Set(['kernel', 'exchange', 'update', 'op-0', 'op-2', 'op-5', 'op-7']);
 function drawRow(row, colors, y) {
-  const thin = (view.end - view.begin) / (width - gutter), times = new Float64Array(kinds.length);
+  const thin = (view.end - view.begin) / (width - gutter), times = new Float64Array(tones.length);
   let column = -1;
   const flush = () => {
     if (column < 0) return;
     pen.fillStyle = colors[times.indexOf(Math.max(...times))];
-    pen.globalAlpha = Math.max(.25, Math.min(1, times.reduce((a, b) => a + b) / thin));
+    const part = times.reduce((a, b) => a + b) / thin;
+    pen.globalAlpha = part > 0 ? Math.max(.25, Math.min(1, part)) : 0;
     pen.fillRect(column, y + 2, 1, rowHeight - 4);
     pen.globalAlpha = 1;
     times.fill(0);
@@ -131,7 +159,7 @@ function drawRow(row, colors, y) {
     if (row.duration[i] >= thin) { drawBox(row, i, colors, y); continue; }
     if (x < gutter) continue;
     column = x;
-    times[row.kind[i]] += row.duration[i] + 1e-6;
+    if (isWanted(row, i)) times[row.tone[i]] += row.duration[i] + 1e-6;
   }
   flush();
 }
@@ -150,8 +178,29 @@ function drawAxis() {
     if (x + pen.measureText(text).width + 4 < width) pen.fillText(text, x + 3, axisHeight / 2 - 2);
   }
 }
+// What was not recorded is hatched, so that it does not look idle.
+function drawGaps(y) {
+  let end = first;
+  for (const part of [...data.recorded, [last, last]]) {
+    const left = Math.max(gutter, placeOf(end)), right = Math.min(width, placeOf(part[0]));
+    end = part[1];
+    if (!data.recorded.length || right - left < 1) continue;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, y + 2, right - left, rowHeight - 4);
+    pen.clip();
+    pen.strokeStyle = color('line');
+    pen.beginPath();
+    for (let x = left - rowHeight - (left % 8); x < right; x += 8) {
+      pen.moveTo(x, y + rowHeight);
+      pen.lineTo(x + rowHeight, y);
+    }
+    pen.stroke();
+    pen.restore();
+  }
+}
 function draw() {
-  const colors = kinds.map(color), top = scroller.scrollTop;
+  const colors = tones.map(tone => color(tone.color)), top = scroller.scrollTop;
   pen.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   pen.clearRect(0, 0, width, height);
   pen.font = '12px system-ui, sans-serif';
@@ -172,9 +221,11 @@ function draw() {
     }
     pen.fillStyle = color('faint');
     pen.fillText(row.tile < 0 ? 'passes' : 'tile ' + row.tile, 6, y + rowHeight / 2);
+    drawGaps(y);
     drawRow(row, colors, y);
   }
   pen.restore();
+  showTotals();
 }
 
 function show(begin, length) {
@@ -193,6 +244,7 @@ function zoom(factor, x = (gutter + width) / 2) {
 const move = part => show(view.begin + part * (view.end - view.begin), view.end - view.begin);
 find('#in').onclick = () => zoom(1 / 2);
 find('#out').onclick = () => zoom(2);
+find('#search').oninput = event => search(event.target.value);
 find('#whole').onclick = () => show(first, last - first);
 // Where there is nothing left to zoom out of, the page scrolls.
 canvas.addEventListener('wheel', event => {
@@ -239,59 +291,3 @@ canvas.onclick = event => showTip(eventAt(event.offsetX, event.offsetY), event);
 scroller.onscroll = redraw;
 addEventListener('resize', resize);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-
-function fillLegend() {
-  const count = data.rows.reduce((sum, row) => sum + row.begin.length, 0);
-  find('#about').textContent = data.devices.length + (data.devices.length === 1 ? ' device, ' : ' devices, ') +
-    count.toLocaleString('en') + ' events in ' + timeText(count ? last - first : 0) + '.' +
-    (data.complete ? '' : ' The recording was full before the end: what came later is missing.');
-  const seen = new Set(data.rows.flatMap(row => [...new Set(row.kind)]));
-  kinds.forEach((kind, i) => {
-    if (!seen.has(i)) return;
-    const entry = add(find('#legend'), 'span');
-    add(entry, 'i').style.background = `var(--${kind})`;
-    entry.append(kind);
-  });
-}
-function fillTable() {
-  const body = find('#times tbody'), most = Math.max(...data.times.map(time => time[3]));
-  for (const [kind, name, microseconds, share, events] of data.times) {
-    const row = add(body, 'tr');
-    add(row, 'td', kind === 0 ? name : name + ' (waits)');
-    const bar = add(add(row, 'td', '', 'bar'), 'div');
-    bar.style.width = 100 * share / most + '%';
-    bar.style.background = `var(--${kinds[kind]})`;
-    add(row, 'td', timeText(microseconds), 'number');
-    add(row, 'td', (100 * share).toFixed(1) + ' %', 'number');
-    add(row, 'td', events.toLocaleString('en'), 'number count');
-  }
-  const idle = 1 - data.times.reduce((sum, time) => sum + time[3], 0);
-  find('#idle').textContent = 'Summed over all tiles; a layer holds its gradient.' +
-    (idle > .0005 ? ` The rest, ${(100 * idle).toFixed(1)} %, is idle.` : '');
-}
-function fillMemory() {
-  const charts = data.memory.filter(device => device.bytes.length);
-  if (!charts.length) find('#live-memory').remove();
-  const most = Math.max(1, ...charts.map(device => device.bytes.reduce((a, b) => Math.max(a, b), 0)));
-  for (const { device, bytes } of charts) {
-    const chart = add(find('#live-bytes'), 'div'), peak = bytes.indexOf(bytes.reduce((a, b) => Math.max(a, b)));
-    add(chart, 'div', device);
-    add(chart, 'div', `at most ${bytesText(bytes[peak])}, in superstep ${peak}`, 'faint');
-    const steps = bytes.map((value, i) => `V${100 - 95 * value / most}H${i + 1}`).join('');
-    chart.insertAdjacentHTML('beforeend', `<svg viewBox="0 0 ${bytes.length} 100" preserveAspectRatio="none" aria-hidden="true">` +
-      `<path d="M0 100${steps}V100Z"/></svg>`);
-    const picture = chart.lastChild, ends = add(chart, 'div', '', 'faint ends');
-    add(ends, 'span', 'superstep 0');
-    if (bytes.length > 1) add(ends, 'span', String(bytes.length - 1));
-    picture.onpointermove = event => {
-      const box = picture.getBoundingClientRect(), part = (event.clientX - box.left) / box.width;
-      const i = Math.max(0, Math.min(bytes.length - 1, Math.floor(part * bytes.length)));
-      showTip(`superstep ${i}\n${bytesText(bytes[i])}`, event);
-    };
-    picture.onpointerleave = event => showTip('', event);
-  }
-}
-fillLegend();
-fillTable();
-fillMemory();
-resize();

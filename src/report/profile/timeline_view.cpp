@@ -21,13 +21,15 @@ namespace {
 constexpr std::string_view before_data = R"page(<p id="about" class="faint"></p>
 <noscript><p>The timeline is drawn with JavaScript.</p></noscript>
 <div class="tools"><div><button id="in" aria-label="zoom in">+</button> <button id="out" aria-label="zoom out">&minus;</button>
-<button id="whole">whole</button></div><span id="legend"></span></div>
+<button id="whole">whole</button></div><label>search <input id="search" type="search" placeholder="layer, op or wait"></label></div>
 <div id="rows"><div><canvas tabindex="0" role="img" aria-label="timeline of the devices; arrow keys move, plus and minus zoom"></canvas></div></div>
-<p class="faint">Wheel or buttons: zoom. Drag: move. Point at an event for its name. Each tile has a row; the passes of a device are above its tiles.</p>
-<h2>Time by layer</h2>
+<p id="in-view" class="faint"></p>
+<ul id="legend" aria-label="shares of the time in view"></ul>
+<p class="faint">Wheel or buttons: zoom. Drag: move. Point at an event for its name. Each tile has a row; the passes of a device are above its tiles. The shares are of the time of all tiles in view.</p>
+<h2 id="layer-times">Time by layer</h2>
 <table id="times"><thead><tr><th scope="col">layer</th><td></td><th scope="col" class="number">time</th><th scope="col" class="number">share</th><th scope="col" class="number count">events</th></tr></thead><tbody></tbody></table>
 <p id="idle" class="faint"></p>
-<section id="live-memory"><h2>Memory over the step</h2><div id="live-bytes"></div></section>
+<section id="live-memory"><h2>Activations over the step</h2><p class="faint">What is alive in each superstep of the memory for activations. Values that are not needed any more make room for others.</p><div id="live-bytes"></div></section>
 <div id="tip"></div>
 <script type="application/json" id="timeline-data">)page";
 
@@ -131,7 +133,15 @@ std::string json_of_profile(const Profile& profile) {
   std::string text;
   JsonWriter json(text, layout);
   json.begin_object();
-  json.member("complete", profile.complete);
+  json.name("recorded");
+  json.begin_list();
+  for (const RecordedPart& part : profile.recorded) {
+    json.begin_list();
+    json.fixed(part.begin, 1);
+    json.fixed(part.end, 1);
+    json.end_list();
+  }
+  json.end_list();
   json.name("devices");
   write_devices(json, profile, rows);
   json.name("labels");
@@ -148,9 +158,13 @@ std::string json_of_profile(const Profile& profile) {
 
 }  // namespace
 
+std::string timeline_links() {
+  return "<a href=\"#layer-times\">Time by layer</a>\n<a href=\"#live-memory\">Activations over the step</a>\n";
+}
+
 std::string timeline_view(const Profile& profile) {
-  return fmt::format("<p id=\"advice\">{}</p>\n{}{}</script>\n<script>\n{}</script>\n", html_escaped(advice(profile)),
-                     before_data, json_of_profile(profile), assets::timeline_js);
+  return fmt::format("<p id=\"advice\">{}</p>\n{}{}</script>\n<script>\n{}{}</script>\n", html_escaped(advice(profile)),
+                     before_data, json_of_profile(profile), assets::timeline_js, assets::timeline_tables_js);
 }
 
 }  // namespace pando

@@ -11,4 +11,7 @@ namespace pando {
 // timeline.css.
 std::string timeline_view(const Profile& profile);
 
+// Links to the parts of the view that have headings.
+std::string timeline_links();
+
 }  // namespace pando

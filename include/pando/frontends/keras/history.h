@@ -42,7 +42,11 @@ class PANDO_API History {
   auto end() const { return curves_.end(); }
   // The time of all epochs, without their validation.
   double training_seconds() const { return training_seconds_; }
-  // The timeline of the first executions, if fit() recorded it.
+  // The loss of each training step that this process ran.
+  const plot::StepCurve& loss_by_step() const { return loss_by_step_; }
+  // `steps_before`: what an earlier run did; counts only for the first step.
+  void add_step(double loss, std::int64_t steps_before);
+  // The timeline of the run, if fit() recorded it; of a long run, samples of it.
   const report::Timeline& timeline() const { return timeline_; }
   void set_timeline(const report::Timeline& timeline) { timeline_ = timeline; }
   // For plot::training_curves(history).
@@ -52,6 +56,10 @@ class PANDO_API History {
   std::vector<std::int64_t> epochs_;
   plot::Curves curves_;
   double training_seconds_ = 0;
+  plot::StepCurve loss_by_step_;
+  // Steps that are not a value of loss_by_step_ yet, and the sum of their losses.
+  std::int64_t pending_steps_ = 0;
+  double pending_loss_ = 0;
   report::Timeline timeline_;
 };
 

@@ -83,7 +83,7 @@ struct FitOptions {
   // The number of epochs that were trained before; `epochs` includes them.
   std::int64_t initial_epoch = 0;
   Callbacks callbacks = {};
-  // Where the timeline of the first executions is written: a page (.html) or a Chrome trace (.json).
+  // Where the timeline of the run is written: a page (.html) or a Chrome trace (.json).
   std::string profile = {};
   CheckpointOptions checkpoint = {};
   // Whether the History keeps that timeline, for a report.

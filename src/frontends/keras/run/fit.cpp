@@ -87,6 +87,7 @@ void Fit::resume(const RunCheckpoints::Resumed& resumed) {
   }
   position_ = state.position;
   batches_before_ = position_.batches;
+  steps_before_ = position_.epoch * std::max<std::int64_t>(0, samples_.steps) + position_.batches;
   // If more epochs are asked for than before, the run goes on.
   over_ = position_.finished_of && options_.epochs <= *position_.finished_of;
   position_.finished_of.reset();
@@ -220,13 +221,15 @@ void Fit::after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t
   const bool batches_seen = std::any_of(options_.callbacks.begin(), options_.callbacks.end(),
                                         [](const auto& callback) { return callback->sees_batches(); });
   std::int64_t batch = position_.batches;
-  const Function<void()> tell_callbacks = [&] {
+  const Function<void()> after_batch = [&] {
+    position_.history.add_step(means.last_loss(), steps_before_);
+    if (!batches_seen) return;
     for_callbacks([&](Callback& callback) {
       if (callback.sees_batches()) callback.on_train_batch_end(model_, batch, means.logs());
     });
     ++batch;
   };
-  means.add(loop, batches_seen ? tell_callbacks : nullptr);
+  means.add(loop, after_batch);
   position_.batches = batches_before_ + batches;
   position_.sums = means.sums();
   // A callback may have changed it.

@@ -64,6 +64,8 @@ class Fit {
   std::optional<RunState> resumed_;
   // The batches of the epoch that an earlier run did.
   std::int64_t batches_before_ = 0;
+  // The steps of all epochs that an earlier run did; 0 if the length of an epoch is not known.
+  std::int64_t steps_before_ = 0;
   bool over_ = false;
   // Whether an interrupt or stop_training() ended the run within an epoch: a later run can resume from there.
   bool stopped_inside_ = false;

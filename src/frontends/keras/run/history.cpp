@@ -62,4 +62,19 @@ void History::add(std::int64_t epoch, const Logs& logs, double seconds) {
   }
 }
 
+void History::add_step(double loss, std::int64_t steps_before) {
+  constexpr std::size_t most_values = 2048;
+  std::vector<double>& values = loss_by_step_.values;
+  if (values.empty() && pending_steps_ == 0) loss_by_step_.first = steps_before;
+  pending_loss_ += loss;
+  if (++pending_steps_ < loss_by_step_.steps_each) return;
+  values.push_back(pending_loss_ / static_cast<double>(pending_steps_));
+  pending_loss_ = 0;
+  pending_steps_ = 0;
+  if (values.size() < most_values) return;
+  for (std::size_t i = 0; i < most_values / 2; ++i) values[i] = (values[2 * i] + values[2 * i + 1]) / 2;
+  values.resize(most_values / 2);
+  loss_by_step_.steps_each *= 2;
+}
+
 }  // namespace pando::keras

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pando/frontends/keras/report.h>
+#include <pando/version.h>
 
 #include <fmt/format.h>
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <fstream>
 
+#include "base/cores.h"
+#include "base/random_seed.h"
+#include "base/text.h"
+#include "base/usable_memory.h"
 #include "frontends/keras/run/explain_model.h"
 #include "report/terminal/thousands.h"
 
@@ -63,19 +72,19 @@ void add_layers(report::Run& run, const Model& model) {
 }
 
 void add_devices(report::Run& run, const Explanation& explanation) {
-  run.explanation = to_text(explanation);
+  run.explanation = to_text(explanation, /*with_memory=*/false);
   for (std::size_t i = 0; i < explanation.stages.size(); ++i) {
     const MemoryUse& memory = explanation.stages[i].memory;
     std::string device = explanation.ipus == 0 ? "host" : "IPU";
     if (explanation.stages.size() > 1) device = fmt::format("stage {}", i);
     if (explanation.replicas > 1) device += fmt::format(" of each of {} replicas", explanation.replicas);
     run.memory.push_back({device,
-                          {{"weights", memory.weights},
-                           {"optimizer", memory.optimizer},
-                           {"gradients", memory.gradients},
-                           {"activations", memory.activations},
-                           {"stash", memory.stash},
-                           {"feeds", memory.feeds}}});
+                          {{"weights", memory.weights, "The parameters of the layers."},
+                           {"optimizer", memory.optimizer, "What the optimizer keeps for each weight."},
+                           {"gradients", memory.gradients, "Sums of gradients until the next update."},
+                           {"activations", memory.activations, "Values within a step, all that may be alive at once."},
+                           {"stash", memory.stash, "Values that wait for the backward pass of their micro-batch."},
+                           {"feeds", memory.feeds, "Batches that are filled while others are worked on."}}});
   }
   // A column that is empty for all devices is left out.
   const auto has = [&](const std::string& name) {
@@ -118,12 +127,79 @@ void add_predictions(report::Run& run, Model& model, const Arrays& x, const Arra
   if (x.size() == 1 && are_images(x[0].shape())) run.images = x[0];
 }
 
+std::string losses_text(const std::vector<OutputGoals>& goals) {
+  std::vector<std::string> names;
+  for (const OutputGoals& goal : goals)
+    if (goal.loss) names.push_back(goals.size() == 1 ? goal.loss->name() : goal.output + ": " + goal.loss->name());
+  return join(names, ", ");
+}
+
+report::FactList hyperparameters(Model& model, const History& history, const Explanation& explanation) {
+  const Job job(model, "report", Mode::train);
+  const auto& training = job.training();
+  const ExplainedCounts counts = counts_of(explanation);
+  report::FactList list{.heading = "Hyperparameters"};
+  const auto add = [&](const char* name, const std::string& value) { list.facts.push_back({name, value}); };
+  add("optimizer", explanation.optimizer);
+  add("learning rate", explanation.learning_rate ? float_text(*explanation.learning_rate) : "a schedule");
+  add("loss", losses_text(training.goals));
+  add("epochs", fmt::format("{}", history.epochs().size()));
+  add("batch size", fmt::format("{}", explanation.batch_size));
+  if (counts.batches_per_update > 1)
+    add("effective batch", fmt::format("{} = {} x {} accumulated x {} replicas, {} of their gradients",
+                                       counts.effective_batch, explanation.batch_size,
+                                       explanation.gradient_accumulation, explanation.replicas, explanation.reduction));
+  if (explanation.samples > 0) add("training samples", grouped_by_thousands(explanation.samples));
+  add("steps per execution", fmt::format("{}", explanation.steps_per_execution));
+  add("precision", training.options->precision);
+  add("seed", fmt::format("{}", random_seed()));
+  return list;
+}
+
+// The time of this machine's place, with its difference to UTC.
+std::string date_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  localtime_r(&now, &local);
+  char text[64] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &local);
+  return text;
+}
+
+// The words of the command that started this process; empty where the system does not tell.
+std::string command_text() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text;
+  for (std::string word; std::getline(file, word, '\0');) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$&|;<>()*?[]#~`!{}") == std::string::npos;
+    for (std::size_t at = word.find('\''); at != std::string::npos; at = word.find('\'', at + 4))
+      word.replace(at, 1, "'\\''");
+    text += (text.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
+  }
+  return text;
+}
+
+report::FactList origin() {
+  report::FactList list{.heading = "Where it comes from"};
+  if (const std::string command = command_text(); !command.empty()) list.facts.push_back({"command", command});
+  list.facts.push_back({"page made", date_text()});
+  list.facts.push_back({"version", "Pando " + version()});
+  utsname system = {};
+  uname(&system);
+  list.facts.push_back({"machine", fmt::format("{}, {} usable core{}, {} of memory, {} {}", system.machine,
+                                               usable_cores(), usable_cores() == 1 ? "" : "s",
+                                               bytes_text(usable_memory()), system.sysname, system.release)});
+  return list;
+}
+
 report::Run begin_report(Model& model, const History& history, const ReportOptions& options) {
   // This comes first, because it refuses models that are not built and compiled.
   const Explanation explanation = explain_model(model, options.samples, options.batch_size);
   report::Run run{.title = options.title.empty() ? model.name() : options.title,
                   .description = options.description,
+                  .facts = {hyperparameters(model, history, explanation), origin()},
                   .curves = history,
+                  .loss_by_step = history.loss_by_step(),
                   .class_names = options.class_names,
                   .timeline = history.timeline()};
   add_layers(run, model);

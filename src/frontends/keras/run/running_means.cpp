@@ -13,7 +13,9 @@ void RunningMeans::add(const RunLoop& loop, const Function<void()>& each) {
   for (std::int64_t batch = 0; batch < counts.elements(); ++batch) {
     for (std::size_t i = 0; i < names_.size(); ++i)
       sums_.values[i] += static_cast<double>(outputs[i].data<float>()[batch]);
-    sums_.count += static_cast<double>(counts.data<float>()[batch]);
+    const auto count = static_cast<double>(counts.data<float>()[batch]);
+    sums_.count += count;
+    last_loss_ = count > 0 ? static_cast<double>(outputs[0].data<float>()[batch]) / count : 0.0;
     if (each) each();
   }
 }

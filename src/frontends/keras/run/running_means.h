@@ -24,10 +24,13 @@ class RunningMeans {
   void add(const RunLoop& loop, const Function<void()>& each = {});
   Logs logs(const std::string& prefix = "") const;
   const RunningSums& sums() const { return sums_; }
+  // The mean loss of the batch that was added last; 0 if none of its samples counts.
+  double last_loss() const { return last_loss_; }
 
  private:
   std::vector<std::string> names_;
   RunningSums sums_;
+  double last_loss_ = 0;
 };
 
 }  // namespace pando::keras
