@@ -24,11 +24,12 @@ struct Layout {
   int stages, ipus;
 };
 
+// Its values stay positive, so that ReLU does not make a 0 of an infinity.
 Sequential make_model(int stages) {
-  Sequential model({layers::Dense(4, {.input_shape = Shape{3}, .name = "first"}),
-                    layers::Dense(4, {.activation = "relu", .name = "tower/second"}),
-                    layers::Dense(1, {.name = "third"})});
-  model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.01}), .loss = "mse", .steps_per_execution = 2});
+  Sequential model({layers::Dense(4, {.kernel_initializer = "ones", .input_shape = Shape{3}, .name = "first"}),
+                    layers::Dense(4, {.activation = "relu", .kernel_initializer = "ones", .name = "tower/second"}),
+                    layers::Dense(1, {.kernel_initializer = "ones", .name = "third"})});
+  model.compile({.optimizer = optimizers::SGD({.learning_rate = 1e-6}), .loss = "mse", .steps_per_execution = 2});
   if (stages > 1) {
     model.set_pipeline_stage_assignment(stages == 2 ? std::vector{0, 1, 1} : std::vector{0, 1, 2});
     model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 2});
