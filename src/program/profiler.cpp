@@ -151,7 +151,7 @@ void add_events(const Track& track, int device, const RecordedSpan& span, Profil
 struct Profiler::State {
   std::string model;
   std::size_t capacity;
-  std::shared_ptr<RecordingWindows> windows = std::make_shared<RecordingWindows>(Recorder::now());
+  std::shared_ptr<RecordingWindows> windows = std::make_shared<RecordingWindows>();
   std::vector<std::unique_ptr<Track>> tracks = {};
   std::vector<std::unique_ptr<StepObserver>> observers = {};
   std::vector<Function<void()>> detach = {};

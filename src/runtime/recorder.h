@@ -26,26 +26,29 @@ struct RecordedEvent {
 // The windows of all recordings of a run.
 class RecordingWindows {
  public:
-  explicit RecordingWindows(std::int64_t begin) : begin_(begin) {}
-
+  // The first event that a tile records begins the first window.
+  void begin_at(std::int64_t time) {
+    std::int64_t unset = not_begun;
+    begin_.compare_exchange_strong(unset, time);
+  }
   // Nanoseconds of the steady clock.
-  std::int64_t begin() const { return begin_; }
+  std::int64_t begin() const { return begin_.load(std::memory_order_relaxed); }
   // 0 until a memory is full.
   std::int64_t length() const { return length_.load(std::memory_order_relaxed); }
   // Whether a moment is in a window that is kept if every `stride`-th one is.
   bool includes(std::int64_t time, std::int64_t stride) const {
-    return stride == 1 || (time - begin_) / length() % stride == 0;
+    return stride == 1 || (time - begin()) / length() % stride == 0;
   }
   // A memory is full at this moment.
   void cut(std::int64_t now) {
     std::int64_t uncut = 0;
-    length_.compare_exchange_strong(uncut, std::max<std::int64_t>(1, (now - begin_) / first_windows));
+    length_.compare_exchange_strong(uncut, std::max<std::int64_t>(1, (now - begin()) / first_windows));
   }
 
  private:
-  static constexpr std::int64_t first_windows = 16;
+  static constexpr std::int64_t first_windows = 16, not_begun = -1;
 
-  std::int64_t begin_;
+  std::atomic<std::int64_t> begin_ = not_begun;
   std::atomic<std::int64_t> length_ = 0;
 };
 
@@ -62,6 +65,7 @@ class Recorder {
   }
   void record(int tile, const RecordedEvent& event) {
     List& list = lists_[static_cast<std::size_t>(tile)];
+    if (list.events.empty()) windows_->begin_at(event.begin);
     while (list.events.size() >= capacity_ && list.stride < widest_stride) thin_out(list, event.end);
     if (list.events.size() < capacity_ && windows_->includes(event.begin, list.stride)) list.events.push_back(event);
   }
