@@ -223,6 +223,8 @@ class Limits(OutputTest):
         self.assertEqual(self.limited(resource.RLIMIT_FSIZE, 100_000_000, *self.WORDS).returncode, 0)
 
     def test_of_descriptors_are_told(self):
+        if os.environ.get("PANDO_UNDEFINED_SANITIZER"):
+            self.skipTest("the sanitizer looks at an object's type through a pipe, and takes a failure for a wrong type")
         for count in range(3, 12):
             result = self.limited(resource.RLIMIT_NOFILE, count, *self.WORDS)
             self.assertIn(result.returncode, (0, 1, 127), (count, result.stderr))
