@@ -18,7 +18,7 @@ struct Option {
 
   // Without the dashes: "batch-size".
   std::string name;
-  // "-q" is the same option; 0 if there is no letter.
+  // 'q' if "-q" means the same; 0 if the option has no short form.
   char letter = 0;
   Kind kind = Kind::flag;
   // The placeholder of the value in the help: "N".
@@ -85,8 +85,8 @@ struct UsageError : std::runtime_error {
 // What a command line said: checked values, and the words that are not options.
 class Arguments {
  public:
-  // "--option value", "--option=value" and "-o value"; if an option is given twice, the last one counts; after "--"
-  // there are no options. Throws UsageError, naming the option, the value and what is allowed. The command must outlive
+  // "--option value", "--option=value" and "-o value"; if an option is given twice, the last one counts; words
+  // after "--" are never options. Throws UsageError, naming the option, the value and what is allowed. The command must outlive
   // this.
   Arguments(const Command& command, const std::vector<std::string>& words);
 

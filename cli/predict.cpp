@@ -76,7 +76,7 @@ class SubjectReader {
   }
 
   [[noreturn]] void fail_absent(const std::string& word) const {
-    throw Error(fmt::format("{}: there is no such file; give {}, or the number of {}", word,
+    throw Error(fmt::format("{}: the file was not found; give {}, or the number of {}", word,
                             kind_.is_table() ? "a CSV file" : "a PNG, JPEG or IDX file",
                             kind_.is_table() ? "a row" : "an image"));
   }

@@ -43,7 +43,7 @@ const datasets::Description* find_known(const std::vector<datasets::Description>
   std::vector<std::string> names;
   for (const datasets::Description& one : known) names.push_back(one.name);
   throw UsageError(
-      "", fmt::format("{} (there is no folder or file of this name either)", unknown_name("data set", name, names)));
+      "", fmt::format("{} (and no folder or file has this name)", unknown_name("data set", name, names)));
 }
 
 // Refuses options that mean nothing to such a data set.

@@ -54,7 +54,7 @@ Samples load_samples(const SampleChoice& choice);
 // The same without the samples, which are not read unless they are the user's own.
 SampleKind describe_samples(const SampleChoice& choice);
 // To test a model that was trained on samples of the kind `trained`: the user's own images are brought to its size,
-// their classes get its numbers, and all are for the test if there is no separate part for that.
+// their classes get its numbers, and all of them are used unless a part of them is set aside for tests.
 Samples load_to_test(const SampleChoice& choice, const SampleKind& trained);
 
 }  // namespace pando::cli

@@ -202,8 +202,13 @@ class Limits(OutputTest):
         result = subprocess.run([PANDO, *words], cwd=self.folder, env=self.environment, text=True, timeout=120,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 preexec_fn=lambda: resource.setrlimit(kind, (size, size)))
-        self.assertEqual([name for name in self.names() if name.endswith(".part")], [], size)
+        if not self.sanitizer_failed(result):
+            self.assertEqual([name for name in self.names() if name.endswith(".part")], [], size)
         return result
+
+    # The sanitizer looks at an object's type through a pipe. Without descriptors it cannot, and reports a wrong type.
+    def sanitizer_failed(self, result):
+        return bool(os.environ.get("PANDO_UNDEFINED_SANITIZER")) and "object has invalid vptr" in result.stderr
 
     def empty(self):
         for path in self.folder.iterdir():
@@ -223,8 +228,6 @@ class Limits(OutputTest):
         self.assertEqual(self.limited(resource.RLIMIT_FSIZE, 100_000_000, *self.WORDS).returncode, 0)
 
     def test_of_descriptors_are_told(self):
-        if os.environ.get("PANDO_UNDEFINED_SANITIZER"):
-            self.skipTest("the sanitizer looks at an object's type through a pipe, and takes a failure for a wrong type")
         for count in range(3, 12):
             result = self.limited(resource.RLIMIT_NOFILE, count, *self.WORDS)
             self.assertIn(result.returncode, (0, 1, 127), (count, result.stderr))

@@ -350,7 +350,7 @@ class Trained(ProgramTest):
                          "Resized to a height of 12 and a width of 12 pixels, as the model takes them: large.png.\n")
         (self.folder / "digits.txt").write_text("no images")
         for image, problem in [
-                ("absent.png", "absent.png: there is no such file; give a PNG, JPEG or IDX file, or the number of an image"),
+                ("absent.png", "absent.png: the file was not found; give a PNG, JPEG or IDX file, or the number of an image"),
                 ("digits.txt", "digits.txt: is not a PNG or JPEG image; convert it to one of them")]:
             self.assertEqual(self.run_pando("predict", "--model", "sides", image, expect=1).stderr,
                              f"pando: {problem}; --skip-bad leaves out what cannot be read\n")

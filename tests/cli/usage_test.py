@@ -56,7 +56,7 @@ WRONG_TRAIN = [
      "unknown model 'cnn'; did you mean 'keras-cnn', 'fashion-cnn' or 'poptorch-cnn'? (a .json file and the folder of a "
      "trained model are models too)"),
     (["mlp", "--dataset", "mnits"],
-     "unknown data set 'mnits'; did you mean 'mnist'? (there is no folder or file of this name either)"),
+     "unknown data set 'mnits'; did you mean 'mnist'? (and no folder or file has this name)"),
     (["mlp", "--dataset", "synthetic_digits", "--image-size", "32x32"],
      "--image-size is for your own images; leave it out for synthetic_digits"),
     (["mlp", "--dataset", "synthetic_digits", "--label", "y"],

@@ -67,13 +67,13 @@ TEST_F(Csv, IsReadInEverySpelling) {
 
 TEST_F(Csv, IsRefusedByTheLine) {
   EXPECT_EQ(refusal("a,b\n1,x\n\n,y\n"),
-            ": line 4: there is no number in the column 'a'; correct the line, or take it out");
+            ": line 4: the number in the column 'a' is missing; correct the line, or take it out");
   EXPECT_EQ(refusal("a,b\nx,1\n"), ": line 2: 'x' in the column 'a' is not a number; correct the line, or take it out");
   EXPECT_EQ(refusal("a,b\nnan,1\n"),
             ": line 2: 'nan' in the column 'a' is not a number; correct the line, or take it out");
   EXPECT_EQ(refusal("a,b\n1\n"),
             ": line 2: has 1 cell, but the first line names 2 columns; correct the line, or take it out");
-  EXPECT_EQ(refusal("a,b\n1,\n"), ": line 2: there is no label in the column 'b'; correct the line, or take it out");
+  EXPECT_EQ(refusal("a,b\n1,\n"), ": line 2: the label in the column 'b' is missing; correct the line, or take it out");
 }
 
 TEST_F(Csv, IsRefusedWithoutAFirstLineOfNames) {

@@ -160,12 +160,12 @@ class CsvReader {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (i == label_) continue;
       const std::optional<float> value = number_of(cells_[i]);
-      if (cells_[i].empty()) return fmt::format("there is no number in the column '{}'", header_[i]);
+      if (cells_[i].empty()) return fmt::format("the number in the column '{}' is missing", header_[i]);
       if (!value) return fmt::format("'{}' in the column '{}' is not a number", cells_[i], header_[i]);
       values_.push_back(*value);
     }
     if (label_ == header_.size()) return "";
-    if (cells_[label_].empty()) return fmt::format("there is no label in the column '{}'", header_[label_]);
+    if (cells_[label_].empty()) return fmt::format("the label in the column '{}' is missing", header_[label_]);
     table_.labels.push_back(cells_[label_]);
     return "";
   }
