@@ -86,8 +86,8 @@ struct UsageError : std::runtime_error {
 class Arguments {
  public:
   // "--option value", "--option=value" and "-o value"; if an option is given twice, the last one counts; words
-  // after "--" are never options. Throws UsageError, naming the option, the value and what is allowed. The command must outlive
-  // this.
+  // after "--" are never options. Throws UsageError, naming the option, the value and what is allowed. The command must
+  // outlive this.
   Arguments(const Command& command, const std::vector<std::string>& words);
 
   const std::string& command() const { return command_.name; }

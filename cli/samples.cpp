@@ -42,8 +42,7 @@ const datasets::Description* find_known(const std::vector<datasets::Description>
 [[noreturn]] void fail_unknown(const std::vector<datasets::Description>& known, const std::string& name) {
   std::vector<std::string> names;
   for (const datasets::Description& one : known) names.push_back(one.name);
-  throw UsageError(
-      "", fmt::format("{} (and no folder or file has this name)", unknown_name("data set", name, names)));
+  throw UsageError("", fmt::format("{} (and no folder or file has this name)", unknown_name("data set", name, names)));
 }
 
 // Refuses options that mean nothing to such a data set.
