@@ -28,20 +28,22 @@ std::vector<const KernelCall*> kernels_of(const Plan& plan) {
 
 }  // namespace
 
-// One device that is recorded.
+// One device of a program that is recorded.
 struct Track {
   struct Kernel {
     std::string op, name, layer;
   };
   std::string device;
+  // That of all devices of the program.
+  std::shared_ptr<const RecordingStart> start;
   Recorder recorder;
   // By the numbers in the recording.
   std::vector<std::vector<Kernel>> kernels;
   std::vector<std::size_t> live_bytes;
 
-  Track(const std::string& device, int tiles, std::size_t capacity, const std::shared_ptr<RecordingWindows>& windows,
+  Track(const std::string& device, int tiles, std::size_t capacity, const std::shared_ptr<RecordingStart>& start,
         const std::vector<const Plan*>& plans)
-      : device(device), recorder(tiles + 1, capacity, windows) {
+      : device(device), start(start), recorder(tiles + 1, capacity, start) {
     for (const Plan* plan : plans) {
       kernels.emplace_back();
       if (plan == nullptr) continue;
@@ -86,40 +88,80 @@ class ActivityRecorder : public StepObserver {
   std::vector<std::int64_t> begun_;
 };
 
-// The part of a run that all tiles recorded. Nanoseconds of the steady clock.
-struct RecordedSpan {
-  std::shared_ptr<const RecordingWindows> windows;
-  std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
-  // Every how many windows were kept.
-  std::int64_t stride = 1;
+// From a moment to another one. Nanoseconds of the steady clock.
+struct Interval {
+  std::int64_t begin, end;
+};
+constexpr Interval always{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
 
-  bool includes(const RecordedEvent& event) const { return windows->includes(event.begin, stride); }
+// What two lists of intervals have in common. Both are in order.
+std::vector<Interval> common_intervals(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+  std::vector<Interval> common;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const Interval both{std::max(a[i].begin, b[j].begin), std::min(a[i].end, b[j].end)};
+    if (both.begin < both.end) common.push_back(both);
+    ++(a[i].end < b[j].end ? i : j);
+  }
+  return common;
+}
+
+// When all tiles of a program recorded what they did: always before it began and after it ended, as they did nothing.
+std::vector<Interval> recorded_by(const std::vector<std::unique_ptr<Track>>& tracks, const RecordingStart& start) {
+  RecordingWindows windows;
+  std::int64_t end = start.time();
+  for (const auto& track : tracks) {
+    if (track->start.get() != &start) continue;
+    for (int tile = 0; tile < track->recorder.tiles(); ++tile) {
+      windows = windows.common(track->recorder.windows(tile));
+      end = std::max(end, track->recorder.end(tile));
+    }
+  }
+  if (windows.all()) return {always};
+  std::vector<Interval> intervals;
+  for (std::int64_t begin = start.time(); begin < end; begin += windows.distance)
+    intervals.push_back({begin, std::min(begin + windows.length, end)});
+  intervals.front().begin = always.begin;
+  intervals.push_back({end, always.end});
+  return intervals;
+}
+
+// A run of one or more programs, and when all of them recorded it. Nanoseconds of the steady clock.
+struct RecordedSpan {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
+  std::vector<Interval> recorded = {always};
+
+  bool includes(const RecordedEvent& event) const {
+    const auto after =
+        std::upper_bound(recorded.begin(), recorded.end(), event.begin,
+                         [](std::int64_t time, const Interval& interval) { return time < interval.begin; });
+    return after != recorded.begin() && event.begin < std::prev(after)->end;
+  }
 };
 
-RecordedSpan span_of(const std::vector<std::unique_ptr<Track>>& tracks,
-                     const std::shared_ptr<const RecordingWindows>& windows) {
-  RecordedSpan span{.windows = windows};
-  for (const auto& track : tracks)
+RecordedSpan span_of(const std::vector<std::unique_ptr<Track>>& tracks) {
+  RecordedSpan span;
+  const RecordingStart* program = nullptr;
+  for (const auto& track : tracks) {
     for (int tile = 0; tile < track->recorder.tiles(); ++tile) {
-      span.stride = std::max(span.stride, track->recorder.stride(tile));
-      for (const RecordedEvent& event : track->recorder.events(tile)) {
-        span.begin = std::min(span.begin, event.begin);
-        span.end = std::max(span.end, event.end);
-      }
+      span.end = std::max(span.end, track->recorder.end(tile));
+      for (const RecordedEvent& event : track->recorder.events(tile)) span.begin = std::min(span.begin, event.begin);
     }
+    // The tracks of a program follow each other.
+    if (track->start.get() == program) continue;
+    program = track->start.get();
+    span.recorded = common_intervals(span.recorded, recorded_by(tracks, *program));
+  }
   return span;
 }
 
-// The windows that were kept, in microseconds from the first event; none if all was.
+// What was recorded, in microseconds from the first event; none if all was.
 std::vector<RecordedPart> parts_of(const RecordedSpan& span) {
   std::vector<RecordedPart> parts;
-  if (span.stride == 1) return parts;
-  const std::int64_t length = span.windows->length();
-  for (std::int64_t begin = span.windows->begin(); begin < span.end; begin += span.stride * length) {
-    const std::int64_t from = std::max(begin, span.begin), to = std::min(begin + length, span.end);
-    if (from < to)
-      parts.push_back({static_cast<double>(from - span.begin) / 1e3, static_cast<double>(to - span.begin) / 1e3});
-  }
+  const std::vector<Interval> inside = common_intervals(span.recorded, {{span.begin, span.end}});
+  if (inside.size() == 1 && inside.front().begin == span.begin && inside.front().end == span.end) return parts;
+  for (const Interval& part : inside)
+    parts.push_back(
+        {static_cast<double>(part.begin - span.begin) / 1e3, static_cast<double>(part.end - span.begin) / 1e3});
   return parts;
 }
 
@@ -151,7 +193,6 @@ void add_events(const Track& track, int device, const RecordedSpan& span, Profil
 struct Profiler::State {
   std::string model;
   std::size_t capacity;
-  std::shared_ptr<RecordingWindows> windows = std::make_shared<RecordingWindows>();
   std::vector<std::unique_ptr<Track>> tracks = {};
   std::vector<std::unique_ptr<StepObserver>> observers = {};
   std::vector<Function<void()>> detach = {};
@@ -163,13 +204,14 @@ Profiler::~Profiler() { detach(); }
 void Profiler::attach(Program& program) {
   Program::State& state = *program.state_;
   const std::size_t stages = state.plan.stages.size();
+  const auto start = std::make_shared<RecordingStart>();
   std::vector<Track*> tracks;
   std::vector<Recorder*> recorders;
   for (std::size_t i = 0; i < state.devices.size(); ++i) {
     const std::string name =
         state.executor ? fmt::format("replica {} stage {}", i / stages, i % stages) : std::string("device");
-    state_->tracks.push_back(std::make_unique<Track>(name, state.devices[i]->backend->tiles(), state_->capacity,
-                                                     state_->windows, state.plan.stages[i % stages].all()));
+    state_->tracks.push_back(std::make_unique<Track>(name, state.devices[i]->backend->tiles(), state_->capacity, start,
+                                                     state.plan.stages[i % stages].all()));
     tracks.push_back(state_->tracks.back().get());
     recorders.push_back(&tracks.back()->recorder);
   }
@@ -194,7 +236,7 @@ void Profiler::detach() {
 std::vector<KernelTime> Profiler::kernel_times() const {
   if (state_->tracks.empty()) return {};
   const Track& track = *state_->tracks.front();
-  const RecordedSpan span = span_of(state_->tracks, state_->windows);
+  const RecordedSpan span = span_of(state_->tracks);
   std::vector<KernelTime> times;
   for (const Track::Kernel& kernel : track.kernels.front()) times.push_back({kernel.op, kernel.name, 0});
   KernelTime barrier{"barrier", "", 0}, feed{"feed", "", 0};
@@ -218,7 +260,7 @@ std::vector<KernelTime> Profiler::kernel_times() const {
 }
 
 report::Timeline Profiler::timeline() const {
-  const RecordedSpan span = span_of(state_->tracks, state_->windows);
+  const RecordedSpan span = span_of(state_->tracks);
   auto profile = std::make_shared<Profile>();
   profile->model = state_->model;
   profile->recorded = parts_of(span);

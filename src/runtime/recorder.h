@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorder: what the tiles of a device did when. Each tile writes to its own memory, which is allocated beforehand.
-// When that is full for the first time, the run so far is cut into windows of equal length; from then on a tile keeps
-// every second window, then every fourth and so on, so that what is recorded spans the whole run however long it is.
-// Tiles need not agree meanwhile: the windows of the tile that kept the fewest are those that all tiles kept.
+// When that is full, the tile drops half of it and goes on: of a long run it keeps windows of equal length at equal
+// distances, 8 to 16 of them, so that what is recorded spans the whole run however long it is, and also if its steps
+// become faster. Distances and lengths are powers of two from one moment, so tiles need not agree meanwhile: the
+// windows of the greatest distance and the smallest length are those that all tiles kept.
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -23,39 +25,53 @@ struct RecordedEvent {
   std::int64_t begin = 0, end = 0;
 };
 
-// The windows of all recordings of a run.
-class RecordingWindows {
+// The moment from which the windows of a program's tiles are counted: the begin of the first event that one of them
+// records. Nanoseconds of the steady clock.
+class RecordingStart {
  public:
-  // The first event that a tile records begins the first window.
-  void begin_at(std::int64_t time) {
-    std::int64_t unset = not_begun;
-    begin_.compare_exchange_strong(unset, time);
+  void set_once(std::int64_t time) {
+    std::int64_t unset = not_set;
+    time_.compare_exchange_strong(unset, time);
   }
-  // Nanoseconds of the steady clock.
-  std::int64_t begin() const { return begin_.load(std::memory_order_relaxed); }
-  // 0 until a memory is full.
-  std::int64_t length() const { return length_.load(std::memory_order_relaxed); }
-  // Whether a moment is in a window that is kept if every `stride`-th one is.
-  bool includes(std::int64_t time, std::int64_t stride) const {
-    return stride == 1 || (time - begin()) / length() % stride == 0;
+  std::int64_t time() const { return time_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::int64_t not_set = -1;
+
+  std::atomic<std::int64_t> time_ = not_set;
+};
+
+// Windows that were kept: every `distance` nanoseconds one of `length`; all of a run if they are equal.
+struct RecordingWindows {
+  std::int64_t distance = 1, length = 1;
+
+  bool all() const { return distance == length; }
+  bool includes(std::int64_t since_start) const { return since_start % distance < length; }
+  // Those of which both have kept all.
+  RecordingWindows common(const RecordingWindows& other) const {
+    if (all()) return other;
+    if (other.all()) return *this;
+    return {std::max(distance, other.distance), std::min(length, other.length)};
   }
-  // A memory is full at this moment.
-  void cut(std::int64_t now) {
-    std::int64_t uncut = 0;
-    length_.compare_exchange_strong(uncut, std::max<std::int64_t>(1, (now - begin()) / first_windows));
+  // Drops half of what they include: every second window, or half of each where few are left. Returns false if nothing
+  // can be dropped.
+  bool halve(std::int64_t elapsed) {
+    if (all())
+      distance = length = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(elapsed / most + 1)));
+    if (elapsed / distance < most && length > 1) length /= 2;
+    else if (distance < longest_distance) distance *= 2;
+    else return false;
+    return true;
   }
 
  private:
-  static constexpr std::int64_t first_windows = 16, not_begun = -1;
-
-  std::atomic<std::int64_t> begin_ = not_begun;
-  std::atomic<std::int64_t> length_ = 0;
+  static constexpr std::int64_t most = 16, longest_distance = std::int64_t{1} << 60;
 };
 
 class Recorder {
  public:
-  Recorder(int tiles, std::size_t capacity, std::shared_ptr<RecordingWindows> windows)
-      : lists_(static_cast<std::size_t>(tiles)), capacity_(capacity), windows_(std::move(windows)) {
+  Recorder(int tiles, std::size_t capacity, std::shared_ptr<RecordingStart> start)
+      : lists_(static_cast<std::size_t>(tiles)), capacity_(capacity), start_(std::move(start)) {
     for (auto& list : lists_) list.events.reserve(capacity);
   }
 
@@ -65,35 +81,37 @@ class Recorder {
   }
   void record(int tile, const RecordedEvent& event) {
     List& list = lists_[static_cast<std::size_t>(tile)];
-    if (list.events.empty()) windows_->begin_at(event.begin);
-    while (list.events.size() >= capacity_ && list.stride < widest_stride) thin_out(list, event.end);
-    if (list.events.size() < capacity_ && windows_->includes(event.begin, list.stride)) list.events.push_back(event);
+    if (list.events.empty()) start_->set_once(event.begin);
+    while (list.events.size() >= capacity_ && list.windows.halve(since_start(event))) drop_others(list);
+    if (list.events.size() < capacity_ && list.windows.includes(since_start(event))) list.events.push_back(event);
+    list.end = event.end;
   }
 
   int tiles() const { return static_cast<int>(lists_.size()); }
   const std::vector<RecordedEvent>& events(int tile) const { return lists_[static_cast<std::size_t>(tile)].events; }
-  // Every how many windows the tile kept; 1 if it kept all.
-  std::int64_t stride(int tile) const { return lists_[static_cast<std::size_t>(tile)].stride; }
+  const RecordingWindows& windows(int tile) const { return lists_[static_cast<std::size_t>(tile)].windows; }
+  // When the last event ended, which need not be in a window; 0 if the tile did nothing.
+  std::int64_t end(int tile) const { return lists_[static_cast<std::size_t>(tile)].end; }
 
  private:
-  static constexpr std::int64_t widest_stride = std::int64_t{1} << 40;
-
   // Each has its own cache line, so that tiles do not disturb each other.
   struct alignas(64) List {
     std::vector<RecordedEvent> events;
-    std::int64_t stride = 1;
+    RecordingWindows windows;
+    std::int64_t end = 0;
   };
 
-  void thin_out(List& list, std::int64_t now) {
-    windows_->cut(now);
-    list.stride *= 2;
-    std::erase_if(list.events,
-                  [&](const RecordedEvent& event) { return !windows_->includes(event.begin, list.stride); });
+  // An event of another tile may have set the start a little later than this one begins.
+  std::int64_t since_start(const RecordedEvent& event) const {
+    return std::max<std::int64_t>(0, event.begin - start_->time());
+  }
+  void drop_others(List& list) {
+    std::erase_if(list.events, [&](const RecordedEvent& event) { return !list.windows.includes(since_start(event)); });
   }
 
   std::vector<List> lists_;
   std::size_t capacity_;
-  std::shared_ptr<RecordingWindows> windows_;
+  std::shared_ptr<RecordingStart> start_;
 };
 
 }  // namespace pando
