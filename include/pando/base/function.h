@@ -4,7 +4,7 @@
 #pragma once
 #include <pando/base/error.h>
 
-#include <memory>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -29,43 +29,58 @@ class Function<Result(Arguments...)> {
     if constexpr (std::is_constructible_v<F, std::nullptr_t>) {
       if (function == nullptr) return;
     }
-    body_ = std::make_unique<Holder<F>>(std::move(function));
+    body_ = new F(std::move(function));
+    actions_ = &actions_on<F>;
   }
   // A copy has its own copy of what the function captured.
-  Function(const Function& other) : body_(other.body_ ? other.body_->copy() : nullptr) {}
-  Function(Function&& other) noexcept = default;
+  Function(const Function& other)
+      : body_(other.actions_ ? other.actions_->copy(other.body_) : nullptr), actions_(other.actions_) {}
+  Function(Function&& other) noexcept
+      : body_(std::exchange(other.body_, nullptr)), actions_(std::exchange(other.actions_, nullptr)) {}
   Function& operator=(Function other) noexcept {
-    body_ = std::move(other.body_);
+    std::swap(body_, other.body_);
+    std::swap(actions_, other.actions_);
     return *this;
   }
-  ~Function() = default;
+  ~Function() {
+    if (actions_) actions_->destroy(body_);
+  }
 
-  explicit operator bool() const { return body_ != nullptr; }
-  bool operator==(std::nullptr_t) const { return body_ == nullptr; }
+  explicit operator bool() const { return actions_ != nullptr; }
+  bool operator==(std::nullptr_t) const { return actions_ == nullptr; }
 
   Result operator()(Arguments... arguments) const {
-    if (!body_) throw InternalError("an empty function was called");
-    return body_->call(std::forward<Arguments>(arguments)...);
+    if (!actions_) throw InternalError("an empty function was called");
+    return actions_->call(body_, std::forward<Arguments>(arguments)...);
   }
 
  private:
-  struct Body {
-    virtual ~Body() = default;
-    virtual std::unique_ptr<Body> copy() const = 0;
-    virtual Result call(Arguments... arguments) = 0;
+  // What can be done with a callable whose type is not known here. Pointers rather than virtual functions: to check a
+  // virtual call, the undefined behaviour sanitizer opens a file, which fails when a process has no descriptors left.
+  struct Actions {
+    Result (*call)(void* body, Arguments... arguments);
+    void* (*copy)(const void* body);
+    void (*destroy)(void* body);
   };
   template <class F>
-  struct Holder final : Body {
-    explicit Holder(F held) : function(std::move(held)) {}
-    std::unique_ptr<Body> copy() const override { return std::make_unique<Holder>(function); }
-    Result call(Arguments... arguments) override {
-      if constexpr (std::is_void_v<Result>) function(std::forward<Arguments>(arguments)...);
-      else return function(std::forward<Arguments>(arguments)...);
-    }
-    F function;
-  };
+  static Result call(void* body, Arguments... arguments) {
+    F& function = *static_cast<F*>(body);
+    if constexpr (std::is_void_v<Result>) function(std::forward<Arguments>(arguments)...);
+    else return function(std::forward<Arguments>(arguments)...);
+  }
+  template <class F>
+  static void* copy(const void* body) {
+    return new F(*static_cast<const F*>(body));
+  }
+  template <class F>
+  static void destroy(void* body) {
+    delete static_cast<F*>(body);
+  }
+  template <class F>
+  static constexpr Actions actions_on{&call<F>, &copy<F>, &destroy<F>};
 
-  std::unique_ptr<Body> body_;
+  void* body_ = nullptr;
+  const Actions* actions_ = nullptr;
 };
 
 }  // namespace pando
