@@ -245,9 +245,8 @@ TEST(ResumedRuns, ShowTheTimeOfTheirOwnSteps) {
   EXPECT_EQ(fit(0, std::chrono::milliseconds(200), output), 2);
   std::rewind(output);
   char text[2000] = {};
-  std::fread(text, 1, sizeof text - 1, output);
+  const std::string shown(text, std::fread(text, 1, sizeof text, output)), before = "20/20 - ";
   std::fclose(output);
-  const std::string shown = text, before = "20/20 - ";
   const std::size_t at = shown.find("s - ", shown.find(before)) + 4;
   // "200ms/step", or more on a slow machine: two steps took 400 ms, and not twenty.
   EXPECT_NE(shown.find(before), std::string::npos) << shown;

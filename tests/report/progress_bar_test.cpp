@@ -287,9 +287,8 @@ TEST(ProgressBar, WritesPlainLinesToAFile) {
   }
   std::rewind(file);
   char text[200] = {};
-  std::fread(text, 1, sizeof text - 1, file);
+  const std::string_view line(text, std::fread(text, 1, sizeof text, file));
   std::fclose(file);
-  const std::string_view line = text;
   EXPECT_EQ(line.find_first_of("\r\x1b"), std::string_view::npos);
   EXPECT_TRUE(line.starts_with("3/3 ")) << line;
   EXPECT_TRUE(line.ends_with("us/step - loss: 0.5000\n")) << line;

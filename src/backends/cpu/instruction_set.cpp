@@ -24,7 +24,10 @@ std::string_view name(InstructionSet set) {
 
 const std::vector<InstructionSet>& available_instruction_sets() {
   static const std::vector<InstructionSet> sets = [] {
-    std::vector<InstructionSet> found = {InstructionSet::portable};
+    std::vector<InstructionSet> found;
+#ifdef PANDO_PORTABLE_ROUTINES
+    found.push_back(InstructionSet::portable);
+#endif
 #if defined(__aarch64__)
     found.push_back(InstructionSet::neon);
 #elif defined(__x86_64__)

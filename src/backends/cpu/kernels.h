@@ -34,6 +34,12 @@ inline std::int64_t whole_number(const Tile& tile, const Operand& operand, int i
   }
 }
 
+// Calls `make` with the routines of a family, e.g. routines.norm, for float64 or float32.
+template <class Family, class Make>
+std::unique_ptr<Kernel> for_dtype(DType dtype, const Family& family, Make make) {
+  return dtype == DType::float64 ? make(family.float64) : make(family.float32);
+}
+
 // A Kernel that is nothing but its function; `Run` is called as run(tile).
 template <class Run>
 std::unique_ptr<Kernel> make_kernel(Run run, std::size_t scratch_bytes = 0) {

@@ -41,7 +41,9 @@ namespace pando::cpu {
     return routines;                                \
   }
 
+#ifdef PANDO_PORTABLE_ROUTINES
 PANDO_DECLARE_FILLS(portable)
+#endif
 #if defined(__aarch64__)
 PANDO_DECLARE_FILLS(neon)
 #elif defined(__x86_64__)
@@ -108,10 +110,12 @@ Routines with_mixed_products(const Routines& routines) {
 // A table is filled by code of its own instruction set, so only that of a set this machine has may be made.
 const Routines& routines_for(InstructionSet set) {
   switch (set) {
+#ifdef PANDO_PORTABLE_ROUTINES
     case InstructionSet::portable: {
       static const Routines routines = make_portable();
       return routines;
     }
+#endif
 #if defined(__aarch64__)
     case InstructionSet::neon: {
       static const Routines routines = make_neon();

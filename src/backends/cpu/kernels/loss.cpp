@@ -22,13 +22,6 @@ T* pointer_or_null(const Tile& tile, const Operand& operand) {
   return operand.buffer < 0 ? nullptr : pointer<T>(tile, operand);
 }
 
-// Calls `make` with the routines of the dtype.
-template <class Make>
-std::unique_ptr<Kernel> for_dtype(const KernelCall& call, const Routines& routines, Make make) {
-  if (call.inputs[0].type.dtype == DType::float64) return make(routines.loss.float64);
-  return make(routines.loss.float32);
-}
-
 template <class T>
 std::unique_ptr<Kernel> rowwise(const KernelCall& call, decltype(LossRoutinesOf<T>::softmax) routine) {
   const Operand x = call.inputs[0], y = call.outputs[0];
@@ -57,21 +50,22 @@ std::unique_ptr<Kernel> cross_entropy(const KernelCall& call, Routine routine, I
 namespace factories {
 
 std::unique_ptr<Kernel> softmax(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&]<class T>(const LossRoutinesOf<T>& of) { return rowwise<T>(call, of.softmax); });
+  return for_dtype(call.inputs[0].type.dtype, routines.loss,
+                   [&]<class T>(const LossRoutinesOf<T>& of) { return rowwise<T>(call, of.softmax); });
 }
 
 std::unique_ptr<Kernel> log_softmax(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines,
+  return for_dtype(call.inputs[0].type.dtype, routines.loss,
                    [&]<class T>(const LossRoutinesOf<T>& of) { return rowwise<T>(call, of.log_softmax); });
 }
 
 std::unique_ptr<Kernel> softmax_cross_entropy(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines,
+  return for_dtype(call.inputs[0].type.dtype, routines.loss,
                    [&]<class T>(const LossRoutinesOf<T>& of) { return cross_entropy<T, T>(call, of.cross_entropy); });
 }
 
 std::unique_ptr<Kernel> sparse_softmax_cross_entropy(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&]<class T>(const LossRoutinesOf<T>& of) {
+  return for_dtype(call.inputs[0].type.dtype, routines.loss, [&]<class T>(const LossRoutinesOf<T>& of) {
     const Integers& ignored = call.attributes.integers("ignored");
     // Labels are int32, so none is this large.
     const std::int64_t label = ignored.empty() ? std::numeric_limits<std::int64_t>::max() : ignored[0];

@@ -23,12 +23,6 @@ T* find(const Tile& tile, const std::vector<Operand>& operands, std::size_t numb
   return pointer<T>(tile, operands[number]);
 }
 
-template <class Make>
-std::unique_ptr<Kernel> for_dtype(const KernelCall& call, const Routines& routines, Make make) {
-  if (call.inputs[0].type.dtype == DType::float64) return make(routines.norm.float64);
-  return make(routines.norm.float32);
-}
-
 // x[samples, places..., channels].
 struct Batch {
   std::int64_t samples, places, channels;
@@ -134,16 +128,18 @@ std::unique_ptr<Kernel> make_layer_norm_gradient(const KernelCall& call, const N
 namespace factories {
 
 std::unique_ptr<Kernel> batch_norm(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&](const auto& of) { return make_batch_norm(call, of); });
+  return for_dtype(call.inputs[0].type.dtype, routines.norm, [&](const auto& of) { return make_batch_norm(call, of); });
 }
 std::unique_ptr<Kernel> batch_norm_gradient(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&](const auto& of) { return make_batch_norm_gradient(call, of); });
+  return for_dtype(call.inputs[0].type.dtype, routines.norm,
+                   [&](const auto& of) { return make_batch_norm_gradient(call, of); });
 }
 std::unique_ptr<Kernel> layer_norm(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&](const auto& of) { return make_layer_norm(call, of); });
+  return for_dtype(call.inputs[0].type.dtype, routines.norm, [&](const auto& of) { return make_layer_norm(call, of); });
 }
 std::unique_ptr<Kernel> layer_norm_gradient(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&](const auto& of) { return make_layer_norm_gradient(call, of); });
+  return for_dtype(call.inputs[0].type.dtype, routines.norm,
+                   [&](const auto& of) { return make_layer_norm_gradient(call, of); });
 }
 
 }  // namespace factories

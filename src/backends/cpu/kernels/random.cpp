@@ -42,12 +42,6 @@ struct Draws {
   }
 };
 
-template <class Make>
-std::unique_ptr<Kernel> for_dtype(const KernelCall& call, const Routines& routines, Make make) {
-  if (call.outputs[0].type.dtype == DType::float64) return make(routines.random.float64);
-  return make(routines.random.float32);
-}
-
 template <class T>
 std::unique_ptr<Kernel> make_dropout(const KernelCall& call, decltype(RandomRoutinesOf<T>::dropout) routine) {
   const Operand x = call.inputs[0], y = call.outputs[0];
@@ -75,18 +69,18 @@ std::unique_ptr<Kernel> make_numbers(const KernelCall& call, decltype(RandomRout
 namespace factories {
 
 std::unique_ptr<Kernel> dropout(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines,
+  return for_dtype(call.outputs[0].type.dtype, routines.random,
                    [&]<class T>(const RandomRoutinesOf<T>& of) { return make_dropout<T>(call, of.dropout); });
 }
 
 std::unique_ptr<Kernel> random_uniform(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&]<class T>(const RandomRoutinesOf<T>& of) {
+  return for_dtype(call.outputs[0].type.dtype, routines.random, [&]<class T>(const RandomRoutinesOf<T>& of) {
     return make_numbers<T>(call, of.uniform, call.attributes.number("low"), call.attributes.number("high"));
   });
 }
 
 std::unique_ptr<Kernel> random_normal(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call, routines, [&]<class T>(const RandomRoutinesOf<T>& of) {
+  return for_dtype(call.outputs[0].type.dtype, routines.random, [&]<class T>(const RandomRoutinesOf<T>& of) {
     return make_numbers<T>(call, of.normal, call.attributes.number("mean"), call.attributes.number("deviation"));
   });
 }

@@ -10,7 +10,7 @@ namespace pando::cpu {
 namespace {
 
 // Tiles are given blocks of this many outputs; a tile takes up to `widest` at once.
-constexpr std::int64_t block = 16, widest = 256;
+constexpr std::int64_t outputs_per_block = 16, widest = 256;
 
 struct Reduction {
   ReduceRoutine routine = {};
@@ -70,13 +70,13 @@ void reduce_block(const Reduction& r, std::byte* out, const std::byte* in, std::
 }
 
 void reduce(const Reduction& r, const Tile& tile, std::byte* out, const std::byte* in) {
-  const std::int64_t blocks = (r.kept.size + block - 1) / block;
+  const std::int64_t blocks = (r.kept.size + outputs_per_block - 1) / outputs_per_block;
   const Range range = share(tile, count_positions(r.outer_kept) * blocks);
   for (std::int64_t unit = range.begin; unit < range.end;) {
     const Walk walk(r.outer_kept, unit / blocks);
     const std::int64_t first = unit % blocks;
-    const std::int64_t last = std::min({first + widest / block, blocks, first + range.end - unit});
-    const std::int64_t begin = first * block, end = std::min(last * block, r.kept.size);
+    const std::int64_t last = std::min({first + widest / outputs_per_block, blocks, first + range.end - unit});
+    const std::int64_t begin = first * outputs_per_block, end = std::min(last * outputs_per_block, r.kept.size);
     reduce_block(r, out + (walk.offset(1) + begin) * r.element_bytes,
                  in + (walk.offset(0) + begin * r.kept.strides[0]) * r.element_bytes, end - begin);
     unit += last - first;

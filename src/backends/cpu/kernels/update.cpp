@@ -11,7 +11,7 @@ namespace pando::cpu {
 namespace {
 
 // The work of a group is cut at multiples of this many elements.
-constexpr std::int64_t block = 1024;
+constexpr std::int64_t elements_per_block = 1024;
 // Parameter, gradient and up to three states.
 constexpr std::size_t most_inputs = 5, most_outputs = 4;
 
@@ -31,20 +31,22 @@ void run_group(const Group& group, const Tile& tile, std::int64_t first, std::in
   for (std::size_t i = 0; i < group.in.size(); ++i)
     in[i] = pointer<const std::byte>(tile, group.in[i]) + first * group.element_bytes;
   for (std::size_t i = 0; i < group.out.size(); ++i)
-    out[i] = group.out[i].buffer < 0 ? tile.scratch + static_cast<std::int64_t>(i) * block * group.element_bytes
-                                     : pointer<std::byte>(tile, group.out[i]) + first * group.element_bytes;
+    out[i] = group.out[i].buffer < 0
+                 ? tile.scratch + static_cast<std::int64_t>(i) * elements_per_block * group.element_bytes
+                 : pointer<std::byte>(tile, group.out[i]) + first * group.element_bytes;
   group.routine(out.data(), in.data(), last - first, settings);
 }
 
 void run_groups(const std::vector<Group>& groups, std::int64_t blocks, const Tile& tile, const void* settings) {
   const Range range = share(tile, blocks);
   for (const Group& group : groups) {
-    const std::int64_t own_blocks = (group.elements + block - 1) / block;
+    const std::int64_t own_blocks = (group.elements + elements_per_block - 1) / elements_per_block;
     const std::int64_t begin = std::max<std::int64_t>(range.begin - group.first_block, 0);
     const std::int64_t end = std::min(range.end - group.first_block, own_blocks);
     const std::int64_t step = group.all_wanted ? std::max<std::int64_t>(end - begin, 1) : 1;
     for (std::int64_t b = begin; b < end; b += step)
-      run_group(group, tile, b * block, std::min((b + step) * block, group.elements), settings);
+      run_group(group, tile, b * elements_per_block, std::min((b + step) * elements_per_block, group.elements),
+                settings);
   }
 }
 
@@ -66,7 +68,7 @@ std::unique_ptr<Kernel> update(const KernelCall& call, const Routines& routines,
                    .first_block = blocks,
                    .all_wanted = true};
     for (const Operand& operand : group.out) group.all_wanted &= operand.buffer >= 0;
-    blocks += (group.elements + block - 1) / block;
+    blocks += (group.elements + elements_per_block - 1) / elements_per_block;
     groups.push_back(std::move(group));
   }
   const Operand rate = call.inputs[0];
@@ -77,7 +79,7 @@ std::unique_ptr<Kernel> update(const KernelCall& call, const Routines& routines,
         const auto settings = prepare(now, tile);
         run_groups(groups, blocks, tile, &settings);
       },
-      most_outputs * static_cast<std::size_t>(block) * sizeof(double));
+      most_outputs * static_cast<std::size_t>(elements_per_block) * sizeof(double));
 }
 
 }  // namespace
