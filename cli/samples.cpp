@@ -2,11 +2,14 @@
 #include "cli/samples.h"
 
 #include <pando/base/array_functions.h>
+#include <pando/report/progress.h>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -72,6 +75,18 @@ Samples load_own(const SampleChoice& choice, const datasets::OwnDataOptions& wan
   datasets::OwnDataOptions options = wanted;
   // The command lists them all, and then decides.
   options.skip_bad = true;
+  // A terminal shows how far it is; a folder that is read in a moment shows nothing.
+  std::optional<ProgressBar> bar;
+  options.progress = [&](std::int64_t read, std::int64_t all) {
+    constexpr std::int64_t many = 1000;
+    if (all < many || choice.quiet || isatty(STDERR_FILENO) == 0) return;
+    if (!bar) {
+      tell(fmt::format("Reading the {} images in {}", thousands(all), choice.dataset));
+      bar.emplace(all, ProgressOptions{.stream = stderr, .unit = "image"});
+    }
+    bar->update(read);
+    if (read == all) bar->finish();
+  };
   const datasets::OwnData own = datasets::load_own(choice.dataset, options);
   tell_skipped(choice, own.columns.empty() ? "image" : "row", own.skipped);
   for (const std::string& notice : own.notices) tell(notice);
@@ -137,6 +152,7 @@ SampleChoice sample_choice(const Arguments& arguments) {
   if (arguments.has("image-size") && arguments.given("image-size")) choice.image_size = image_size_of(arguments);
   if (arguments.has("label")) choice.label = arguments.text("label");
   if (arguments.has("skip-bad")) choice.skip_bad = arguments.flag("skip-bad");
+  if (arguments.has("quiet")) choice.quiet = arguments.flag("quiet");
   return choice;
 }
 

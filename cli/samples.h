@@ -43,8 +43,10 @@ struct SampleChoice {
   // The column of the user's own table that says the class; empty means the last.
   std::string label = {};
   bool skip_bad = false;
+  bool quiet = false;
 };
-// From --dataset, --samples, --image-size, --label and --skip-bad, as far as the command has them. Throws UsageError.
+// From --dataset, --samples, --image-size, --label, --skip-bad and --quiet, as far as the command has them. Throws
+// UsageError.
 SampleChoice sample_choice(const Arguments& arguments);
 
 // By name, or the user's own. Says on the standard error stream what was done to them and which were left out. Throws

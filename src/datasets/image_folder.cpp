@@ -7,8 +7,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
 
+#include "base/cores.h"
 #include "base/paths.h"
+#include "base/thread.h"
 #include "data/formats/image_file.h"
 #include "datasets/every_fifth.h"
 #include "datasets/image_files.h"
@@ -62,15 +67,24 @@ class ImageReader {
     Shape shape = {static_cast<std::int64_t>(files.size()), size_[0], size_[1]};
     if (channels_ > 1) shape.append(channels_);
     Array x = Array::uninitialised(DType::uint8, shape);
+    std::byte* const pixels = x.mutable_raw();
+    const std::int64_t bytes = shape.part(1, shape.rank()).elements();
+    std::vector<std::exception_ptr> errors = for_each_at_once(files, [&](std::size_t i) {
+      const Array whole = data::with_channels(data::read_image(ByteStore(files[i].path)), channels_);
+      const Array image = data::resize_image(whole, size_[0], size_[1]);
+      std::copy(image.raw(), image.raw() + bytes, pixels + static_cast<std::int64_t>(i) * bytes);
+    });
+    // What was read moves together.
     std::vector<std::int32_t> labels;
-    std::byte* out = x.mutable_raw();
-    for (const ImageFile& file : files) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
       const bool was_read = attempt([&] {
-        const Array whole = data::with_channels(data::read_image(ByteStore(file.path)), channels_);
-        const Array image = data::resize_image(whole, size_[0], size_[1]);
-        out = std::copy(image.raw(), image.raw() + image.bytes(), out);
+        if (errors[i]) std::rethrow_exception(errors[i]);
       });
-      if (was_read) labels.push_back(file.label);
+      if (!was_read) continue;
+      const std::byte* const from = pixels + static_cast<std::int64_t>(i) * bytes;
+      std::byte* const to = pixels + std::ssize(labels) * bytes;
+      if (from != to) std::copy(from, from + bytes, to);
+      labels.push_back(files[i].label);
     }
     const auto count = static_cast<std::int64_t>(labels.size());
     return {x.slice(0, count), Array::of(labels, {count})};
@@ -89,6 +103,35 @@ class ImageReader {
   const std::vector<std::string>& skipped() const { return skipped_; }
 
  private:
+  // Calls read(i) for each file, on all cores, and returns what it threw. Files are taken in their order, so that after
+  // an error that ends the reading, all before it were tried: the first error is the same each time.
+  std::vector<std::exception_ptr> for_each_at_once(const std::vector<ImageFile>& files,
+                                                   const Function<void(std::size_t)>& read) {
+    std::vector<std::exception_ptr> errors(files.size());
+    std::atomic<std::size_t> next = 0;
+    std::atomic<bool> ended = false;
+    std::mutex mutex;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < files.size() && !ended; i = next++) {
+        try {
+          read(i);
+        } catch (...) {
+          errors[i] = std::current_exception();
+          if (!options_.skip_bad) ended = true;
+        }
+        const std::lock_guard lock(mutex);
+        ++done_;
+        if (options_.progress) options_.progress(done_, std::ssize(heights_));
+      }
+    };
+    std::vector<Thread> threads;
+    const int cores = std::min(usable_cores(), static_cast<int>(std::min<std::size_t>(files.size(), 64)));
+    for (int i = 1; i < cores; ++i) threads.emplace_back("to read images", work);
+    work();
+    threads.clear();
+    return errors;
+  }
+
   // Returns false for a file that cannot be read, which is noted; throws Error if that is not allowed.
   bool attempt(const Function<void()>& read) {
     try {
@@ -104,6 +147,7 @@ class ImageReader {
   const OwnDataOptions& options_;
   std::int64_t channels_;
   std::vector<std::int64_t> heights_, widths_;
+  std::int64_t done_ = 0;
   ImageSize size_ = {1, 1};
   std::vector<std::string> skipped_;
 };

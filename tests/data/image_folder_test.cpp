@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "tests/data/idx_bytes.h"
 #include "tests/data/jpeg_bytes.h"
 #include "tests/data/png_bytes.h"
@@ -160,6 +162,28 @@ TEST_F(ImageFolder, LeavesBadImagesOutAndListsThemIfAskedTo) {
   EXPECT_EQ(shortened(images.skipped[0]), "~/a/3.png: is not a PNG or JPEG image; convert it to one of them");
   EXPECT_EQ(shortened(images.skipped[1]),
             "~/b/1.png: has fewer pixels than its header announces; fetch it again, or save it again as PNG");
+}
+
+TEST_F(ImageFolder, NamesTheFirstBadImageHoweverManyThreadsRead) {
+  write_two_classes();
+  for (const char* name : {"a/2.png", "b/2.png", "b/3.png"})
+    folder.write(name, png_file({.width = 2, .height = 3, .rows = "\0ab"}));
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(refusal(),
+              "~/a/2.png: has fewer pixels than its header announces; fetch it again, or save it again as PNG");
+}
+
+TEST_F(ImageFolder, TellsHowFarReadingIs) {
+  write_two_classes();
+  std::vector<std::int64_t> told, of;
+  load({.progress = [&](std::int64_t read, std::int64_t all) {
+    told.push_back(read);
+    of.push_back(all);
+  }});
+  std::vector<std::int64_t> expected(told.size());
+  std::iota(expected.begin(), expected.end(), 1);
+  EXPECT_EQ(told, expected);
+  EXPECT_EQ(of, std::vector<std::int64_t>(told.size(), std::ssize(told)));
 }
 
 TEST_F(ImageFolder, RefusesClassesOfLessThanFiveImagesWithoutATestFolder) {

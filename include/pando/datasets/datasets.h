@@ -2,6 +2,7 @@
 // Data sets: MNIST and Fashion-MNIST from files, digits drawn by a generator, and the user's own images and tables.
 #pragma once
 #include <pando/base/array.h>
+#include <pando/base/function.h>
 
 #include <array>
 #include <string>
@@ -80,6 +81,9 @@ struct OwnDataOptions {
   bool skip_bad = false;
   // If not set and there are no separate test samples, all samples are for the test, and none to train on.
   bool split_off_test = true;
+  // Called after each image that was read, with the number of those and of all; never by two threads at once. It must
+  // not throw.
+  Function<void(std::int64_t read, std::int64_t all)> progress = {};
 };
 
 // `path` is a folder that holds a folder of PNG and JPEG images for each class, or two such folders, train and test; or
