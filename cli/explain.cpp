@@ -31,6 +31,18 @@ Json weights_of(const keras::Layer& layer) {
   return list;
 }
 
+// As Keras has it: the batch is null, and a layer that gives several has a list of them.
+Json output_shape_of(const keras::Model& model, const keras::Layer& layer) {
+  Json all = Json::List();
+  for (const Shape& shape : model.output_shapes(layer)) {
+    Json one = Json::List();
+    one.append(Json());
+    for (int axis = 1; axis < shape.rank(); ++axis) one.append(shape[axis]);
+    all.append(one);
+  }
+  return all.list("output_shape").size() == 1 ? all.list("output_shape").front() : all;
+}
+
 }  // namespace
 
 int summary(const Arguments& arguments) {
@@ -44,6 +56,7 @@ int summary(const Arguments& arguments) {
     Json one;
     one.set("name", layer.name());
     one.set("class_name", layer.kind());
+    one.set("output_shape", output_shape_of(opened.model, layer));
     one.set("parameters", layer.count_params());
     one.set("trainable", layer.trainable());
     one.set("weights", weights_of(layer));

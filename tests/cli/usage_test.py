@@ -248,6 +248,8 @@ class Information(ProgramTest):
         self.assertEqual((summary["parameters"], summary["input_shape"]), (61706, [28, 28, 1]))
         self.assertIn({"name": "conv2d/kernel", "shape": [5, 5, 1, 6]},
                       [weight for layer in summary["layers"] for weight in layer["weights"]])
+        self.assertEqual([layer["output_shape"] for layer in summary["layers"]][-2:], [[None, 84], [None, 10]])
+        self.assertIn([None, 28, 28, 6], [layer["output_shape"] for layer in summary["layers"]])
 
     def test_about_a_run(self):
         words = ["explain", "keras-cnn", "--stages", "2", "--ipus", "4", "--schedule", "interleaved"]

@@ -138,6 +138,14 @@ TEST(Models, NestAndShareLayers) {
   EXPECT_EQ(outer.weights().size(), 6u);
 }
 
+TEST(Models, SayTheShapesThatALayerGives) {
+  const layers::Dense shared(5);
+  const Tensor a = Input({3}), b = Input({7, 3});
+  const Model model({a, b}, {shared(a), shared(b)});
+  EXPECT_EQ(model.output_shapes(shared), (std::vector<Shape>{{-1, 5}, {-1, 7, 5}}));
+  EXPECT_EQ(model.output_shapes(layers::Dense(5)), std::vector<Shape>{});
+}
+
 TEST(Models, RefuseWhatDoesNotConnect) {
   const Tensor a = Input({4}, {.name = "a"}), b = Input({4}, {.name = "b"});
   EXPECT_EQ(message([&] { Model(a, layers::Dense(2)(b)); }),

@@ -137,6 +137,7 @@ TEST(Mistakes, AModelThatIsNotBuiltHasNoWeightsToSave) {
   EXPECT_EQ(message([&] { model.load_weights(path + ".npz"); }), "load_weights" + refusal);
   EXPECT_EQ(message([&] { model.save(path); }), "save" + refusal);
   EXPECT_EQ(message([&] { model.summary_text(); }), "summary" + refusal);
+  EXPECT_EQ(message([&] { model.output_shapes(layers::Dense(3)); }), "output_shapes" + refusal);
   model.predict(zeros({2, 4}));
   EXPECT_EQ(model.get_weights().size(), 2u);
 }

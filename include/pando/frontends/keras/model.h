@@ -184,6 +184,9 @@ class PANDO_API Model : public Layer {
   std::vector<Layer> layers() const;
   // Throws Error with the nearest name.
   Layer get_layer(const std::string& name) const;
+  // The shapes of what one of its layers gives, in the order of its calls; axis 0, the batch, is -1. Throws Error if
+  // the model is not built.
+  std::vector<Shape> output_shapes(const Layer& layer) const;
   // Throws Error if the model was not compiled.
   Optimizer optimizer() const;
 

@@ -338,6 +338,11 @@ Layer Model::get_layer(const std::string& name) const {
   throw Error(unknown_name("layer", name, known));
 }
 
+std::vector<Shape> Model::output_shapes(const Layer& layer) const {
+  check_built("output_shapes", *this);
+  return pando::keras::output_shapes(*body_of(*this).network(), layer);
+}
+
 Optimizer Model::optimizer() const {
   if (!training_->options) throw Error(fmt::format("the model '{}' is not compiled and has no optimizer", name()));
   return training_->options->optimizer;

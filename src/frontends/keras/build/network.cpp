@@ -142,6 +142,15 @@ bool is_chain(const Network& network) {
 
 }  // namespace
 
+std::vector<Shape> output_shapes(const Network& network, const Layer& layer) {
+  std::vector<Shape> shapes;
+  for (const Call& call : network.calls) {
+    if (call->layer != LayerAccess::identity(layer)) continue;
+    for (const Type& type : call->outputs) shapes.push_back(type.shape);
+  }
+  return shapes;
+}
+
 std::vector<SummaryRow> summary_rows(const Network& network, bool is_sequential) {
   std::vector<SummaryRow> rows;
   std::map<const void*, std::size_t> row_of_layer;

@@ -37,6 +37,9 @@ class NetworkValues {
 // The outputs for these inputs.
 std::vector<Value> trace_network(const Network& network, Trace& trace, const std::vector<Value>& inputs);
 
+// The shapes of what a layer gives, in the order of its calls.
+std::vector<Shape> output_shapes(const Network& network, const Layer& layer);
+
 // The layers as Keras's summary() lists them, and what it counts below them.
 std::vector<SummaryRow> summary_rows(const Network& network, bool is_sequential);
 SummaryTotals summary_totals(const Network& network);
