@@ -32,6 +32,8 @@ cat >"$bundle/fmt/fmt-config.cmake" <<'END'
 add_library(fmt::fmt INTERFACE IMPORTED)
 target_include_directories(fmt::fmt INTERFACE ${CMAKE_CURRENT_LIST_DIR}/include)
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
+# g++ 13 and newer ones warn about memory inside fmt.
+target_compile_options(fmt::fmt INTERFACE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
 END
 cp -r /usr/src/googletest "$bundle"
 # Not compressed, so that a Pando without zlib can read it.

@@ -18,7 +18,7 @@ esac
 
 bundle=$PWD/bundle
 jobs=$(nproc)
-cmake -S "$bundle/googletest" -B build/googletest -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF \
+cmake -Wno-deprecated -S "$bundle/googletest" -B build/googletest -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF \
     -DCMAKE_INSTALL_PREFIX="$PWD/build/googletest/installed" >/dev/null
 cmake --build build/googletest -j "$jobs" --target install >/dev/null
 cmake -S . -B build/release -DCMAKE_BUILD_TYPE=Release -DPANDO_UNITY_BUILD=ON -DPANDO_BUILD_BENCHMARKS=OFF \

@@ -195,8 +195,9 @@ class Failures(OutputTest):
 
 
 class Limits(OutputTest):
-    WORDS = [*TRAIN, "--log-csv", "log.csv", "--checkpoint", "run", "--save", "kept", "--report", "page.html", "--profile",
-             "trace.json"]
+    # Profiles are as large as the device has tiles.
+    WORDS = [*TRAIN, "--tiles", "2", "--log-csv", "log.csv", "--checkpoint", "run", "--save", "kept", "--report", "page.html",
+             "--profile", "trace.json"]
 
     def limited(self, kind, size, *words):
         result = subprocess.run([PANDO, *words], cwd=self.folder, env=self.environment, text=True, timeout=120,

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +51,11 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   ++allocations;
   aligned_bytes += bytes;
   return __libc_memalign(alignment, bytes);
+}
+// What aligned operator new calls depends on the version of the C++ library.
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  *memory = aligned_alloc(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
 }
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   static const auto real = reinterpret_cast<int (*)(pthread_mutex_t*)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
