@@ -41,7 +41,7 @@ target_link_libraries(GTest::gtest_main INTERFACE $prefix/lib/gtest-all.o $prefi
 EOF
     launcher=()
     ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-    cmake --preset minimal -B "$build" "${launcher[@]}" -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/x86_64-linux-gnu.cmake" \
+    cmake --preset minimal -B "$build" -DCMAKE_BUILD_TYPE=Release "${launcher[@]}" -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/x86_64-linux-gnu.cmake" \
         -Dfmt_DIR="$prefix/cmake/fmt" -DGTest_DIR="$prefix/cmake/GTest" -DPANDO_BUILD_EXAMPLES=OFF \
         -DPANDO_BUILD_BENCHMARKS=ON \
         -DCMAKE_EXE_LINKER_FLAGS="-static -L$prefix/lib" >/dev/null

@@ -23,7 +23,7 @@ using namespace pando;
 using namespace pando::keras;
 
 // The thread sanitizer delivers a signal only when the thread calls something, which one that hangs does not.
-#if defined(__SANITIZE_THREAD__)
+#ifdef PANDO_THREAD_SANITIZER
 #define SKIP_UNDER_THE_THREAD_SANITIZER() GTEST_SKIP() << "signals come late under the thread sanitizer"
 #else
 #define SKIP_UNDER_THE_THREAD_SANITIZER() static_cast<void>(0)

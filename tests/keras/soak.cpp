@@ -171,7 +171,7 @@ int main(int count, char** words) {
   std::filesystem::remove_all(scratch);
   const std::int64_t late = resident_kib();
   bool grew = late > early + early / 4 + 16 * 1024;
-#ifdef __SANITIZE_THREAD__
+#ifdef PANDO_THREAD_SANITIZER
   // The thread sanitizer keeps what was freed.
   grew = false;
 #endif

@@ -92,7 +92,7 @@ TEST(TileGroup, AChildOfAForkIsToldThatTheTilesStayedInTheParent) {
         "models and devices in the child, or fork before the first of them";
     if (!is_right) std::fprintf(stderr, "%s\n", message.c_str());
     std::atomic<int> work = 2;
-#if !defined(__SANITIZE_THREAD__)
+#ifndef PANDO_THREAD_SANITIZER
     // A device that the child makes is its own. The thread sanitizer does not support threads of such a child.
     work = 0;
     TileGroup own(2);
