@@ -173,7 +173,7 @@ void print_kernels(const std::string& title, const std::vector<KernelTime>& kern
   fmt::print("\n{}\n", title);
   for (const KernelTime& kernel : kernels)
     if (kernel.microseconds > 0.005 * total)
-      fmt::print("  {:<28}{:<32}{:>9.1f} us{:>7.1f}%\n", kernel.op, kernel.name, kernel.microseconds,
+      fmt::print("  {:<33}{:<32}{:>9.1f} us{:>7.1f}%\n", kernel.op, kernel.name, kernel.microseconds,
                  100 * kernel.microseconds / total);
 }
 

@@ -41,6 +41,8 @@ constexpr NamedPass graph_passes[] = {
     {"pool_early", pool_early, &Capabilities::early_pooling},
     // Before fuse_elementwise, which then makes bias and activation the epilogue of convolution and pooling together.
     {"fuse_convolution_pooling", fuse_convolution_pooling, &Capabilities::convolution_with_pooling},
+    // After pool_early, which moves the gradient of relu before that of the pooling.
+    {"fuse_pooling_gradients", fuse_pooling_gradients, &Capabilities::convolution_with_pooling},
     // Before merge_updates: a matmul can take in the update of one parameter, but not a merged update of several.
     {"fuse_updates", fuse_updates, &Capabilities::matmul_with_update},
     // After fuse_updates: it merges what that leaves.
@@ -106,7 +108,7 @@ Plan compile(const Graph& original, const CompileOptions& options) {
   for (const NamedPass& pass : graph_passes) {
     if (!is_enabled(options, pass.name) || (pass.needs != nullptr && !(options.capabilities.*pass.needs))) continue;
     const Timer timer;
-    graph = pass.run(graph, {options.evaluate, options.capabilities});
+    graph = pass.run(graph, {options.evaluate, options.capabilities, options.mixed_bfloat16});
     verify(graph);
     report(pass.name, timer, [&] { return to_string(graph); });
   }

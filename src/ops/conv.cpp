@@ -89,6 +89,42 @@ std::vector<Type> infer_conv2d_max_pool(const OpCall& call) {
   return types;
 }
 
+// The gradients of conv2d_max_pool take that of its result as input `dy`, and the positions as input 2. They are made
+// for plain convolutions before windows that do not overlap.
+void require_pooled_gradient(const OpCall& call, std::size_t dy, const Shape& convolved) {
+  const Window pool = checked_pool_window(call, "pool_");
+  if (call.attributes.integer("groups") != 1 || call.attributes.integers("dilations") != Integers{1, 1})
+    call.fail("groups and dilations must be 1; use max_pool_gradient and the gradient of conv2d");
+  for (std::size_t axis : {0, 1})
+    if (pool.strides[axis] < pool.kernel[axis])
+      call.fail(fmt::format("windows of {} pooled every {} overlap; use max_pool_gradient and the gradient of conv2d",
+                            pool.kernel[axis], pool.strides[axis]));
+  const Shape pooled = window_shape(call, pool, convolved, convolved[3]);
+  if (call.shape(dy) != pooled)
+    call.fail(fmt::format("the gradient {} is not of the shape {} that pooling makes of {}; correct the sizes",
+                          to_string(call.shape(dy)), to_string(pooled), to_string(convolved)));
+  require_dtype(call, 2, {positions_dtype(pool)});
+  require_shape(call, 2, pooled, "a position for each element of the gradient");
+}
+
+std::vector<Type> infer_max_pool_input_gradient(const OpCall& call) {
+  require_conv_inputs(call, filter_axes);
+  const Shape& filter = call.shape(1);
+  const Shape x = input_shape(call, call.shape(0), grouped_channels(call, filter[2]));
+  if (call.attributes.integers("strides") != Integers{1, 1})
+    call.fail("strides must be 1; use max_pool_gradient and conv2d_input_gradient");
+  require_pooled_gradient(call, 0, conv_shape(call, x, filter));
+  return {{call.dtype(0), x}};
+}
+
+std::vector<Type> infer_max_pool_weight_gradient(const OpCall& call) {
+  require_conv_inputs(call, image_axes);
+  const Integers& kernel = list_attribute(call, "kernel_size", 2, 1, largest_extent);
+  const Shape filter = {kernel[0], kernel[1], call.shape(0)[3], call.shape(1)[3]};
+  require_pooled_gradient(call, 1, conv_shape(call, call.shape(0), filter));
+  return {{call.dtype(0), filter}};
+}
+
 Attributes geometry(const Attributes& from) {
   return {{"strides", from.integers("strides")},
           {"dilations", from.integers("dilations")},
@@ -134,6 +170,14 @@ std::vector<AttributeDefinition> conv_attributes(std::initializer_list<Attribute
                                                  {"padding", Integers{0, 0, 0, 0}},
                                                  {"groups", std::int64_t{1}}};
   attributes.insert(attributes.end(), more);
+  return attributes;
+}
+
+std::vector<AttributeDefinition> conv_pool_attributes(std::initializer_list<AttributeDefinition> more) {
+  std::vector<AttributeDefinition> attributes = conv_attributes(more);
+  attributes.push_back({"pool_window", Integers{2, 2}});
+  attributes.push_back({"pool_strides", Integers{2, 2}});
+  attributes.push_back({"pool_padding", Integers{0, 0, 0, 0}});
   return attributes;
 }
 
@@ -197,14 +241,31 @@ const OpDefinition conv2d_max_pool = {
     .id = Op::conv2d_max_pool,
     .name = "conv2d_max_pool",
     .doc = "conv2d, max_pool and then the epilogue, made by the compiler; the positions come last",
-    .attributes = conv_attributes({epilogue_attribute,
-                                   {"pool_window", Integers{2, 2}},
-                                   {"pool_strides", Integers{2, 2}},
-                                   {"pool_padding", Integers{0, 0, 0, 0}}}),
+    .attributes = conv_pool_attributes({epilogue_attribute}),
     .min_inputs = 2,
     .max_inputs = -1,
     .infer = infer_conv2d_max_pool,
     .flops = conv2d_max_pool_flops};
+const OpDefinition conv2d_max_pool_input_gradient = {
+    .id = Op::conv2d_max_pool_input_gradient,
+    .name = "conv2d_max_pool_input_gradient",
+    .doc =
+        "the gradient of conv2d and max_pool in the images, from that of the result, the filter and the positions, "
+        "made by the compiler; it leaves out what is zero",
+    .attributes = conv_pool_attributes({{"input_size", Integers{0, 0}}}),
+    .min_inputs = 3,
+    .infer = infer_max_pool_input_gradient,
+    .flops = input_gradient_flops};
+const OpDefinition conv2d_max_pool_weight_gradient = {
+    .id = Op::conv2d_max_pool_weight_gradient,
+    .name = "conv2d_max_pool_weight_gradient",
+    .doc =
+        "the gradient of conv2d and max_pool in the filter, from the images, the gradient of the result and the "
+        "positions, made by the compiler; it leaves out what is zero",
+    .attributes = conv_pool_attributes({{"kernel_size", Integers{1, 1}}}),
+    .min_inputs = 3,
+    .infer = infer_max_pool_weight_gradient,
+    .flops = weight_gradient_flops};
 
 }  // namespace definitions
 

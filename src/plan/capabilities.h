@@ -12,7 +12,7 @@ struct Capabilities {
   bool epilogues = true;
   // Whether max pooling goes before bias and activation.
   bool early_pooling = true;
-  // Whether there are kernels for ops that stand for two: conv2d_max_pool, and matmul_update.
+  // Whether there are kernels for ops that stand for two: conv2d_max_pool and its gradients, and matmul_update.
   bool convolution_with_pooling = true, matmul_with_update = true;
   // Whether one kernel updates all parameters.
   bool merged_updates = true;

@@ -116,6 +116,83 @@ Case pooled(const Convolution& c, const Geometry& pool) {
           .slack = filter_slack(c)};
 }
 
+struct PooledConvolution {
+  Convolution convolution;
+  Geometry pool = {.kernel = {2, 2}, .strides = {2, 2}};
+};
+
+// Plain, of one element, without samples, channels or filters, padded, with gaps between the windows, with sums that
+// fill no vector, many of them, and more than fit into registers, with images of several runs of pixels, with more
+// filters than are summed at once, and with windows of more places than a byte counts.
+std::vector<PooledConvolution> pooled_convolutions() {
+  return {{{{2, 7, 8, 3}, {3, 2, 3, 4}}},
+          {{{1, 1, 1, 1}, {1, 1, 1, 1}}, {.kernel = {1, 1}, .strides = {1, 1}}},
+          {{{0, 6, 6, 3}, {3, 3, 3, 2}}},
+          {{{2, 5, 5, 0}, {3, 3, 0, 2}}},
+          {{{2, 5, 5, 3}, {3, 3, 3, 0}}},
+          {{{1, 5, 6, 2}, {3, 3, 2, 5}, {.padding = {1, 0, 2, 1}}},
+           {.kernel = {2, 3}, .strides = {3, 4}, .padding = {1, 0, 1, 1}}},
+          {{{3, 14, 13, 1}, {3, 3, 1, 32}}},
+          {{{3, 9, 10, 17}, {3, 3, 17, 33}, {.padding = {1, 1, 1, 1}}}},
+          {{{2, 14, 14, 6}, {5, 5, 6, 16}}},
+          {{{1, 6, 7, 96}, {3, 3, 96, 5}}, {.kernel = {3, 2}, .strides = {3, 2}}},
+          {{{1, 5, 6, 4}, {3, 3, 4, 260}, {.padding = {1, 1, 1, 1}}}},
+          {{{1, 30, 41, 2}, {3, 3, 2, 3}}},
+          {{{2, 9, 9, 2}, {7, 7, 2, 3}, {.padding = {3, 3, 3, 3}}}},
+          {{{1, 34, 18, 2}, {1, 1, 2, 3}}, {.kernel = {17, 16}, .strides = {17, 16}}}};
+}
+
+Attributes attributes_of(const PooledConvolution& p) {
+  Attributes attributes = attributes_of(p.convolution);
+  attributes.set("pool_window", list(p.pool.kernel));
+  attributes.set("pool_strides", list(p.pool.strides));
+  attributes.set("pool_padding", list(p.pool.padding));
+  return attributes;
+}
+
+Shape pooled_shape(const PooledConvolution& p) {
+  const Shape convolved = output_of(p.convolution);
+  return {convolved[0], p.pool.output_size(0, convolved[1]), p.pool.output_size(1, convolved[2]), convolved[3]};
+}
+
+InputSpec positions_of(const PooledConvolution& p) {
+  return {pooled_shape(p), p.pool.kernel[0] * p.pool.kernel[1] <= 255 ? DType::uint8 : DType::int32};
+}
+
+// Every third gradient is zero, as after relu; the positions are those of some image.
+void prepare_pooled_gradient(const PooledConvolution& p, Tensor& dy, Tensor& positions) {
+  for (std::int64_t i = 0; i < dy.elements(); i += 3) dy[i] = 0;
+  Generator generator("positions", 1);
+  positions = max_pool(draw(domain(-4, 4).distinct(), DType::float64, output_of(p.convolution), generator), p.pool)[1];
+}
+
+Case pooled_input_gradient(const PooledConvolution& p) {
+  const Convolution& c = p.convolution;
+  Case result = input_gradient(c);
+  const Integers input_size = result.attributes.integers("input_size");
+  result.inputs = {{pooled_shape(p)}, {c.filter}, positions_of(p)};
+  result.prepare = [p](Tensors& in) { prepare_pooled_gradient(p, in[0], in[2]); };
+  result.reference = [p, dense = result.reference](const Tensors& in) {
+    return dense({max_pool_gradient(in[0], in[2], p.pool, output_of(p.convolution)), in[1]});
+  };
+  result.attributes = attributes_of(p);
+  result.attributes.set("input_size", input_size);
+  return result;
+}
+
+Case pooled_weight_gradient(const PooledConvolution& p) {
+  const Convolution& c = p.convolution;
+  Case result = weight_gradient(c);
+  result.inputs = {{c.x}, {pooled_shape(p)}, positions_of(p)};
+  result.prepare = [p](Tensors& in) { prepare_pooled_gradient(p, in[1], in[2]); };
+  result.reference = [p, dense = result.reference](const Tensors& in) {
+    return dense({in[0], max_pool_gradient(in[1], in[2], p.pool, output_of(p.convolution))});
+  };
+  result.attributes = attributes_of(p);
+  result.attributes.set("kernel_size", Integers{c.filter[0], c.filter[1]});
+  return result;
+}
+
 // The builders, with the padding that they work out.
 Case same_padding(const Shape& x, const Shape& filter, std::array<std::int64_t, 2> strides,
                   std::array<std::int64_t, 2> dilations) {
@@ -201,7 +278,16 @@ std::vector<Entry> conv_entries() {
     input.cases.push_back(input_gradient(c));
     weight.cases.push_back(weight_gradient(c));
   }
-  return {conv2d_entry(), input, weight, conv2d_max_pool_entry()};
+  Entry pooled_input = {.op = "conv2d_max_pool_input_gradient"},
+        pooled_weight = {.op = "conv2d_max_pool_weight_gradient"};
+  for (const PooledConvolution& p : pooled_convolutions()) {
+    pooled_input.cases.push_back(pooled_input_gradient(p));
+    pooled_weight.cases.push_back(pooled_weight_gradient(p));
+  }
+  for (const std::array<std::int64_t, 2> strides : {std::array<std::int64_t, 2>{2, 1}, {3, 2}})
+    pooled_weight.cases.push_back(
+        pooled_weight_gradient({{{2, 11, 10, 3}, {3, 3, 3, 4}, {.strides = strides, .padding = {1, 0, 0, 1}}}}));
+  return {conv2d_entry(), input, weight, conv2d_max_pool_entry(), pooled_input, pooled_weight};
 }
 
 }  // namespace pando::test

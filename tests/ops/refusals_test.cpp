@@ -149,6 +149,31 @@ TEST_F(Refusals, Convolution) {
                        "makes of [2, 9, 7, 2] and the filter [3, 3, 2, 3]; correct the sizes");
 }
 
+TEST_F(Refusals, GradientsOfAConvolutionBeforeAPooling) {
+  const Value x = f32({2, 6, 6, 3}), filter = f32({3, 3, 3, 8}), dy = f32({2, 2, 2, 8});
+  const Value positions = of(DType::uint8, {2, 2, 2, 8});
+  const auto of_weights = [&](const Value& gradient, const Attributes& attributes) {
+    Attributes all = attributes;
+    all.set("kernel_size", Integers{3, 3});
+    return graph.add(definitions::conv2d_max_pool_weight_gradient, {x, gradient, positions}, all);
+  };
+  PANDO_EXPECT_REFUSAL(
+      of_weights(f32({2, 3, 2, 8}), {}),
+      "conv2d_max_pool_weight_gradient: the gradient [2, 3, 2, 8] is not of the shape [2, 2, 2, 8] that "
+      "pooling makes of [2, 4, 4, 8]; correct the sizes");
+  PANDO_EXPECT_REFUSAL(
+      of_weights(dy, {{"pool_strides", Integers{1, 2}}}),
+      "conv2d_max_pool_weight_gradient: windows of 2 pooled every 1 overlap; use max_pool_gradient and "
+      "the gradient of conv2d");
+  PANDO_EXPECT_REFUSAL(of_weights(dy, {{"dilations", Integers{1, 2}}}),
+                       "conv2d_max_pool_weight_gradient: groups and dilations must be 1; use max_pool_gradient and the "
+                       "gradient of conv2d");
+  PANDO_EXPECT_REFUSAL(
+      graph.add(definitions::conv2d_max_pool_input_gradient, {dy, filter, positions},
+                {{"strides", Integers{2, 2}}, {"input_size", Integers{10, 10}}}),
+      "conv2d_max_pool_input_gradient: strides must be 1; use max_pool_gradient and conv2d_input_gradient");
+}
+
 TEST_F(Refusals, Pooling) {
   const Value x = f32({2, 5, 5, 3});
   PANDO_EXPECT_REFUSAL(

@@ -25,6 +25,7 @@ namespace pando::cpu {
   void fill(LossRoutines&);                         \
   void fill(NormRoutines&);                         \
   void fill(RandomRoutines&);                       \
+  void fill(SparseRoutines&);                       \
   void fill(UpdateRoutines&);                       \
   }                                                 \
   static Routines make_##set() {                    \
@@ -37,6 +38,7 @@ namespace pando::cpu {
     set::fill(routines.loss);                       \
     set::fill(routines.norm);                       \
     set::fill(routines.random);                     \
+    set::fill(routines.sparse);                     \
     set::fill(routines.update);                     \
     return routines;                                \
   }

@@ -11,6 +11,7 @@
 #include "backends/cpu/routines/pool.h"
 #include "backends/cpu/routines/random.h"
 #include "backends/cpu/routines/reduce.h"
+#include "backends/cpu/routines/sparse.h"
 #include "backends/cpu/routines/update.h"
 
 namespace pando::cpu {
@@ -24,6 +25,7 @@ struct Routines {
   LossRoutines loss;
   NormRoutines norm;
   RandomRoutines random;
+  SparseRoutines sparse;
   UpdateRoutines update;
 };
 

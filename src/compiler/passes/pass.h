@@ -19,6 +19,8 @@ using Evaluate = Function<std::vector<Array>(const Node& node, const std::vector
 struct PassContext {
   Evaluate evaluate = {};
   Capabilities capabilities = {};
+  // Whether the program may round the factors of products to bfloat16.
+  bool mixed_bfloat16 = false;
 };
 
 using GraphPass = Graph (*)(const Graph& graph, const PassContext& context);
@@ -75,6 +77,14 @@ Graph pool_early(const Graph& graph, const PassContext& context);
 //   %1 = conv2d(%x, %w)                   ->   %2 = conv2d_max_pool(%x, %w)
 //   %2 = max_pool(%1)
 Graph fuse_convolution_pooling(const Graph& graph, const PassContext& context);
+
+// The gradients of a convolution before a max pooling, and the gradient of the pooling, as one node each: it visits the
+// largest elements alone, where that is worth it.
+//
+//   %1 = max_pool_gradient(%g, %positions)     %2 = conv2d_max_pool_weight_gradient(%x, %g, %positions)
+//   %2 = conv2d_weight_gradient(%x, %1)   ->   %3 = conv2d_max_pool_input_gradient(%g, %w, %positions)
+//   %3 = conv2d_input_gradient(%1, %w)
+Graph fuse_pooling_gradients(const Graph& graph, const PassContext& context);
 
 // Plain gradient descent along a matmul, and the matmul, as one node: the gradient is never stored.
 //

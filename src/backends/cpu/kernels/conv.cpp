@@ -55,15 +55,9 @@ class Conv2d final : public Kernel {
   std::size_t epilogue_scratch_, raw_scratch_;
 };
 
-CorrelationSizes input_gradient_sizes(const KernelCall& call, const Window& window) {
-  const Shape &dy = call.inputs[0].type.shape, &dx = call.outputs[0].type.shape;
-  return {.rows = CorrelationAxis::of_input_gradient(window, 0, dx[1], dy[1]),
-          .columns = CorrelationAxis::of_input_gradient(window, 1, dx[2], dy[2]),
-          .source_channels = dy[3],
-          .result_channels = dx[3],
-          .groups = call.attributes.integer("groups"),
-          .kernel_width = window.kernel[1],
-          .transposed = true};
+CorrelationSizes sizes_of_input_gradient(const KernelCall& call, const Window& window) {
+  return input_gradient_sizes(call.inputs[0].type.shape, call.outputs[0].type.shape, window,
+                              call.attributes.integer("groups"));
 }
 
 template <class T, class S = T>
@@ -75,7 +69,7 @@ class Conv2dInputGradient final : public Kernel {
         dx_(call.outputs[0]),
         stride_(window.strides[0]),
         blocks_(dx_.type.shape[0], divide_up(dx_.type.shape[1], stride_), row_bytes<T>(dx_.type.shape) * stride_),
-        correlation_(input_gradient_sizes(call, window), blocks_.block_rows(), routines, layout_) {}
+        correlation_(sizes_of_input_gradient(call, window), blocks_.block_rows(), routines, layout_) {}
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
 
@@ -120,7 +114,7 @@ std::unique_ptr<Kernel> factories::conv2d(const KernelCall& call, const Routines
 
 std::unique_ptr<Kernel> factories::conv2d_input_gradient(const KernelCall& call, const Routines& routines) {
   const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
-  return make<Conv2dInputGradient>(call, input_gradient_sizes(call, window), window, routines);
+  return make<Conv2dInputGradient>(call, sizes_of_input_gradient(call, window), window, routines);
 }
 
 }  // namespace pando::cpu

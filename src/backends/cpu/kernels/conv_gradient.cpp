@@ -60,7 +60,7 @@ class Conv2dWeightGradient final : public Kernel {
 
   // What one image of a run takes, in scratch memory or in x.
   std::int64_t run_image_elements() const {
-    return image_.is_padded() ? runs_.source_rows(runs_.most_rows()) * image_.row_elements() : x_.type.shape.stride(0);
+    return image_.is_padded() ? runs_.copy_elements() : x_.type.shape.stride(0);
   }
 
   void lay_out_rows() {
@@ -82,14 +82,12 @@ class Conv2dWeightGradient final : public Kernel {
   }
 
   const T* place_x(const Tile& tile, const PixelRun& run) const {
-    const T* const x = pointer<const T>(tile, x_) + run.image * x_.type.shape.stride(0);
-    const std::int64_t first = run.row * window_.strides[0];
-    if (!image_.is_padded()) return x + first * image_.row_elements();
-    T* const to = at<T>(tile.scratch, image_scratch_);
-    for (std::int64_t i = 0; i < run.images; ++i) {
-      image_.copy_rows(x + i * x_.type.shape.stride(0), first, runs_.source_rows(run.rows),
-                       to + i * run_image_elements());
+    const T* const x = pointer<const T>(tile, x_);
+    if (!image_.is_padded()) {
+      return x + run.image * x_.type.shape.stride(0) + run.row * window_.strides[0] * image_.row_elements();
     }
+    T* const to = at<T>(tile.scratch, image_scratch_);
+    runs_.copy_run(x, run, to);
     return to;
   }
 

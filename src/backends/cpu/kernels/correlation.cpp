@@ -10,7 +10,7 @@ namespace {
 
 // Rows of the filter that are used together: a panel of them stays in the first-level cache.
 template <class S>
-constexpr std::int64_t most_depth = sizeof(S) < sizeof(float) ? 1024 : 512;
+constexpr std::int64_t most_filter_rows = sizeof(S) < sizeof(float) ? 1024 : 512;
 
 }  // namespace
 
@@ -101,6 +101,46 @@ CorrelationSizes convolution_sizes(const KernelCall& call, const Window& window)
           .transposed = false};
 }
 
+CorrelationSizes input_gradient_sizes(const Shape& dy, const Shape& dx, const Window& window, std::int64_t groups) {
+  return {.rows = CorrelationAxis::of_input_gradient(window, 0, dx[1], dy[1]),
+          .columns = CorrelationAxis::of_input_gradient(window, 1, dx[2], dy[2]),
+          .source_channels = dy[3],
+          .result_channels = dx[3],
+          .groups = groups,
+          .kernel_width = window.kernel[1],
+          .transposed = true};
+}
+
+template <class S>
+TapSegments tap_segments(const CorrelationSizes& sizes, std::int64_t column_phase) {
+  const auto& taps = sizes.columns.taps[static_cast<std::size_t>(column_phase)];
+  const auto count = static_cast<std::int64_t>(taps.size());
+  const std::int64_t depth = sizes.source_channels / sizes.groups;
+  const bool adjacent = count > 0 && taps.back().offset - taps.front().offset == count - 1;
+  const bool joins = adjacent && sizes.groups == 1 && count * depth <= most_filter_rows<S>;
+  TapSegments result = {
+      .joins = joins, .depth = joins ? count * depth : depth, .row_segments = joins ? 1 : count, .at_once = 1};
+  result.at_once = std::max<std::int64_t>(most_filter_rows<S> / std::max<std::int64_t>(result.depth, 1), 1);
+  return result;
+}
+
+template TapSegments tap_segments<float>(const CorrelationSizes&, std::int64_t);
+template TapSegments tap_segments<double>(const CorrelationSizes&, std::int64_t);
+
+Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t columns, std::int64_t block_rows,
+               std::int64_t step) {
+  const auto& taps = sizes.rows.taps[static_cast<std::size_t>(row_phase)];
+  Range range = {0, static_cast<std::int64_t>(taps.size())};
+  // A row by itself must fill its block of registers better than the zeros would.
+  if (4 * columns < 3 * block_rows) return range;
+  const auto source = [&](std::int64_t tap) {
+    return step * sizes.rows.step + taps[static_cast<std::size_t>(tap)].offset;
+  };
+  while (range.begin < range.end && source(range.begin) < 0) ++range.begin;
+  while (range.begin < range.end && source(range.end - 1) >= sizes.rows.source) --range.end;
+  return range;
+}
+
 template <class T, class S>
 Correlation<T, S>::Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, const Routines& routines,
                                ScratchLayout& layout)
@@ -132,20 +172,16 @@ Correlation<T, S>::Correlation(const CorrelationSizes& sizes, std::int64_t most_
 
 template <class T, class S>
 void Correlation<T, S>::add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps) {
-  const auto& row_taps = sizes_.rows.taps[static_cast<std::size_t>(row)];
   const auto& column_taps = sizes_.columns.taps[static_cast<std::size_t>(column)];
-  Phase phase = {.row = row, .column = column, .columns = sizes_.columns.steps(column)};
-  phase.filter_row = static_cast<std::int64_t>(taps_.size()) * depth_;
-
-  // Taps side by side read one run of the source if they are next to each other in it.
-  const auto tap_count = static_cast<std::int64_t>(column_taps.size());
-  const bool adjacent = tap_count > 0 && column_taps.back().offset - column_taps.front().offset == tap_count - 1;
-  const bool joins = adjacent && groups_ == 1 && !by_channel_ && tap_count * depth_ <= most_depth<S>;
-  phase.depth = joins ? tap_count * depth_ : depth_;
-  for (const auto& row_tap : row_taps) {
+  Phase phase = {.row = row,
+                 .column = column,
+                 .columns = sizes_.columns.steps(column),
+                 .filter_row = static_cast<std::int64_t>(taps_.size()) * depth_,
+                 .taps = tap_segments<S>(sizes_, column)};
+  for (const auto& row_tap : sizes_.rows.taps[static_cast<std::size_t>(row)]) {
     for (const auto& column_tap : column_taps) {
       taps_.push_back(row_tap.index * sizes_.kernel_width + column_tap.index);
-      if (joins && &column_tap != &column_taps.front()) continue;
+      if (phase.taps.joins && &column_tap != &column_taps.front()) continue;
       phase.segments.push_back(
           ((row_tap.offset + image_.lead_rows) * image_.padded_width + column_tap.offset + image_.lead_columns) *
           image_.channels);
@@ -195,9 +231,12 @@ void Correlation<T, S>::run(const T* image, std::int64_t first, std::int64_t las
   for (const Phase& phase : phases_) {
     const std::int64_t steps = std::min(last, sizes_.rows.steps(phase.row)) - first;
     for (std::int64_t step = 0; step < steps;) {
-      const Range taps = row_taps(phase, first + step);
+      const auto taps_at = [&](std::int64_t i) {
+        return row_taps(sizes_, phase.row, phase.columns, matrix_.block_rows, first + i);
+      };
+      const Range taps = taps_at(step);
       std::int64_t end = step + 1;
-      while (end < steps && row_taps(phase, first + end) == taps) ++end;
+      while (end < steps && taps_at(end) == taps) ++end;
       run_phase(phase, taps, {step, end}, source, result, scratch);
       step = end;
     }
@@ -218,39 +257,22 @@ const S* Correlation<T, S>::place_rows(const T* image, std::int64_t first, std::
 }
 
 template <class T, class S>
-Range Correlation<T, S>::row_taps(const Phase& phase, std::int64_t step) const {
-  const auto& taps = sizes_.rows.taps[static_cast<std::size_t>(phase.row)];
-  Range range = {0, static_cast<std::int64_t>(taps.size())};
-  // A row by itself must fill its block of registers better than the zeros would.
-  if (4 * phase.columns < 3 * matrix_.block_rows) return range;
-  const auto source = [&](std::int64_t tap) {
-    return step * sizes_.rows.step + taps[static_cast<std::size_t>(tap)].offset;
-  };
-  while (range.begin < range.end && source(range.begin) < 0) ++range.begin;
-  while (range.begin < range.end && source(range.end - 1) >= sizes_.rows.source) --range.end;
-  return range;
-}
-
-template <class T, class S>
 void Correlation<T, S>::run_phase(const Phase& phase, Range taps, Range steps, const S* source, T* result,
                                   std::byte* scratch) const {
-  const auto row_count = static_cast<std::int64_t>(sizes_.rows.taps[static_cast<std::size_t>(phase.row)].size());
-  const std::int64_t row_segments = row_count == 0 ? 0 : static_cast<std::int64_t>(phase.segments.size()) / row_count;
-  const std::int64_t last_segment = taps.end * row_segments;
-  const std::int64_t at_once = std::max<std::int64_t>(most_depth<S> / std::max<std::int64_t>(phase.depth, 1), 1);
+  const std::int64_t last_segment = taps.end * phase.taps.row_segments, at_once = phase.taps.at_once;
   T* const c = result + (phase.row * sizes_.columns.result + phase.column) * sizes_.result_channels;
   for (std::int64_t group = 0; group < groups_; ++group) {
     const S* const b = at<S>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * panel_;
-    std::int64_t segment = taps.begin * row_segments;
+    std::int64_t segment = taps.begin * phase.taps.row_segments;
     bool accumulate = false;
     do {  // once even without taps: the result is zero then
       const Product<T, S> product = {.a = source + group * depth_,
                                      .a_rows = phase.source_pixels.data() + steps.begin * phase.columns,
                                      .segments = phase.segments.data() + segment,
                                      .segment_count = std::min(at_once, last_segment - segment),
-                                     .depth = phase.depth,
+                                     .depth = phase.taps.depth,
                                      .a_step = 1,
-                                     .b = b + segment * phase.depth * panel_,
+                                     .b = b + segment * phase.taps.depth * panel_,
                                      .b_step = panel_,
                                      .b_panel = panel_step_,
                                      .panel = panel_,

@@ -54,9 +54,28 @@ struct CorrelationSizes {
   bool transposed;
 };
 
+// How the taps of a phase are summed. A segment is what one run of the source holds: a row of taps that lie side by
+// side in it if they are few, or else one tap. At most `at_once` segments are summed from zero, and each such sum is
+// added to the result.
+struct TapSegments {
+  // Whether the taps of a row are one segment, and the products that a segment adds.
+  bool joins = false;
+  std::int64_t depth = 0;
+  std::int64_t row_segments = 0, at_once = 1;
+};
+// For factors of type S.
+template <class S>
+TapSegments tap_segments(const CorrelationSizes& sizes, std::int64_t column_phase);
+// The taps of the row axis that meet the source, not the zeros around it, at this step; all of them where the rows are
+// so short that several fill a block of registers.
+Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t columns, std::int64_t block_rows,
+               std::int64_t step);
+
 // The convolution of the call's first two inputs, x and the filter.
 CorrelationSizes convolution_sizes(const KernelCall& call, const Window& window);
 Shape convolved_shape(const KernelCall& call, const Window& window);
+// The gradient `dx` of a convolution's input from that of its result.
+CorrelationSizes input_gradient_sizes(const Shape& dy, const Shape& dx, const Window& window, std::int64_t groups);
 
 // Results of type T from factors of type S: the same, or bfloat16 for float.
 template <class T, class S = T>
@@ -74,15 +93,14 @@ class Correlation {
   struct Phase {
     // Rows and columns of the result before the phase's first, and how many columns it has.
     std::int64_t row = 0, column = 0, columns = 0;
-    // Its first row in the packed filter, and the rows that belong to a segment.
-    std::int64_t filter_row = 0, depth = 0;
+    // Its first row in the packed filter.
+    std::int64_t filter_row = 0;
+    TapSegments taps = {};
     std::vector<std::int64_t> segments = {}, source_pixels = {}, result_pixels = {};
   };
   void add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps);
   // Rows of the padded image that these steps read.
   std::int64_t source_rows(std::int64_t first, std::int64_t last) const;
-  // The taps of the row axis that meet the source, not the zeros around it, at this step.
-  Range row_taps(const Phase& phase, std::int64_t step) const;
   void run_phase(const Phase& phase, Range taps, Range steps, const S* source, T* result, std::byte* scratch) const;
   // The rows of the image from `first` on as S, with zeros around them; in scratch memory unless they are there
   // already.

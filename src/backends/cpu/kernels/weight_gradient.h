@@ -22,6 +22,15 @@ class PixelRuns {
   std::int64_t most_pixels() const { return images_ * rows_ * dy_[2]; }
   // The rows of the padded image that this many rows of dy meet.
   std::int64_t source_rows(std::int64_t rows) const { return (rows - 1) * window_.strides[0] + window_.reach(0); }
+  // What one image of a run takes in a copy, and the copy of all that a run meets.
+  std::int64_t copy_elements() const { return source_rows(rows_) * image_.row_elements(); }
+  template <class T>
+  void copy_run(const T* x, const PixelRun& run, T* to) const {
+    for (std::int64_t i = 0; i < run.images; ++i) {
+      image_.copy_rows(x + (run.image + i) * image_.height * image_.width * image_.channels,
+                       run.row * window_.strides[0], source_rows(run.rows), to + i * copy_elements());
+    }
+  }
 
   // Calls add(run, accumulate), where `accumulate` says whether there is a sum to add to. Calls it once even if there
   // are no pixels.

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// conv2d_max_pool_weight_gradient: the gradients that are not zero are listed by filter, and each adds its multiple of
+// the pixels under the window to the filter's sums, which stay in registers. The pixels come in the runs and in the
+// order of conv2d_weight_gradient, so the sums have the same bits.
+#include "backends/cpu/kernels/pooled_gradient.h"
+#include "backends/cpu/kernels/weight_gradient.h"
+
+namespace pando::cpu {
+
+namespace {
+
+Shape convolved_of(const KernelCall& call, const Window& window) {
+  const Shape& x = call.inputs[0].type.shape;
+  return {x[0], window.output_size(0, x[1]), window.output_size(1, x[2]), call.inputs[1].type.shape[3]};
+}
+
+template <class T>
+class Conv2dMaxPoolWeightGradient final : public Kernel {
+ public:
+  Conv2dMaxPoolWeightGradient(const KernelCall& call, const Window& window, const Window& pool,
+                              const Routines& routines)
+      : x_(call.inputs[0]),
+        result_(call.outputs[0]),
+        window_(window),
+        sparse_(sparse_routines<T>(routines)),
+        gradient_(call.inputs[1], call.inputs[2], pool, convolved_of(call, window), routines),
+        runs_(window, x_.type.shape, gradient_.convolved()),
+        filters_(result_.type.shape[3]),
+        row_(result_.type.shape[1] * result_.type.shape[2]),
+        padded_row_(divide_up(row_, sparse_.lanes) * sparse_.lanes),
+        copies_(runs_.image().is_padded() || padded_row_ != row_),
+        blocks_(cut_into_blocks()),
+        grid_(work()),
+        most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
+        image_scratch_(copies_ ? layout_.add_elements<T>(runs_.most_images() * runs_.copy_elements() + sparse_.lanes)
+                               : 0),
+        row_starts_(layout_.add_elements<std::int64_t>(gradient_.convolved()[2] + 1)),
+        row_values_(layout_.add_elements<T>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
+        row_filters_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
+        row_columns_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
+        counts_(layout_.add_elements<std::int64_t>(filters_)),
+        values_(layout_.add_elements<T>(filters_ * most_listed_)),
+        offsets_(layout_.add_elements<std::int64_t>(filters_ * most_listed_)),
+        sums_(layout_.add_elements<T>(filters_ * sums_step())) {}
+
+  std::size_t scratch_bytes() const override { return layout_.bytes(); }
+
+  void run(const Tile& tile) const override {
+    const Part part = grid_.part(tile);
+    if (part.blocks.begin >= part.blocks.end || part.panels.begin >= part.panels.end) return;
+    runs_.for_each([&](const PixelRun& run, bool accumulate) { add_run(tile, part, run, accumulate); });
+    for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+      write_block(tile, part.panels, blocks_[static_cast<std::size_t>(block)]);
+    }
+  }
+
+ private:
+  // Some rows of taps, and some vectors of each: sums that fit into registers.
+  struct Block {
+    std::int64_t first_row, rows, first_vector, vectors;
+  };
+
+  std::vector<Block> cut_into_blocks() const {
+    const std::int64_t all_rows = window_.kernel[0], all_vectors = padded_row_ / sparse_.lanes;
+    std::vector<Block> blocks;
+    if (all_vectors == 0) return blocks;
+    const std::int64_t parts = divide_up(all_vectors, sparse_.most_vectors);
+    const std::int64_t most_rows = std::min(sparse_.most_sums / divide_up(all_vectors, parts), sparse_.most_rows);
+    const std::int64_t bands = divide_up(all_rows, std::max<std::int64_t>(most_rows, 1));
+    for (std::int64_t band = 0; band < bands; ++band) {
+      const std::int64_t row = all_rows * band / bands, end = all_rows * (band + 1) / bands;
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t vector = all_vectors * part / parts, last = all_vectors * (part + 1) / parts;
+        blocks.push_back({row, end - row, vector, last - vector});
+      }
+    }
+    return blocks;
+  }
+
+  // A filter is a panel. Listing what it has costs about as much as a few vectors of its sums.
+  Work work() const {
+    const Block block = blocks_.empty() ? Block{} : blocks_.front();
+    return {.blocks = static_cast<std::int64_t>(blocks_.size()),
+            .panels = filters_,
+            .block_cost = static_cast<double>(block.rows * block.vectors),
+            .load_panel = 8};
+  }
+
+  std::int64_t sums_step() const { return window_.kernel[0] * padded_row_; }
+
+  // The pixels that a run meets, and the elements between its images.
+  struct RunPixels {
+    const T* x;
+    std::int64_t image_step;
+  };
+  RunPixels place_x(const Tile& tile, const PixelRun& run) const {
+    const T* const x = pointer<const T>(tile, x_);
+    if (!copies_) {
+      const std::int64_t image = x_.type.shape.stride(0);
+      return {x + run.image * image + run.row * window_.strides[0] * runs_.image().row_elements(), image};
+    }
+    T* const to = at<T>(tile.scratch, image_scratch_);
+    runs_.copy_run(x, run, to);
+    return {to, runs_.copy_elements()};
+  }
+
+  void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate) const {
+    const RunPixels pixels = place_x(tile, run);
+    const Range filters = part.panels;
+    auto* const counts = at<std::int64_t>(tile.scratch, counts_);
+    std::fill_n(counts, filters.end - filters.begin, 0);
+    for (std::int64_t i = 0; i < run.images; ++i) {
+      for (std::int64_t row = 0; row < run.rows; ++row) {
+        const std::int64_t first = i * pixels.image_step + row * window_.strides[0] * runs_.image().row_elements();
+        list_row(tile, run.image + i, run.row + row, filters, first);
+      }
+    }
+    for (std::int64_t filter = 0; filter < filters.end - filters.begin; ++filter) {
+      for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+        add_block(tile, pixels.x, filter, blocks_[static_cast<std::size_t>(block)], accumulate);
+      }
+    }
+  }
+
+  // Appends a row of the convolution to the lists of its filters. The window of the row's first pixel is at `first`.
+  void list_row(const Tile& tile, std::int64_t image, std::int64_t row, Range filters, std::int64_t first) const {
+    const GradientList<T> list = {.starts = at<std::int64_t>(tile.scratch, row_starts_),
+                                  .values = at<T>(tile.scratch, row_values_),
+                                  .filters = at<std::int32_t>(tile.scratch, row_filters_),
+                                  .columns = at<std::int32_t>(tile.scratch, row_columns_)};
+    list.starts[0] = 0;
+    gradient_.list_row(tile, image, row, filters, list);
+    T* const values = at<T>(tile.scratch, values_);
+    auto* const counts = at<std::int64_t>(tile.scratch, counts_);
+    auto* const offsets = at<std::int64_t>(tile.scratch, offsets_);
+    const std::int64_t pixel_step = window_.strides[1] * runs_.image().channels;
+    const std::int64_t listed = list.starts[gradient_.convolved()[2]];
+    for (std::int64_t e = 0; e < listed; ++e) {
+      const std::int64_t filter = list.filters[e], place = filter * most_listed_ + counts[filter]++;
+      values[place] = list.values[e];
+      offsets[place] = first + list.columns[e] * pixel_step;
+    }
+  }
+
+  void add_block(const Tile& tile, const T* x, std::int64_t filter, const Block& block, bool accumulate) const {
+    const std::int64_t first = block.first_vector * sparse_.lanes, row_elements = runs_.image().row_elements();
+    sparse_.sum_filter(
+        {.x = x + block.first_row * row_elements + first,
+         .offsets = at<std::int64_t>(tile.scratch, offsets_) + filter * most_listed_,
+         .values = at<T>(tile.scratch, values_) + filter * most_listed_,
+         .count = at<std::int64_t>(tile.scratch, counts_)[filter],
+         .x_step = row_elements,
+         .rows = block.rows,
+         .vectors = block.vectors,
+         .sums = at<T>(tile.scratch, sums_) + filter * sums_step() + block.first_row * padded_row_ + first,
+         .sums_step = padded_row_,
+         .accumulate = accumulate});
+  }
+
+  // The sums lie filter by filter; in the result the filters are the last axis.
+  void write_block(const Tile& tile, Range filters, const Block& block) const {
+    const std::int64_t first = block.first_vector * sparse_.lanes;
+    const std::int64_t elements = std::min(block.vectors * sparse_.lanes, row_ - first);
+    for (std::int64_t row = block.first_row; row < block.first_row + block.rows; ++row) {
+      sparse_.transpose(at<T>(tile.scratch, sums_) + row * padded_row_ + first, sums_step(),
+                        filters.end - filters.begin, elements,
+                        pointer<T>(tile, result_) + (row * row_ + first) * filters_ + filters.begin, filters_);
+    }
+  }
+
+  Operand x_, result_;
+  Window window_;
+  const SparseRoutinesOf<T>& sparse_;
+  PooledGradient<T> gradient_;
+  PixelRuns runs_;
+  // The elements of x that a row of taps meets, side by side; the same as whole vectors.
+  std::int64_t filters_, row_, padded_row_;
+  // Rows that do not end on a vector are copied, with room for a whole one after the last.
+  bool copies_;
+  std::vector<Block> blocks_;
+  TileGrid grid_;
+  // What a filter can have in a run.
+  std::int64_t most_listed_;
+  ScratchLayout layout_;
+  std::size_t image_scratch_, row_starts_, row_values_, row_filters_, row_columns_, counts_, values_, offsets_, sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> factories::conv2d_max_pool_weight_gradient(const KernelCall& call, const Routines& routines) {
+  const Window window = conv_window(call.attributes, call.outputs[0].type.shape);
+  const Window pool = pool_window(call.attributes, "pool_");
+  if (call.inputs[0].type.dtype == DType::float64) {
+    return std::make_unique<Conv2dMaxPoolWeightGradient<double>>(call, window, pool, routines);
+  }
+  return std::make_unique<Conv2dMaxPoolWeightGradient<float>>(call, window, pool, routines);
+}
+
+}  // namespace pando::cpu

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// PooledGradient: the gradient of a convolution's result as it comes from a max pooling, values and positions. Of the
+// pixels of a window at most one has a gradient, in each filter, and with relu many have none: kernels visit only
+// those.
+#pragma once
+#include "backends/cpu/kernels/product.h"
+#include "ops/window.h"
+
+namespace pando::cpu {
+
+template <class T>
+const SparseRoutinesOf<T>& sparse_routines(const Routines& routines) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return routines.sparse.float32;
+  } else {
+    return routines.sparse.float64;
+  }
+}
+
+// The windows of `pool` do not overlap.
+template <class T>
+class PooledGradient {
+ public:
+  // `convolved` is the shape of what was pooled.
+  PooledGradient(const Operand& dy, const Operand& positions, const Window& pool, const Shape& convolved,
+                 const Routines& routines)
+      : dy_(dy), positions_(positions), pool_(pool), convolved_(convolved), routines_(sparse_routines<T>(routines)) {}
+
+  // The shape of what was pooled: what the gradient would be if it held its zeros.
+  const Shape& convolved() const { return convolved_; }
+
+  // Lists what is not zero of a row of the convolution, in these filters, counted from the first of them, from the
+  // entry starts[0] on. The list has room for `slack` entries more.
+  void list_row(const Tile& tile, std::int64_t image, std::int64_t row, Range filters,
+                const GradientList<T>& list) const {
+    const Shape& dy = dy_.type.shape;
+    const std::int64_t pooled = (row + pool_.before(0)) / pool_.strides[0];
+    const std::int64_t in_window = (row + pool_.before(0)) % pool_.strides[0];
+    const bool has_windows = in_window < pool_.kernel[0] && pooled < dy[1];
+    const std::int64_t first = image * dy.stride(0) + pooled * dy.stride(1) + filters.begin;
+    const auto gradients = [&]<class P>(P) {
+      return GradientRow<T, P>{.dy = pointer<const T>(tile, dy_) + first,
+                               .positions = pointer<const P>(tile, positions_) + first,
+                               .step = dy[3],
+                               .filters = filters.end - filters.begin,
+                               .width = convolved_[2],
+                               .windows = has_windows ? dy[2] : 0,
+                               .kernel = pool_.kernel[1],
+                               .stride = pool_.strides[1],
+                               .before = pool_.before(1),
+                               .place = in_window * pool_.kernel[1]};
+    };
+    if (positions_.type.dtype == DType::int32) routines_.list_row_wide(gradients(std::int32_t{}), list);
+    else routines_.list_row(gradients(std::uint8_t{}), list);
+  }
+  static constexpr std::int64_t slack = 16;
+
+  // The most that one filter has in this many rows of the convolution, one below the other.
+  std::int64_t most_listed(std::int64_t rows) const {
+    return std::min(rows / pool_.strides[0] + 2, dy_.type.shape[1]) * dy_.type.shape[2];
+  }
+
+ private:
+  Operand dy_, positions_;
+  Window pool_;
+  Shape convolved_;
+  const SparseRoutinesOf<T>& routines_;
+};
+
+}  // namespace pando::cpu

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/routines/sparse.h"
+
+#include "backends/cpu/routines/transpose.h"
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+namespace pando::cpu {
+namespace {
+
+using std::int64_t;
+
+// As many accumulators as leave registers for a factor and what the compiler needs.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int most_sums = 24;
+#else
+constexpr int most_sums = 12;
+#endif
+constexpr int most_rows = 5, most_vectors = 12;
+
+#if defined(__AVX512F__)
+inline __m512i some_positions(__mmask16 lanes, const std::uint8_t* from) {
+  return _mm512_maskz_cvtepu8_epi32(lanes, _mm_maskz_loadu_epi8(lanes, from));
+}
+inline __m512i some_positions(__mmask16 lanes, const std::int32_t* from) {
+  return _mm512_maskz_loadu_epi32(lanes, from);
+}
+
+// The sixteen filters from `filter` on, or those of them that there are.
+template <class P>
+inline int64_t list_lanes(const GradientRow<float, P>& row, const GradientList<float>& list, int64_t listed,
+                          int64_t first, int64_t filter, int64_t place, int64_t column) {
+  const int64_t left = row.filters - filter;
+  const auto lanes = static_cast<__mmask16>(left < 16 ? (1 << left) - 1 : 0xffff);
+  const __m512 dy = _mm512_maskz_loadu_ps(lanes, row.dy + first + filter);
+  const __mmask16 chosen = _mm512_mask_cmpeq_epi32_mask(lanes, some_positions(lanes, row.positions + first + filter),
+                                                        _mm512_set1_epi32(static_cast<int>(place)));
+  // A NaN is not equal to zero.
+  const __mmask16 taken = _mm512_mask_cmp_ps_mask(chosen, dy, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i filters = _mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>(filter)));
+  _mm512_storeu_ps(list.values + listed, _mm512_maskz_compress_ps(taken, dy));
+  _mm512_storeu_si512(list.filters + listed, _mm512_maskz_compress_epi32(taken, filters));
+  _mm512_storeu_si512(list.columns + listed, _mm512_set1_epi32(static_cast<int>(column)));
+  return listed + __builtin_popcount(taken);
+}
+#endif
+
+// Lists one pixel, whose window begins at `first`, after `listed` entries; returns how many there are then.
+template <class T, class P>
+inline int64_t list_pixel(const GradientRow<T, P>& row, const GradientList<T>& list, int64_t listed, int64_t first,
+                          int64_t place, int64_t column) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == sizeof(float)) {
+    for (int64_t filter = 0; filter < row.filters; filter += 16) {
+      listed = list_lanes(row, list, listed, first, filter, place, column);
+    }
+    return listed;
+  }
+#endif
+  for (int64_t filter = 0; filter < row.filters; ++filter) {
+    const T value = row.dy[first + filter];
+    list.values[listed] = value;
+    list.filters[listed] = static_cast<std::int32_t>(filter);
+    list.columns[listed] = static_cast<std::int32_t>(column);
+    listed += (row.positions[first + filter] == place) & !(value == T(0));
+  }
+  return listed;
+}
+
+template <class T, class P>
+void list_row(const GradientRow<T, P>& given_row, const GradientList<T>& given_list) {
+  // Copies, which no store can change.
+  const GradientRow<T, P> row = given_row;
+  const GradientList<T> list = given_list;
+  int64_t listed = list.starts[0], next = 0;
+  for (int64_t window = 0; window < row.windows; ++window) {
+    const int64_t start = window * row.stride - row.before;
+    for (int64_t j = start < 0 ? -start : 0; j < row.kernel && start + j < row.width; ++j) {
+      // Columns between windows have no gradient.
+      while (next <= start + j) list.starts[next++] = listed;
+      listed = list_pixel(row, list, listed, window * row.step, row.place + j, start + j);
+    }
+  }
+  while (next <= row.width) list.starts[next++] = listed;
+}
+
+template <class T, int rows, int vectors>
+void sum_filter_block(const FilterSums<T>& given) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  const FilterSums<T> sums = given;
+  Vector<T> sum[rows][vectors] = {};
+  const int64_t step = sums.x_step;
+  for (int64_t e = 0; e < sums.count; ++e) {
+    const Vector<T> value = splat(sums.values[e]);
+    const T* const x = sums.x + sums.offsets[e];
+    PANDO_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      const T* const row = x + r * step;
+      PANDO_UNROLL
+      for (int v = 0; v < vectors; ++v) sum[r][v] += value * load(row + v * lanes);
+    }
+  }
+  PANDO_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    T* const to = sums.sums + r * sums.sums_step;
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      store(to + v * lanes, sums.accumulate ? load(to + v * lanes) + sum[r][v] : sum[r][v]);
+    }
+  }
+}
+
+template <class T>
+struct FilterBlocks {
+  void (*of[most_rows + 1][most_vectors + 1])(const FilterSums<T>&) = {};
+
+  constexpr FilterBlocks() { enter<1, 1>(); }
+
+  template <int rows, int vectors>
+  constexpr void enter() {
+    of[rows][vectors] = sum_filter_block<T, rows, vectors>;
+    if constexpr (vectors < most_vectors && rows * (vectors + 1) <= most_sums) {
+      enter<rows, vectors + 1>();
+    } else if constexpr (rows < most_rows) {
+      enter<rows + 1, 1>();
+    }
+  }
+};
+
+template <class T>
+constexpr FilterBlocks<T> filter_blocks;
+
+template <class T>
+void sum_filter(const FilterSums<T>& sums) {
+  filter_blocks<T>.of[sums.rows][sums.vectors](sums);
+}
+
+template <class T, int vectors>
+void sum_row_vectors(const RowSums<T>& given, int64_t first) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  const RowSums<T> sums = given;
+  const T* const filter = sums.filter + first * lanes;
+  T* to = sums.sums + first * lanes;
+  for (int64_t pixel = 0; pixel < sums.pixels; ++pixel, to += sums.sums_step) {
+    int64_t e = sums.list.starts[pixel];
+    const int64_t end = sums.list.starts[pixel + 1];
+    if (e >= end) continue;
+    Vector<T> sum[vectors];
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) sum[v] = load(to + v * lanes);
+    do {
+      const Vector<T> value = splat(sums.list.values[e]);
+      const T* const row = filter + sums.list.filters[e] * sums.filter_step;
+      PANDO_UNROLL
+      for (int v = 0; v < vectors; ++v) sum[v] += value * load(row + v * lanes);
+    } while (++e < end);
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) store(to + v * lanes, sum[v]);
+  }
+}
+
+template <class T>
+struct RowVectors {
+  void (*of[most_vectors + 1])(const RowSums<T>&, int64_t) = {};
+
+  constexpr RowVectors() { enter<most_vectors>(); }
+
+  template <int vectors>
+  constexpr void enter() {
+    of[vectors] = sum_row_vectors<T, vectors>;
+    if constexpr (vectors > 1) enter<vectors - 1>();
+  }
+};
+
+template <class T>
+constexpr RowVectors<T> row_vectors;
+
+template <class T>
+void sum_row(const RowSums<T>& sums) {
+  const int64_t parts = (sums.vectors + most_vectors - 1) / most_vectors;
+  // The last part first: what the pixels on the left add to a sum goes before what those on the right add.
+  for (int64_t part = parts - 1; part >= 0; --part) {
+    const int64_t first = sums.vectors * part / parts, last = sums.vectors * (part + 1) / parts;
+    row_vectors<T>.of[last - first](sums, first);
+  }
+}
+
+template <bool accumulate, class T>
+inline void write_elements(const T* from, int64_t count, T* to) {
+  PANDO_VECTORISE
+  for (int64_t i = 0; i < count; ++i) to[i] = accumulate ? to[i] + from[i] : from[i];
+}
+
+template <class T>
+void write_row(const T* from, int64_t from_step, int64_t pixels, int64_t channels, T* to, bool accumulate) {
+  const bool whole = from_step == channels;
+  const int64_t runs = whole ? 1 : pixels, count = whole ? pixels * channels : channels;
+  for (int64_t run = 0; run < runs; ++run, from += from_step, to += channels) {
+    accumulate ? write_elements<true>(from, count, to) : write_elements<false>(from, count, to);
+  }
+}
+
+template <class T>
+void transpose(const T* from, int64_t from_step, int64_t rows, int64_t columns, T* to, int64_t to_step) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  int64_t i = 0;
+  for (; i + lanes <= rows; i += lanes) {
+    int64_t j = 0;
+    for (; j + lanes <= columns; j += lanes) {
+      Vector<T> square[lanes];
+      PANDO_UNROLL
+      for (int k = 0; k < lanes; ++k) square[k] = load(from + (i + k) * from_step + j);
+      transpose_square<T, lanes>(square);
+      PANDO_UNROLL
+      for (int k = 0; k < lanes; ++k) store(to + (j + k) * to_step + i, square[k]);
+    }
+    for (; j < columns; ++j) {
+      for (int k = 0; k < lanes; ++k) to[j * to_step + i + k] = from[(i + k) * from_step + j];
+    }
+  }
+  for (; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) to[j * to_step + i] = from[i * from_step + j];
+  }
+}
+
+template <class T>
+void fill_table(SparseRoutinesOf<T>& table) {
+  table.lanes = VectorOf<T>::lanes;
+  table.most_sums = most_sums;
+  table.most_rows = most_rows;
+  table.most_vectors = most_vectors;
+  table.list_row = list_row<T, std::uint8_t>;
+  table.list_row_wide = list_row<T, std::int32_t>;
+  table.sum_filter = sum_filter<T>;
+  table.sum_row = sum_row<T>;
+  table.write_row = write_row<T>;
+  table.transpose = transpose<T>;
+}
+
+}  // namespace
+
+PANDO_KERNEL_BEGIN
+
+void fill(SparseRoutines& table) {
+  fill_table(table.float32);
+  fill_table(table.float64);
+}
+
+PANDO_KERNEL_END
+}  // namespace pando::cpu
