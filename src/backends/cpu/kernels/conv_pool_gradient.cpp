@@ -32,7 +32,6 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
         starts_(layout_.add_elements<std::int64_t>(most_rows_ * (dy_[2] + 1))),
         values_(layout_.add_elements<T>(gradient_.most_listed(most_rows_) * dy_[3] + gradient_.slack)),
         filters_(layout_.add_elements<std::int32_t>(gradient_.most_listed(most_rows_) * dy_[3] + gradient_.slack)),
-        columns_(layout_.add_elements<std::int32_t>(gradient_.most_listed(most_rows_) * dy_[3] + gradient_.slack)),
         sums_(layout_.add_elements<T>(sums_elements_)) {}
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
@@ -73,7 +72,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const GradientList<T> list = list_of(tile, row - rows.begin);
       list.starts[0] = listed;
-      gradient_.list_row(tile, image, row, {0, dy_[3]}, list);
+      gradient_.list_pixels(tile, image, row, list);
       listed = list.starts[dy_[2]];
     }
   }
@@ -81,8 +80,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
   GradientList<T> list_of(const Tile& tile, std::int64_t row) const {
     return {.starts = at<std::int64_t>(tile.scratch, starts_) + row * (dy_[2] + 1),
             .values = at<T>(tile.scratch, values_),
-            .filters = at<std::int32_t>(tile.scratch, filters_),
-            .columns = at<std::int32_t>(tile.scratch, columns_)};
+            .filters = at<std::int32_t>(tile.scratch, filters_)};
   }
 
   // Row `row` of dx; the lists begin with row `first` of the gradient.
@@ -139,7 +137,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
   // Rows of the gradient that a block needs, and the sums of a row of dx with the padding around it.
   std::int64_t most_rows_, sums_elements_;
   ScratchLayout layout_;
-  std::size_t filter_scratch_, starts_, values_, filters_, columns_, sums_;
+  std::size_t filter_scratch_, starts_, values_, filters_, sums_;
 };
 
 }  // namespace

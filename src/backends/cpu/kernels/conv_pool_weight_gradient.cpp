@@ -34,7 +34,6 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
         image_scratch_(copies_ ? layout_.add_elements<T>(runs_.most_images() * runs_.copy_elements() + sparse_.lanes)
                                : 0),
-        row_starts_(layout_.add_elements<std::int64_t>(gradient_.convolved()[2] + 1)),
         row_values_(layout_.add_elements<T>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
         row_filters_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
         row_columns_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
@@ -124,17 +123,14 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
 
   // Appends a row of the convolution to the lists of its filters. The window of the row's first pixel is at `first`.
   void list_row(const Tile& tile, std::int64_t image, std::int64_t row, Range filters, std::int64_t first) const {
-    const GradientList<T> list = {.starts = at<std::int64_t>(tile.scratch, row_starts_),
-                                  .values = at<T>(tile.scratch, row_values_),
+    const GradientList<T> list = {.values = at<T>(tile.scratch, row_values_),
                                   .filters = at<std::int32_t>(tile.scratch, row_filters_),
                                   .columns = at<std::int32_t>(tile.scratch, row_columns_)};
-    list.starts[0] = 0;
-    gradient_.list_row(tile, image, row, filters, list);
+    const std::int64_t listed = gradient_.list_windows(tile, image, row, filters, list);
     T* const values = at<T>(tile.scratch, values_);
     auto* const counts = at<std::int64_t>(tile.scratch, counts_);
     auto* const offsets = at<std::int64_t>(tile.scratch, offsets_);
     const std::int64_t pixel_step = window_.strides[1] * runs_.image().channels;
-    const std::int64_t listed = list.starts[gradient_.convolved()[2]];
     for (std::int64_t e = 0; e < listed; ++e) {
       const std::int64_t filter = list.filters[e], place = filter * most_listed_ + counts[filter]++;
       values[place] = list.values[e];
@@ -182,7 +178,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   // What a filter can have in a run.
   std::int64_t most_listed_;
   ScratchLayout layout_;
-  std::size_t image_scratch_, row_starts_, row_values_, row_filters_, row_columns_, counts_, values_, offsets_, sums_;
+  std::size_t image_scratch_, row_values_, row_filters_, row_columns_, counts_, values_, offsets_, sums_;
 };
 
 }  // namespace

@@ -29,29 +29,17 @@ class PooledGradient {
   // The shape of what was pooled: what the gradient would be if it held its zeros.
   const Shape& convolved() const { return convolved_; }
 
-  // Lists what is not zero of a row of the convolution, in these filters, counted from the first of them, from the
-  // entry starts[0] on. The list has room for `slack` entries more.
-  void list_row(const Tile& tile, std::int64_t image, std::int64_t row, Range filters,
-                const GradientList<T>& list) const {
-    const Shape& dy = dy_.type.shape;
-    const std::int64_t pooled = (row + pool_.before(0)) / pool_.strides[0];
-    const std::int64_t in_window = (row + pool_.before(0)) % pool_.strides[0];
-    const bool has_windows = in_window < pool_.kernel[0] && pooled < dy[1];
-    const std::int64_t first = image * dy.stride(0) + pooled * dy.stride(1) + filters.begin;
-    const auto gradients = [&]<class P>(P) {
-      return GradientRow<T, P>{.dy = pointer<const T>(tile, dy_) + first,
-                               .positions = pointer<const P>(tile, positions_) + first,
-                               .step = dy[3],
-                               .filters = filters.end - filters.begin,
-                               .width = convolved_[2],
-                               .windows = has_windows ? dy[2] : 0,
-                               .kernel = pool_.kernel[1],
-                               .stride = pool_.strides[1],
-                               .before = pool_.before(1),
-                               .place = in_window * pool_.kernel[1]};
-    };
-    if (positions_.type.dtype == DType::int32) routines_.list_row_wide(gradients(std::int32_t{}), list);
-    else routines_.list_row(gradients(std::uint8_t{}), list);
+  // Lists what is not zero of a row of the convolution by pixels, or in these filters, counted from the first of them,
+  // by windows. The list has room for `slack` entries more.
+  void list_pixels(const Tile& tile, std::int64_t image, std::int64_t row, const GradientList<T>& list) const {
+    const Range filters = {0, convolved_[3]};
+    if (is_wide()) routines_.list_pixels_wide(gradients<std::int32_t>(tile, image, row, filters), list);
+    else routines_.list_pixels(gradients<std::uint8_t>(tile, image, row, filters), list);
+  }
+  std::int64_t list_windows(const Tile& tile, std::int64_t image, std::int64_t row, Range filters,
+                            const GradientList<T>& list) const {
+    if (is_wide()) return routines_.list_windows_wide(gradients<std::int32_t>(tile, image, row, filters), list);
+    return routines_.list_windows(gradients<std::uint8_t>(tile, image, row, filters), list);
   }
   static constexpr std::int64_t slack = 16;
 
@@ -61,6 +49,27 @@ class PooledGradient {
   }
 
  private:
+  bool is_wide() const { return positions_.type.dtype == DType::int32; }
+
+  template <class P>
+  GradientRow<T, P> gradients(const Tile& tile, std::int64_t image, std::int64_t row, Range filters) const {
+    const Shape& dy = dy_.type.shape;
+    const std::int64_t pooled = (row + pool_.before(0)) / pool_.strides[0];
+    const std::int64_t in_window = (row + pool_.before(0)) % pool_.strides[0];
+    const bool has_windows = in_window < pool_.kernel[0] && pooled < dy[1];
+    const std::int64_t first = image * dy.stride(0) + pooled * dy.stride(1) + filters.begin;
+    return {.dy = pointer<const T>(tile, dy_) + first,
+            .positions = pointer<const P>(tile, positions_) + first,
+            .step = dy[3],
+            .filters = filters.end - filters.begin,
+            .width = convolved_[2],
+            .windows = has_windows ? dy[2] : 0,
+            .kernel = pool_.kernel[1],
+            .stride = pool_.strides[1],
+            .before = pool_.before(1),
+            .place = in_window * pool_.kernel[1]};
+  }
+
   Operand dy_, positions_;
   Window pool_;
   Shape convolved_;

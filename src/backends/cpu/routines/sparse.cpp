@@ -20,6 +20,13 @@ constexpr int most_sums = 12;
 #endif
 constexpr int most_rows = 5, most_vectors = 12;
 
+// Some pixels of a window, side by side: the window's first gradient, the column and the place of the first pixel, and
+// how many there are.
+struct WindowPart {
+  int64_t first, column, place;
+  std::uint32_t places;
+};
+
 #if defined(__AVX512F__)
 inline __m512i some_positions(__mmask16 lanes, const std::uint8_t* from) {
   return _mm512_maskz_cvtepu8_epi32(lanes, _mm_maskz_loadu_epi8(lanes, from));
@@ -28,50 +35,53 @@ inline __m512i some_positions(__mmask16 lanes, const std::int32_t* from) {
   return _mm512_maskz_loadu_epi32(lanes, from);
 }
 
-// The sixteen filters from `filter` on, or those of them that there are.
-template <class P>
+// Sixteen filters from `filter` on, or those of them that there are.
+template <bool with_columns, class P>
 inline int64_t list_lanes(const GradientRow<float, P>& row, const GradientList<float>& list, int64_t listed,
-                          int64_t first, int64_t filter, int64_t place, int64_t column) {
-  const int64_t left = row.filters - filter;
+                          const WindowPart& part, int64_t filter) {
+  const int64_t left = row.filters - filter, from = part.first + filter;
   const auto lanes = static_cast<__mmask16>(left < 16 ? (1 << left) - 1 : 0xffff);
-  const __m512 dy = _mm512_maskz_loadu_ps(lanes, row.dy + first + filter);
-  const __mmask16 chosen = _mm512_mask_cmpeq_epi32_mask(lanes, some_positions(lanes, row.positions + first + filter),
-                                                        _mm512_set1_epi32(static_cast<int>(place)));
-  // A NaN is not equal to zero.
+  const __m512 dy = _mm512_maskz_loadu_ps(lanes, row.dy + from);
+  const __m512i place =
+      _mm512_sub_epi32(some_positions(lanes, row.positions + from), _mm512_set1_epi32(static_cast<int>(part.place)));
+  // Places before the first are large without their sign, and a NaN is not equal to zero.
+  const __mmask16 chosen = _mm512_mask_cmplt_epu32_mask(lanes, place, _mm512_set1_epi32(static_cast<int>(part.places)));
   const __mmask16 taken = _mm512_mask_cmp_ps_mask(chosen, dy, _mm512_setzero_ps(), _CMP_NEQ_UQ);
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512i filters = _mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>(filter)));
+  const __m512i columns = _mm512_add_epi32(place, _mm512_set1_epi32(static_cast<int>(part.column)));
   _mm512_storeu_ps(list.values + listed, _mm512_maskz_compress_ps(taken, dy));
   _mm512_storeu_si512(list.filters + listed, _mm512_maskz_compress_epi32(taken, filters));
-  _mm512_storeu_si512(list.columns + listed, _mm512_set1_epi32(static_cast<int>(column)));
+  if (with_columns) _mm512_storeu_si512(list.columns + listed, _mm512_maskz_compress_epi32(taken, columns));
   return listed + __builtin_popcount(taken);
 }
 #endif
 
-// Lists one pixel, whose window begins at `first`, after `listed` entries; returns how many there are then.
-template <class T, class P>
-inline int64_t list_pixel(const GradientRow<T, P>& row, const GradientList<T>& list, int64_t listed, int64_t first,
-                          int64_t place, int64_t column) {
+// Lists the gradients of a window that belong to the part, after `listed` entries; returns how many there are then.
+template <bool with_columns, class T, class P>
+inline int64_t list_part(const GradientRow<T, P>& row, const GradientList<T>& list, int64_t listed,
+                         const WindowPart& part) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == sizeof(float)) {
-    for (int64_t filter = 0; filter < row.filters; filter += 16) {
-      listed = list_lanes(row, list, listed, first, filter, place, column);
-    }
+    for (int64_t filter = 0; filter < row.filters; filter += 16)
+      listed = list_lanes<with_columns>(row, list, listed, part, filter);
     return listed;
   }
 #endif
   for (int64_t filter = 0; filter < row.filters; ++filter) {
-    const T value = row.dy[first + filter];
+    const T value = row.dy[part.first + filter];
+    // Places before the first are large without their sign.
+    const auto place = static_cast<std::uint32_t>(row.positions[part.first + filter] - part.place);
     list.values[listed] = value;
     list.filters[listed] = static_cast<std::int32_t>(filter);
-    list.columns[listed] = static_cast<std::int32_t>(column);
-    listed += (row.positions[first + filter] == place) & !(value == T(0));
+    if (with_columns) list.columns[listed] = static_cast<std::int32_t>(part.column + place);
+    listed += (place < part.places) & !(value == T(0));
   }
   return listed;
 }
 
 template <class T, class P>
-void list_row(const GradientRow<T, P>& given_row, const GradientList<T>& given_list) {
+void list_pixels(const GradientRow<T, P>& given_row, const GradientList<T>& given_list) {
   // Copies, which no store can change.
   const GradientRow<T, P> row = given_row;
   const GradientList<T> list = given_list;
@@ -81,10 +91,23 @@ void list_row(const GradientRow<T, P>& given_row, const GradientList<T>& given_l
     for (int64_t j = start < 0 ? -start : 0; j < row.kernel && start + j < row.width; ++j) {
       // Columns between windows have no gradient.
       while (next <= start + j) list.starts[next++] = listed;
-      listed = list_pixel(row, list, listed, window * row.step, row.place + j, start + j);
+      listed = list_part<false>(row, list, listed, {window * row.step, start + j, row.place + j, 1});
     }
   }
   while (next <= row.width) list.starts[next++] = listed;
+}
+
+template <class T, class P>
+int64_t list_windows(const GradientRow<T, P>& given_row, const GradientList<T>& given_list) {
+  const GradientRow<T, P> row = given_row;
+  const GradientList<T> list = given_list;
+  int64_t listed = 0;
+  for (int64_t window = 0; window < row.windows; ++window) {
+    const int64_t start = window * row.stride - row.before;
+    listed = list_part<true>(row, list, listed,
+                             {window * row.step, start, row.place, static_cast<std::uint32_t>(row.kernel)});
+  }
+  return listed;
 }
 
 template <class T, int rows, int vectors>
@@ -232,8 +255,10 @@ void fill_table(SparseRoutinesOf<T>& table) {
   table.most_sums = most_sums;
   table.most_rows = most_rows;
   table.most_vectors = most_vectors;
-  table.list_row = list_row<T, std::uint8_t>;
-  table.list_row_wide = list_row<T, std::int32_t>;
+  table.list_pixels = list_pixels<T, std::uint8_t>;
+  table.list_pixels_wide = list_pixels<T, std::int32_t>;
+  table.list_windows = list_windows<T, std::uint8_t>;
+  table.list_windows_wide = list_windows<T, std::int32_t>;
   table.sum_filter = sum_filter<T>;
   table.sum_row = sum_row<T>;
   table.write_row = write_row<T>;

@@ -23,7 +23,7 @@ struct GradientRow {
   std::int64_t place = 0;
 };
 
-// The gradients that are not zero, with their filters and columns: those of column p are [starts[p], starts[p + 1]).
+// The gradients that are not zero, with their filters and columns.
 template <class T>
 struct GradientList {
   std::int64_t* starts = nullptr;
@@ -67,10 +67,14 @@ struct SparseRoutinesOf {
   std::int64_t lanes;
   // How many vectors of sums stay in registers, in how many rows and vectors of a row.
   std::int64_t most_sums, most_rows, most_vectors;
-  // Lists a row, in the order of its pixels and filters, from the entry starts[0] on. A vector after the last entry is
-  // overwritten too.
-  void (*list_row)(const GradientRow<T, std::uint8_t>& row, const GradientList<T>& list);
-  void (*list_row_wide)(const GradientRow<T, std::int32_t>& row, const GradientList<T>& list);
+  // How to list a row; positions are uint8 or int32. A vector after the last entry is overwritten too.
+  //   by pixels: in the order of pixels, then filters, from the entry starts[0] on; those of the pixel in column p are
+  //     [starts[p], starts[p + 1]), without `columns`
+  //   by windows: in the order of windows, then filters, without `starts`; returns how many there are
+  void (*list_pixels)(const GradientRow<T, std::uint8_t>& row, const GradientList<T>& list);
+  void (*list_pixels_wide)(const GradientRow<T, std::int32_t>& row, const GradientList<T>& list);
+  std::int64_t (*list_windows)(const GradientRow<T, std::uint8_t>& row, const GradientList<T>& list);
+  std::int64_t (*list_windows_wide)(const GradientRow<T, std::int32_t>& row, const GradientList<T>& list);
   void (*sum_filter)(const FilterSums<T>& sums);
   void (*sum_row)(const RowSums<T>& sums);
   // to[p * channels + c] = from[p * from_step + c], or is increased by it.
