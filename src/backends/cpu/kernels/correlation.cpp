@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plan/capabilities.h"
+
 namespace pando::cpu {
 
 namespace {
@@ -299,7 +301,8 @@ template class Correlation<double>;
 bool suits_mixed(const CorrelationSizes& sizes, DType dtype, const Routines& routines) {
   const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
   // Few channels would be copied in tiny pieces, and few filters would not pay for rounding the image.
-  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 && sizes.source_channels >= 8 &&
+  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 &&
+         sizes.source_channels >= Capabilities().fewest_mixed_channels &&
          sizes.source_channels % mixed->depth_step == 0 && sizes.result_channels >= 16;
 }
 
