@@ -2,7 +2,6 @@
 // Capabilities: what a backend wants from the compiler. Passes read them, and none assumes a kind of device.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 
 namespace pando {
 
@@ -15,8 +14,6 @@ struct Capabilities {
   bool early_pooling = true;
   // Whether there are kernels for ops that stand for two: conv2d_max_pool and its gradients, and matmul_update.
   bool convolution_with_pooling = true, matmul_with_update = true;
-  // Convolutions with fewer channels or filters never round their factors to bfloat16.
-  std::int64_t fewest_mixed_channels = 8;
   // Whether one kernel updates all parameters.
   bool merged_updates = true;
 };

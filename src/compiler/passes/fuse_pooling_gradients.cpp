@@ -2,6 +2,7 @@
 // The gradient of a max pooling of two by two is zero in three of four places, and after relu in more. A gradient of
 // the convolution before it that reads (value, position) instead of the zeros needs a fraction of the multiplications.
 // What it leaves out are additions of zero, in the same order, so it gives the same bits for finite images and filters.
+// Products of bfloat16 with the zeros are not faster, so it takes their place too, and then gives more exact results.
 #include <algorithm>
 
 #include "compiler/passes/pass.h"
@@ -35,46 +36,37 @@ bool has_kernel(const Node& node, const Window& pool) {
          (node.op->id == Op::conv2d_weight_gradient || node.attributes.integers("strides") == ones);
 }
 
-const Shape& filter_of(const Graph& graph, const Node& node) {
-  return node.op->id == Op::conv2d_input_gradient ? graph.type(node.inputs[1]).shape : node.outputs[0].shape;
-}
-
-// Products of bfloat16 are faster than those of float32, and give other bits.
-bool may_round(const Shape& filter, const PassContext& context) {
-  return context.mixed_bfloat16 && std::min(filter[2], filter[3]) >= context.capabilities.fewest_mixed_channels;
-}
-
 // Compares the multiplications for one element of the pooled gradient.
-bool is_worth_it(const Node& node, const Shape& filter, const Window& pool) {
+bool is_worth_it(const Graph& graph, const Node& node, const Window& pool) {
   const std::int64_t places = pool.strides[0] * pool.strides[1];
   if (node.op->id == Op::conv2d_input_gradient) {
+    const Shape& filter = graph.type(node.inputs[1]).shape;
     const std::int64_t products = filter[0] * filter[1] * whole_vectors(filter[2]);
     return places * products > products + find_cost;
   }
+  const Shape& filter = node.outputs[0].shape;
   const std::int64_t products = filter[0] * filter[1] * filter[2];
   const std::int64_t dense = places * products * whole_vectors(filter[3]) / std::max<std::int64_t>(filter[3], 1);
   return dense > filter[0] * whole_vectors(filter[1] * filter[2]) + find_cost;
 }
 
 // The gradient of a pooling that a gradient of a convolution takes in; null if it must not, or is another op.
-const Node* scatter_of(const Graph& graph, const Node& node, const PassContext& context) {
+const Node* scatter_of(const Graph& graph, const Node& node) {
   const int input = gradient_input(node);
   if (input < 0) return nullptr;
   const Node& scatter = graph.node(node.inputs[static_cast<std::size_t>(input)]);
   if (scatter.op->id != Op::max_pool_gradient) return nullptr;
   const Window pool = pool_window(scatter.attributes);
-  const Shape& filter = filter_of(graph, node);
-  const bool fuses = has_kernel(node, pool) && !may_round(filter, context) && is_worth_it(node, filter, pool);
-  return fuses ? &scatter : nullptr;
+  return has_kernel(node, pool) && is_worth_it(graph, node, pool) ? &scatter : nullptr;
 }
 
 }  // namespace
 
-Graph fuse_pooling_gradients(const Graph& graph, const PassContext& context) {
+Graph fuse_pooling_gradients(const Graph& graph, const PassContext&) {
   Rewriter rewriter(graph);
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.nodes().size()); ++i) {
     Node fused = graph.nodes()[static_cast<std::size_t>(i)];
-    const Node* scatter = scatter_of(graph, fused, context);
+    const Node* scatter = scatter_of(graph, fused);
     if (scatter == nullptr) {
       rewriter.keep(i);
       continue;

@@ -19,8 +19,6 @@ using Evaluate = Function<std::vector<Array>(const Node& node, const std::vector
 struct PassContext {
   Evaluate evaluate = {};
   Capabilities capabilities = {};
-  // Whether the program may round the factors of products to bfloat16.
-  bool mixed_bfloat16 = false;
 };
 
 using GraphPass = Graph (*)(const Graph& graph, const PassContext& context);

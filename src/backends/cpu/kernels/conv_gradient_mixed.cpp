@@ -2,7 +2,6 @@
 // conv2d_weight_gradient with factors rounded to bfloat16: each channel of a block has its own plane, so that the
 // pixels that any tap meets are one run of memory.
 #include "backends/cpu/kernels/weight_gradient.h"
-#include "plan/capabilities.h"
 
 namespace pando::cpu {
 
@@ -152,8 +151,7 @@ std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, con
   const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
   const Shape& result = call.outputs[0].type.shape;
   if (mixed == nullptr || call.inputs[0].type.dtype != DType::float32 || call.attributes.integer("groups") != 1 ||
-      window.strides[0] != 1 || window.strides[1] != 1 || result[2] < Capabilities().fewest_mixed_channels ||
-      result[3] < 16)
+      window.strides[0] != 1 || window.strides[1] != 1 || result[2] < 8 || result[3] < 16)
     return nullptr;
   return std::make_unique<MixedWeightGradient>(call, window, routines);
 }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plan/capabilities.h"
-
 namespace pando::cpu {
 
 namespace {
@@ -301,8 +299,7 @@ template class Correlation<double>;
 bool suits_mixed(const CorrelationSizes& sizes, DType dtype, const Routines& routines) {
   const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
   // Few channels would be copied in tiny pieces, and few filters would not pay for rounding the image.
-  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 &&
-         sizes.source_channels >= Capabilities().fewest_mixed_channels &&
+  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 && sizes.source_channels >= 8 &&
          sizes.source_channels % mixed->depth_step == 0 && sizes.result_channels >= 16;
 }
 
