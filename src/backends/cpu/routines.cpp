@@ -25,7 +25,7 @@ namespace pando::cpu {
   void fill(LossRoutines&);                         \
   void fill(NormRoutines&);                         \
   void fill(RandomRoutines&);                       \
-  void fill(SparseRoutines&);                       \
+  void fill(ConvRoutines&);                         \
   void fill(UpdateRoutines&);                       \
   }                                                 \
   static Routines make_##set() {                    \
@@ -38,7 +38,7 @@ namespace pando::cpu {
     set::fill(routines.loss);                       \
     set::fill(routines.norm);                       \
     set::fill(routines.random);                     \
-    set::fill(routines.sparse);                     \
+    set::fill(routines.conv);                       \
     set::fill(routines.update);                     \
     return routines;                                \
   }

@@ -4,6 +4,7 @@
 // sources include no standard library templates, because the linker would merge those across instruction sets.
 #pragma once
 #include "backends/cpu/instruction_set.h"
+#include "backends/cpu/routines/conv.h"
 #include "backends/cpu/routines/elementwise.h"
 #include "backends/cpu/routines/loss.h"
 #include "backends/cpu/routines/matmul.h"
@@ -11,7 +12,6 @@
 #include "backends/cpu/routines/pool.h"
 #include "backends/cpu/routines/random.h"
 #include "backends/cpu/routines/reduce.h"
-#include "backends/cpu/routines/sparse.h"
 #include "backends/cpu/routines/update.h"
 
 namespace pando::cpu {
@@ -25,7 +25,7 @@ struct Routines {
   LossRoutines loss;
   NormRoutines norm;
   RandomRoutines random;
-  SparseRoutines sparse;
+  ConvRoutines conv;
   UpdateRoutines update;
 };
 

@@ -17,14 +17,14 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
       : filter_(call.inputs[1]),
         dx_(call.outputs[0]),
         window_(window),
-        sparse_(sparse_routines<T>(routines)),
+        conv_(conv_routines<T>(routines)),
         dy_{dx_.type.shape[0], window.output_size(0, dx_.type.shape[1]), window.output_size(1, dx_.type.shape[2]),
             filter_.type.shape[3]},
         gradient_(call.inputs[0], call.inputs[2], pool, dy_, routines),
         sizes_(input_gradient_sizes(dy_, dx_.type.shape, window, 1)),
         segments_(tap_segments<T>(sizes_, 0)),
         block_rows_(matrix_routines<T>(routines).block_rows),
-        channels_(divide_up(dx_.type.shape[3], sparse_.lanes) * sparse_.lanes),
+        channels_(divide_up(dx_.type.shape[3], conv_.lanes) * conv_.lanes),
         blocks_(dx_.type.shape[0], dx_.type.shape[1], dx_.type.shape.stride(1) * static_cast<std::int64_t>(sizeof(T))),
         most_rows_(std::min(blocks_.block_rows() + window.kernel[0] - 1, dy_[1])),
         sums_elements_((dy_[2] + window.kernel[1] - 1) * channels_),
@@ -61,8 +61,8 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     if (channels_ != shape[2]) std::fill_n(to, shape[0] * shape[3] * filter_row(), T(0));
     for (std::int64_t tap = 0; tap < shape[0] * shape[1]; ++tap) {
       const std::int64_t row = tap / shape[1], column = tap % shape[1];
-      sparse_.transpose(pointer<const T>(tile, filter_) + tap * shape.stride(1), shape[3], shape[2], shape[3],
-                        to + row * shape[3] * filter_row() + column * channels_, filter_row());
+      conv_.transpose(pointer<const T>(tile, filter_) + tap * shape.stride(1), shape[3], shape[2], shape[3],
+                      to + row * shape[3] * filter_row() + column * channels_, filter_row());
     }
   }
 
@@ -95,8 +95,8 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
       const std::int64_t end = std::min(segment + segments_.at_once, last_segment);
       std::fill_n(sums, sums_elements_, T(0));
       while (segment < end) segment = add_segments(tile, row, first, segment, end);
-      sparse_.write_row(sums + window_.before(1) * channels_, channels_, dx[2], dx[3],
-                        pointer<T>(tile, dx_) + image * dx.stride(0) + row * dx.stride(1), accumulate);
+      conv_.write_row(sums + window_.before(1) * channels_, channels_, dx[2], dx[3],
+                      pointer<T>(tile, dx_) + image * dx.stride(0) + row * dx.stride(1), accumulate);
       accumulate = true;
     } while (segment < last_segment);
   }
@@ -112,12 +112,12 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     // The taps of a row come from right to left.
     const std::int64_t first_tap = segment % row_segments, taps = segments_.joins ? width : next - segment;
     const std::int64_t column = width - first_tap - taps;
-    sparse_.sum_row(
+    conv_.sum_row(
         {.list = list_of(tile, source - first),
          .pixels = dy_[2],
          .filter = at<T>(tile.scratch, filter_scratch_) + tap.index * dy_[3] * filter_row() + column * channels_,
          .filter_step = filter_row(),
-         .vectors = taps * channels_ / sparse_.lanes,
+         .vectors = taps * channels_ / conv_.lanes,
          .sums = at<T>(tile.scratch, sums_) + column * channels_,
          .sums_step = channels_});
     return next;
@@ -125,7 +125,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
 
   Operand filter_, dx_;
   Window window_;
-  const SparseRoutinesOf<T>& sparse_;
+  const ConvRoutinesOf<T>& conv_;
   // The shape of the gradient before the pooling.
   Shape dy_;
   PooledGradient<T> gradient_;

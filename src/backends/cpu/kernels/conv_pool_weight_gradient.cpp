@@ -22,17 +22,17 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
       : x_(call.inputs[0]),
         result_(call.outputs[0]),
         window_(window),
-        sparse_(sparse_routines<T>(routines)),
+        conv_(conv_routines<T>(routines)),
         gradient_(call.inputs[1], call.inputs[2], pool, convolved_of(call, window), routines),
         runs_(window, x_.type.shape, gradient_.convolved()),
         filters_(result_.type.shape[3]),
         row_(result_.type.shape[1] * result_.type.shape[2]),
-        padded_row_(divide_up(row_, sparse_.lanes) * sparse_.lanes),
+        padded_row_(divide_up(row_, conv_.lanes) * conv_.lanes),
         copies_(runs_.image().is_padded() || padded_row_ != row_),
         blocks_(cut_into_blocks()),
         grid_(work()),
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
-        image_scratch_(copies_ ? layout_.add_elements<T>(runs_.most_images() * runs_.copy_elements() + sparse_.lanes)
+        image_scratch_(copies_ ? layout_.add_elements<T>(runs_.most_images() * runs_.copy_elements() + conv_.lanes)
                                : 0),
         row_values_(layout_.add_elements<T>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
         row_filters_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
@@ -60,11 +60,11 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   };
 
   std::vector<Block> cut_into_blocks() const {
-    const std::int64_t all_rows = window_.kernel[0], all_vectors = padded_row_ / sparse_.lanes;
+    const std::int64_t all_rows = window_.kernel[0], all_vectors = padded_row_ / conv_.lanes;
     std::vector<Block> blocks;
     if (all_vectors == 0) return blocks;
-    const std::int64_t parts = divide_up(all_vectors, sparse_.most_vectors);
-    const std::int64_t most_rows = std::min(sparse_.most_sums / divide_up(all_vectors, parts), sparse_.most_rows);
+    const std::int64_t parts = divide_up(all_vectors, conv_.most_vectors);
+    const std::int64_t most_rows = std::min(conv_.most_sums / divide_up(all_vectors, parts), conv_.most_rows);
     const std::int64_t bands = divide_up(all_rows, std::max<std::int64_t>(most_rows, 1));
     for (std::int64_t band = 0; band < bands; ++band) {
       const std::int64_t row = all_rows * band / bands, end = all_rows * (band + 1) / bands;
@@ -139,34 +139,32 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   }
 
   void add_block(const Tile& tile, const T* x, std::int64_t filter, const Block& block, bool accumulate) const {
-    const std::int64_t first = block.first_vector * sparse_.lanes, row_elements = runs_.image().row_elements();
-    sparse_.sum_filter(
-        {.x = x + block.first_row * row_elements + first,
-         .offsets = at<std::int64_t>(tile.scratch, offsets_) + filter * most_listed_,
-         .values = at<T>(tile.scratch, values_) + filter * most_listed_,
-         .count = at<std::int64_t>(tile.scratch, counts_)[filter],
-         .x_step = row_elements,
-         .rows = block.rows,
-         .vectors = block.vectors,
-         .sums = at<T>(tile.scratch, sums_) + filter * sums_step() + block.first_row * padded_row_ + first,
-         .sums_step = padded_row_,
-         .accumulate = accumulate});
+    const std::int64_t first = block.first_vector * conv_.lanes, row_elements = runs_.image().row_elements();
+    conv_.sum_filter({.x = x + block.first_row * row_elements + first,
+                      .offsets = at<std::int64_t>(tile.scratch, offsets_) + filter * most_listed_,
+                      .values = at<T>(tile.scratch, values_) + filter * most_listed_,
+                      .count = at<std::int64_t>(tile.scratch, counts_)[filter],
+                      .x_step = row_elements,
+                      .rows = block.rows,
+                      .vectors = block.vectors,
+                      .sums = at<T>(tile.scratch, sums_) + filter * sums_step() + block.first_row * padded_row_ + first,
+                      .sums_step = padded_row_,
+                      .accumulate = accumulate});
   }
 
   // The sums lie filter by filter; in the result the filters are the last axis.
   void write_block(const Tile& tile, Range filters, const Block& block) const {
-    const std::int64_t first = block.first_vector * sparse_.lanes;
-    const std::int64_t elements = std::min(block.vectors * sparse_.lanes, row_ - first);
+    const std::int64_t first = block.first_vector * conv_.lanes;
+    const std::int64_t elements = std::min(block.vectors * conv_.lanes, row_ - first);
     for (std::int64_t row = block.first_row; row < block.first_row + block.rows; ++row) {
-      sparse_.transpose(at<T>(tile.scratch, sums_) + row * padded_row_ + first, sums_step(),
-                        filters.end - filters.begin, elements,
-                        pointer<T>(tile, result_) + (row * row_ + first) * filters_ + filters.begin, filters_);
+      conv_.transpose(at<T>(tile.scratch, sums_) + row * padded_row_ + first, sums_step(), filters.end - filters.begin,
+                      elements, pointer<T>(tile, result_) + (row * row_ + first) * filters_ + filters.begin, filters_);
     }
   }
 
   Operand x_, result_;
   Window window_;
-  const SparseRoutinesOf<T>& sparse_;
+  const ConvRoutinesOf<T>& conv_;
   PooledGradient<T> gradient_;
   PixelRuns runs_;
   // The elements of x that a row of taps meets, side by side; the same as whole vectors.

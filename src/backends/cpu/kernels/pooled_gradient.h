@@ -9,11 +9,11 @@
 namespace pando::cpu {
 
 template <class T>
-const SparseRoutinesOf<T>& sparse_routines(const Routines& routines) {
+const ConvRoutinesOf<T>& conv_routines(const Routines& routines) {
   if constexpr (sizeof(T) == sizeof(float)) {
-    return routines.sparse.float32;
+    return routines.conv.float32;
   } else {
-    return routines.sparse.float64;
+    return routines.conv.float64;
   }
 }
 
@@ -24,7 +24,7 @@ class PooledGradient {
   // `convolved` is the shape of what was pooled.
   PooledGradient(const Operand& dy, const Operand& positions, const Window& pool, const Shape& convolved,
                  const Routines& routines)
-      : dy_(dy), positions_(positions), pool_(pool), convolved_(convolved), routines_(sparse_routines<T>(routines)) {}
+      : dy_(dy), positions_(positions), pool_(pool), convolved_(convolved), routines_(conv_routines<T>(routines)) {}
 
   // The shape of what was pooled: what the gradient would be if it held its zeros.
   const Shape& convolved() const { return convolved_; }
@@ -73,7 +73,7 @@ class PooledGradient {
   Operand dy_, positions_;
   Window pool_;
   Shape convolved_;
-  const SparseRoutinesOf<T>& routines_;
+  const ConvRoutinesOf<T>& routines_;
 };
 
 }  // namespace pando::cpu

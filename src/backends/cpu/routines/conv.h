@@ -63,7 +63,7 @@ struct RowSums {
 };
 
 template <class T>
-struct SparseRoutinesOf {
+struct ConvRoutinesOf {
   std::int64_t lanes;
   // How many vectors of sums stay in registers, in how many rows and vectors of a row.
   std::int64_t most_sums, most_rows, most_vectors;
@@ -85,9 +85,9 @@ struct SparseRoutinesOf {
                     std::int64_t to_step);
 };
 
-struct SparseRoutines {
-  SparseRoutinesOf<float> float32;
-  SparseRoutinesOf<double> float64;
+struct ConvRoutines {
+  ConvRoutinesOf<float> float32;
+  ConvRoutinesOf<double> float64;
 };
 
 }  // namespace pando::cpu
