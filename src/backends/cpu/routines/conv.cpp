@@ -3,10 +3,6 @@
 
 #include "backends/cpu/routines/transpose.h"
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
 namespace pando::cpu {
 namespace {
 
@@ -123,7 +119,7 @@ void sum_filter_block(const FilterSums<T>& given) {
     for (int r = 0; r < rows; ++r) {
       const T* const row = x + r * step;
       PANDO_UNROLL
-      for (int v = 0; v < vectors; ++v) sum[r][v] += value * load(row + v * lanes);
+      for (int v = 0; v < vectors; ++v) sum[r][v] = fused_multiply_add(value, load(row + v * lanes), sum[r][v]);
     }
   }
   PANDO_UNROLL
@@ -178,7 +174,7 @@ void sum_row_vectors(const RowSums<T>& given, int64_t first) {
       const Vector<T> value = splat(sums.list.values[e]);
       const T* const row = filter + sums.list.filters[e] * sums.filter_step;
       PANDO_UNROLL
-      for (int v = 0; v < vectors; ++v) sum[v] += value * load(row + v * lanes);
+      for (int v = 0; v < vectors; ++v) sum[v] = fused_multiply_add(value, load(row + v * lanes), sum[v]);
     } while (++e < end);
     PANDO_UNROLL
     for (int v = 0; v < vectors; ++v) store(to + v * lanes, sum[v]);

@@ -38,7 +38,7 @@ inline void multiply_add(Vector<float>& sum, float a, Vector<float> b) {
 #if defined(__aarch64__)
   asm("fmla %0.4s, %1.4s, %2.s[0]" : "+w"(sum) : "w"(b), "w"(a));
 #else
-  sum += splat(a) * b;
+  sum = fused_multiply_add(splat(a), b, sum);
 #endif
 }
 
@@ -46,7 +46,7 @@ inline void multiply_add(Vector<double>& sum, double a, Vector<double> b) {
 #if defined(__aarch64__)
   asm("fmla %0.2d, %1.2d, %2.d[0]" : "+w"(sum) : "w"(b), "w"(a));
 #else
-  sum += splat(a) * b;
+  sum = fused_multiply_add(splat(a), b, sum);
 #endif
 }
 
@@ -315,7 +315,7 @@ void multiply_columns_block(const Product<T>& product, int64_t first_row, int64_
     for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, b += product.b_step) {
       const V right = load_as<V>(b);
       PANDO_UNROLL
-      for (int r = 0; r < rows; ++r) sum[r] += load_as<V>(a + row[r]) * right;
+      for (int r = 0; r < rows; ++r) sum[r] = fused_multiply_add(load_as<V>(a + row[r]), right, sum[r]);
     }
   }
   PANDO_UNROLL

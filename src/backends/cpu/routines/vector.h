@@ -5,6 +5,12 @@
 
 #include "base/host_device.h"
 
+#if defined(__FMA__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #if !defined(PANDO_INSTRUCTION_SET)
 #error "routines are compiled once per instruction set; see src/backends/cpu/CMakeLists.txt"
 #endif
@@ -44,6 +50,47 @@ inline void store(T* to, Vector<T> value) {
 template <class T>
 inline Vector<T> splat(T value) {
   return value - Vector<T>{};
+}
+
+// a * b + c, rounded once where the instruction set can do that. By themselves compilers fuse only what they see at
+// once, so that two loops with the same sums may end with other bits; sanitizers put their checks in between.
+inline float fused_multiply_add(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+inline double fused_multiply_add(double a, double b, double c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+inline Vector<float> fused_multiply_add(Vector<float> a, Vector<float> b, Vector<float> c) {
+#if defined(__AVX512F__)
+  return static_cast<Vector<float>>(_mm512_fmadd_ps(a, b, c));
+#elif defined(__FMA__)
+  return static_cast<Vector<float>>(_mm256_fmadd_ps(a, b, c));
+#elif defined(__aarch64__)
+  return static_cast<Vector<float>>(
+      vfmaq_f32(static_cast<float32x4_t>(c), static_cast<float32x4_t>(a), static_cast<float32x4_t>(b)));
+#else
+  return a * b + c;
+#endif
+}
+inline Vector<double> fused_multiply_add(Vector<double> a, Vector<double> b, Vector<double> c) {
+#if defined(__AVX512F__)
+  return static_cast<Vector<double>>(_mm512_fmadd_pd(a, b, c));
+#elif defined(__FMA__)
+  return static_cast<Vector<double>>(_mm256_fmadd_pd(a, b, c));
+#elif defined(__aarch64__)
+  return static_cast<Vector<double>>(
+      vfmaq_f64(static_cast<float64x2_t>(c), static_cast<float64x2_t>(a), static_cast<float64x2_t>(b)));
+#else
+  return a * b + c;
+#endif
 }
 
 PANDO_KERNEL_END
