@@ -76,6 +76,11 @@ inline void write_whole(T* c, const int64_t* c_rows, T scale, const Vector<T> (&
   }
 }
 
+template <class T>
+inline void write_lanes(const Product<T>& product, const auto& lanes, T* to, Vector<T> sum) {
+  lanes.store(to, product.accumulate ? lanes.load(to) + splat(product.scale) * sum : sum);
+}
+
 template <class T, int rows, int vectors>
 inline void write_block(const Product<T>& product, int64_t first_row, int64_t first_column,
                         const Vector<T> (&sum)[rows][vectors]) {
@@ -87,13 +92,14 @@ inline void write_block(const Product<T>& product, int64_t first_row, int64_t fi
     return product.accumulate ? write_whole<T, rows, vectors, true>(c, c_rows, product.scale, sum)
                               : write_whole<T, rows, vectors, false>(c, c_rows, product.scale, sum);
   }
+  constexpr int last = (vectors - 1) * lanes;
+  const PartOfVector<T> part(columns - last);
   PANDO_UNROLL
   for (int r = 0; r < rows; ++r) {
-    T row[vectors * lanes];
-    PANDO_UNROLL
-    for (int v = 0; v < vectors; ++v) store(row + v * lanes, sum[r][v]);
     T* const to = c + c_rows[r];
-    for (int64_t j = 0; j < columns; ++j) to[j] = product.accumulate ? to[j] + product.scale * row[j] : row[j];
+    PANDO_UNROLL
+    for (int v = 0; v + 1 < vectors; ++v) write_lanes(product, WholeVector<T>(), to + v * lanes, sum[r][v]);
+    write_lanes(product, part, to + last, sum[r][vectors - 1]);
   }
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using std::int64_t;
 
-// V is a vector of channels or, for those that do not fill one, a single T; Index counts in lanes of the same size.
+// Positions are counted in lanes as wide as the elements.
 template <class T>
 struct IndexOf;
 template <>
@@ -19,13 +19,6 @@ template <>
 struct IndexOf<double> {
   using type = std::int64_t;
 };
-
-template <class V>
-inline V load_as(const void* from) {
-  V value;
-  __builtin_memcpy(&value, from, sizeof value);
-  return value;
-}
 
 // The columns of a window that lie in the image.
 struct Columns {
@@ -38,13 +31,16 @@ inline Columns columns_inside(const PoolRow& row, int64_t window) {
   return {start < 0 ? -start : 0, left < row.kernel ? left : row.kernel};
 }
 
-// The largest so far of one window, in one channel or a vector of them.
-template <class V, class I>
+// The largest so far of one window, in a vector of channels.
+template <class T>
 struct Largest {
-  V value;
-  I position;
+  using Index = typename IndexOf<T>::type;
+  Vector<T> value;
+  Vector<Index> position;
 
-  void take(V candidate, I place) {
+  static Vector<Index> at(int64_t place) { return Vector<Index>{} + static_cast<Index>(place); }
+
+  void take(Vector<T> candidate, Vector<Index> place) {
     // Not "greater": a NaN is neither, and must win.
     const auto stays = (candidate <= value) | (value != value);
     value = stays ? value : candidate;
@@ -52,57 +48,42 @@ struct Largest {
   }
 };
 
-// The largest of the window whose first element inside the image is at `x`.
-template <class V, class I, class T>
-inline Largest<V, I> largest_of(const PoolRow& row, const T* x, Columns columns) {
-  using Index = typename IndexOf<T>::type;
-  const int64_t first = row.first_row * row.kernel + columns.first;
-  Largest<V, I> largest = {load_as<V>(x), I{} + static_cast<Index>(first)};
+// The largest of the window whose first element inside the image is at `x`. `lanes` are those that hold channels.
+template <class T>
+inline Largest<T> largest_of(const PoolRow& row, const T* x, Columns columns, const auto& lanes) {
+  Largest<T> largest = {lanes.load(x), Largest<T>::at(row.first_row * row.kernel + columns.first)};
   for (int64_t i = row.first_row; i < row.last_row; ++i, x += row.width * row.channels) {
     const T* from = x;
     for (int64_t j = columns.first; j < columns.last; ++j, from += row.channels) {
-      largest.take(load_as<V>(from), I{} + static_cast<Index>(i * row.kernel + j));
+      largest.take(lanes.load(from), Largest<T>::at(i * row.kernel + j));
     }
   }
   return largest;
 }
 
 // The same for a whole window of two by two, the most usual one: the larger of each row, then of both.
-template <class V, class I, class T>
-inline Largest<V, I> largest_of_four(const PoolRow& row, const T* x) {
-  using Index = typename IndexOf<T>::type;
+template <class T>
+inline Largest<T> largest_of_four(const PoolRow& row, const T* x, const auto& lanes) {
   const T* const below = x + row.width * row.channels;
-  Largest<V, I> upper = {load_as<V>(x), I{}}, lower = {load_as<V>(below), I{} + Index{2}};
-  upper.take(load_as<V>(x + row.channels), I{} + Index{1});
-  lower.take(load_as<V>(below + row.channels), I{} + Index{3});
+  Largest<T> upper = {lanes.load(x), Largest<T>::at(0)}, lower = {lanes.load(below), Largest<T>::at(2)};
+  upper.take(lanes.load(x + row.channels), Largest<T>::at(1));
+  lower.take(lanes.load(below + row.channels), Largest<T>::at(3));
   upper.take(lower.value, lower.position);
   return upper;
 }
 
-// The largest of one window in `count` channels, a whole number of vectors.
-template <class T>
-inline void max_pool_window(const PoolRow& row, const T* x, Columns columns, bool is_four, int64_t count, T* values,
-                            typename IndexOf<T>::type* positions) {
-  using Found = Vector<typename IndexOf<T>::type>;
-  for (int64_t c = 0; c < count; c += VectorOf<T>::lanes) {
-    const auto largest =
-        is_four ? largest_of_four<Vector<T>, Found>(row, x + c) : largest_of<Vector<T>, Found>(row, x + c, columns);
-    store(values + c, largest.value);
-    store(positions + c, largest.position);
-  }
-}
-
-// Channels [first, first + count) of all windows: a whole number of vectors, at most most_channels.
+// Channels [first, first + count) of all windows: a whole number of vectors, at most most_channels, or a part of one.
 constexpr int64_t most_channels = 64;
 
 template <class T, class P>
-void max_pool_channels(const PoolRow& given, const T* x, int64_t first, int64_t count, T* values, P* positions) {
+void max_pool_channels(const PoolRow& given, const T* x, int64_t first, int64_t count, const auto& lanes, T* values,
+                       P* positions) {
   // A copy, which no store can change.
   const PoolRow row = given;
   // Positions are found as wide as the elements they belong to, and narrowed many at a time: reading them back at once
   // would wait for the stores.
   constexpr int64_t windows_at_once = 16;
-  typename IndexOf<T>::type found[windows_at_once * most_channels];
+  typename IndexOf<T>::type found[windows_at_once][most_channels];
   const bool two_rows = row.kernel == 2 && row.first_row == 0 && row.last_row == 2;
   for (int64_t begin = 0; begin < row.windows; begin += windows_at_once) {
     const int64_t end = begin + windows_at_once < row.windows ? begin + windows_at_once : row.windows;
@@ -110,13 +91,18 @@ void max_pool_channels(const PoolRow& given, const T* x, int64_t first, int64_t 
       const Columns columns = columns_inside(row, window);
       const bool is_four = two_rows && columns.first == 0 && columns.last == 2;
       const T* const from = x + (window * row.stride - row.before + columns.first) * row.channels + first;
-      max_pool_window(row, from, columns, is_four, count, values + window * row.channels + first,
-                      found + (window - begin) * count);
+      T* const to = values + window * row.channels + first;
+      for (int64_t c = 0; c < count; c += VectorOf<T>::lanes) {
+        const Largest<T> largest =
+            is_four ? largest_of_four(row, from + c, lanes) : largest_of(row, from + c, columns, lanes);
+        lanes.store(to + c, largest.value);
+        store(found[window - begin] + c, largest.position);
+      }
     }
     if (positions == nullptr) continue;
     for (int64_t window = begin; window < end; ++window) {
       P* const to = positions + window * row.channels + first;
-      const auto* const from = found + (window - begin) * count;
+      const auto* const from = found[window - begin];
       PANDO_VECTORISE
       for (int64_t i = 0; i < count; ++i) to[i] = static_cast<P>(from[i]);
     }
@@ -127,17 +113,11 @@ template <class T, class P>
 void max_pool(const PoolRow& row, const T* x, T* values, P* positions) {
   const int64_t whole = row.channels / VectorOf<T>::lanes * VectorOf<T>::lanes;
   for (int64_t c = 0; c < whole; c += most_channels) {
-    max_pool_channels(row, x, c, whole - c < most_channels ? whole - c : most_channels, values, positions);
+    const int64_t count = whole - c < most_channels ? whole - c : most_channels;
+    max_pool_channels(row, x, c, count, WholeVector<T>(), values, positions);
   }
-  for (int64_t window = 0; whole < row.channels && window < row.windows; ++window) {
-    const Columns columns = columns_inside(row, window);
-    const T* const from = x + (window * row.stride - row.before + columns.first) * row.channels;
-    for (int64_t c = whole; c < row.channels; ++c) {
-      const auto largest = largest_of<T, typename IndexOf<T>::type>(row, from + c, columns);
-      values[window * row.channels + c] = largest.value;
-      if (positions != nullptr) positions[window * row.channels + c] = static_cast<P>(largest.position);
-    }
-  }
+  const int64_t rest = row.channels - whole;
+  if (rest > 0) max_pool_channels(row, x, whole, rest, PartOfVector<T>(rest), values, positions);
 }
 
 template <bool overwrites, class T, class P>
@@ -164,12 +144,12 @@ void max_pool_gradient(const PoolRow& row, const T* dy, const P* positions, T* d
   row.overwrites ? spread_largest<true>(row, dy, positions, dx) : spread_largest<false>(row, dy, positions, dx);
 }
 
-template <class V, class T>
-inline V sum_of(const PoolRow& row, const T* x, Columns columns) {
-  V sum = {};
+template <class T>
+inline Vector<T> sum_of(const PoolRow& row, const T* x, Columns columns, const auto& lanes) {
+  Vector<T> sum = {};
   for (int64_t i = row.first_row; i < row.last_row; ++i, x += row.width * row.channels) {
     const T* from = x;
-    for (int64_t j = columns.first; j < columns.last; ++j, from += row.channels) sum += load_as<V>(from);
+    for (int64_t j = columns.first; j < columns.last; ++j, from += row.channels) sum += lanes.load(from);
   }
   return sum;
 }
@@ -177,15 +157,17 @@ inline V sum_of(const PoolRow& row, const T* x, Columns columns) {
 template <class T>
 void average_pool(const PoolRow& row, const T* x, const T* divisors, T* values) {
   constexpr int lanes = VectorOf<T>::lanes;
+  const int64_t whole = row.channels / lanes * lanes, rest = row.channels - whole;
   for (int64_t window = 0; window < row.windows; ++window) {
     const Columns columns = columns_inside(row, window);
     const T* const from = x + (window * row.stride - row.before + columns.first) * row.channels;
     T* const to = values + window * row.channels;
-    int64_t c = 0;
-    for (; c + lanes <= row.channels; c += lanes) {
-      store(to + c, sum_of<Vector<T>>(row, from + c, columns) / divisors[window]);
+    for (int64_t c = 0; c < whole; c += lanes) {
+      store(to + c, sum_of(row, from + c, columns, WholeVector<T>()) / divisors[window]);
     }
-    for (; c < row.channels; ++c) to[c] = sum_of<T>(row, from + c, columns) / divisors[window];
+    if (rest == 0) continue;
+    const PartOfVector<T> part(rest);
+    part.store(to + whole, sum_of(row, from + whole, columns, part) / divisors[window]);
   }
 }
 

@@ -15,6 +15,13 @@
 #error "routines are compiled once per instruction set; see src/backends/cpu/CMakeLists.txt"
 #endif
 
+// Unrolls loops over the vectors of an array: these stay in registers only if no index is left.
+#if defined(__clang__)
+#define PANDO_UNROLL _Pragma("unroll")
+#else
+#define PANDO_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace pando::cpu {
 PANDO_KERNEL_BEGIN
 
@@ -93,15 +100,104 @@ inline Vector<double> fused_multiply_add(Vector<double> a, Vector<double> b, Vec
 #endif
 }
 
+// All lanes of a vector in memory.
+template <class T>
+struct WholeVector {
+  Vector<T> load(const T* from) const { return cpu::load(from); }
+  void store(T* to, Vector<T> value) const { cpu::store(to, value); }
+};
+
+// The first `count` lanes of a vector in memory, at least one. Loading gives zeros in the others, and storing leaves
+// them as they are; there need not be memory for them.
+template <class T>
+class PartOfVector {
+ public:
+  explicit PartOfVector(std::int64_t count);
+  Vector<T> load(const T* from) const;
+  void store(T* to, Vector<T> value) const;
+
+ private:
+#if defined(__AVX512F__)
+  std::uint32_t mask_;
+#elif defined(__AVX2__)
+  __m256i mask_;
+#else
+  std::int64_t count_;
+#endif
+};
+
+#if defined(__AVX512F__)
+
+template <class T>
+inline PartOfVector<T>::PartOfVector(std::int64_t count) : mask_((1u << count) - 1) {}
+template <>
+inline Vector<float> PartOfVector<float>::load(const float* from) const {
+  return static_cast<Vector<float>>(_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask_), from));
+}
+template <>
+inline Vector<double> PartOfVector<double>::load(const double* from) const {
+  return static_cast<Vector<double>>(_mm512_maskz_loadu_pd(static_cast<__mmask8>(mask_), from));
+}
+template <>
+inline void PartOfVector<float>::store(float* to, Vector<float> value) const {
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask_), value);
+}
+template <>
+inline void PartOfVector<double>::store(double* to, Vector<double> value) const {
+  _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask_), value);
+}
+
+#elif defined(__AVX2__)
+
+template <>
+inline PartOfVector<float>::PartOfVector(std::int64_t count)
+    : mask_(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {
+}
+template <>
+inline PartOfVector<double>::PartOfVector(std::int64_t count)
+    : mask_(_mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3))) {}
+template <>
+inline Vector<float> PartOfVector<float>::load(const float* from) const {
+  return static_cast<Vector<float>>(_mm256_maskload_ps(from, mask_));
+}
+template <>
+inline Vector<double> PartOfVector<double>::load(const double* from) const {
+  return static_cast<Vector<double>>(_mm256_maskload_pd(from, mask_));
+}
+template <>
+inline void PartOfVector<float>::store(float* to, Vector<float> value) const {
+  _mm256_maskstore_ps(to, mask_, value);
+}
+template <>
+inline void PartOfVector<double>::store(double* to, Vector<double> value) const {
+  _mm256_maskstore_pd(to, mask_, value);
+}
+
+#else
+
+template <class T>
+inline PartOfVector<T>::PartOfVector(std::int64_t count) : count_(count) {}
+template <class T>
+inline Vector<T> PartOfVector<T>::load(const T* from) const {
+  Vector<T> value = {};
+  PANDO_UNROLL
+  for (int i = 0; i < VectorOf<T>::lanes; ++i) {
+    if (i < count_) value[i] = from[i];
+  }
+  return value;
+}
+template <class T>
+inline void PartOfVector<T>::store(T* to, Vector<T> value) const {
+  PANDO_UNROLL
+  for (int i = 0; i < VectorOf<T>::lanes; ++i) {
+    if (i < count_) to[i] = value[i];
+  }
+}
+
+#endif
+
 PANDO_KERNEL_END
 }  // namespace pando::cpu
-
-// Unrolls loops over the vectors of an array: these stay in registers only if no index is left.
-#if defined(__clang__)
-#define PANDO_UNROLL _Pragma("unroll")
-#else
-#define PANDO_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 // Lets the compiler vectorise a loop whose output may be one of its inputs, element for element.
 #if defined(__clang__)
