@@ -63,7 +63,8 @@ std::string table_of(const std::vector<ClassCount>& counts, const SampleKind& ki
     const std::string wrong = other < 0 ? ""
                                         : fmt::format("{} ({})", names[static_cast<std::size_t>(other)],
                                                       thousands(counts[i].taken_for[static_cast<std::size_t>(other)]));
-    table.add({names[i], thousands(counts[i].samples), percent(part(counts[i].right, counts[i].samples)), wrong});
+    table.add({names[i], thousands(counts[i].samples),
+               counts[i].samples == 0 ? "-" : percent(part(counts[i].right, counts[i].samples)), wrong});
   }
   return table.text();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of Pando.
 #pragma once
+#include <pando/version.h>
+
 #include <pando/base/array.h>
 #include <pando/base/array_functions.h>
 #include <pando/graph/attributes.h>
@@ -40,4 +42,3 @@
 #include <pando/data/transforms.h>
 #include <pando/report/tqdm.h>
 #include <pando/model/trace.h>
-#include <pando/version.h>

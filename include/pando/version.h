@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The version of Pando. CMake reads the three numbers, so a release changes them here alone.
 #pragma once
+#if __cplusplus < 202002L
+#error "Pando needs C++20: compile with -std=c++20"
+#endif
 #include <pando/base/export.h>
 
 #include <string>

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -32,9 +33,12 @@ int error_of_making_a_file_in(const std::string& folder) {
     close(descriptor);
     return 0;
   }
-  // Some file systems have no such files; there, only the permissions are checked.
+  // Some file systems have no such files. There a folder is made and removed: root has all permissions, even where the
+  // system makes no folder, as in /proc.
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) return errno;
-  return faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+  std::string made = folder + "/.pando-XXXXXX";
+  if (mkdtemp(made.data()) == nullptr) return errno;
+  return rmdir(made.c_str()) == 0 ? 0 : errno;
 }
 
 }  // namespace

@@ -67,6 +67,8 @@ TEST(Probe, RefusesWhatIsOfTheWrongKind) {
   for (const auto& [name, error] : {std::pair("file", "Not a directory"), std::pair("file/a/b", "Not a directory"),
                                     std::pair("link", "No such file or directory")})
     EXPECT_EQ(message([&, path = place / name] { probe_folder(path); }), told(place / name, error, give));
+  // Root may write there, but the system makes nothing.
+  EXPECT_EQ(message([] { probe_folder("/proc/new"); }), told("/proc/new", "No such file or directory", give));
   EXPECT_EQ(message([&] { probe_folder(place / "folder", {"model"}); }),
             (place / "folder") + ": holds 'other', which would be lost; give the name of another folder");
   EXPECT_EQ(message([&] { probe_folder(place / "file/a", {}); }), told(place / "file", "Not a directory", give));

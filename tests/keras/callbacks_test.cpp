@@ -269,6 +269,9 @@ TEST(Callbacks, NameFilesAsPythonFormatsNumbers) {
   EXPECT_EQ(filled("plain.npz"), "plain.npz");
   const std::string remedy = "'; a field is {epoch} or {val_loss:.3f}, and {{ or }} stands for a brace";
   const auto refusal = [](const std::string& path) { return message([&] { callbacks::ModelCheckpoint(path); }); };
+  EXPECT_EQ(
+      refusal("w-{epoch}.keras"),
+      "ModelCheckpoint: 'w-{epoch}.keras' would not be a file that Keras reads; end its name in .safetensors or .npz");
   EXPECT_EQ(refusal("w-{epoch"), "ModelCheckpoint: a { is not closed in the path 'w-{epoch" + remedy);
   EXPECT_EQ(refusal("w-}"), "ModelCheckpoint: a } closes nothing in the path 'w-}" + remedy);
   EXPECT_EQ(refusal("w-{}"), "ModelCheckpoint: the field {} has no name in the path 'w-{}" + remedy);

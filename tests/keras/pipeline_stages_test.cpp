@@ -178,7 +178,7 @@ TEST(Parallel, ExplainsWhatWillHappen) {
   const ipu::IPUStrategy strategy;
   const auto scope = strategy.scope();
   Model model = make_model("cnn", 2);
-  EXPECT_EQ(message([&] { model.explain({.samples = 10}); }),
+  EXPECT_EQ(message([&] { static_cast<void>(model.explain({.samples = 10})); }),
             "explain: the model '" + model.name() + "' is not compiled; call compile() first");
   model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 4});
   model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .steps_per_execution = 16});

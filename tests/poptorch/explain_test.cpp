@@ -29,7 +29,7 @@ struct Trained {
 
 TEST(PopTorchExplains, WhatACallDoesOnWhichIpus) {
   Trained trained;
-  EXPECT_EQ(message([&] { trained.training.explain(); }),
+  EXPECT_EQ(message([&] { static_cast<void>(trained.training.explain()); }),
             "trainingModel: explain needs a compiled model; first compile it or call it");
   trained.call();
   const std::string text = trained.training.explain();

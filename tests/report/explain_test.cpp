@@ -88,7 +88,7 @@ Schedule Grouped: 8 micro-batches in 20 slots an update, bubble 20.0 %
 
 Hints
   - stage 0 (conv2d .. conv2d_1) does 99 % of the work, 2.0 times the mean, and
-    the other stages wait for it; use fewer stages, or move layers from it
+    the other stages wait for it; use fewer stages, or make it smaller
 )");
 }
 
@@ -353,7 +353,7 @@ TEST(ExplainHints, AStageHasMoreThanItsShareOfTheWork) {
   explanation.stages[1].megaflops = 170;
   EXPECT_EQ(hints(explanation),
             Hints{"stage 1 (max_pooling2d_1 .. dense) does 63 % of the work, 1.3 times the mean, and the other stages "
-                  "wait for it; use fewer stages, or move layers from it"});
+                  "wait for it; use fewer stages, or make it smaller"});
   explanation.stages[1].megaflops = 166;
   EXPECT_EQ(hints(explanation), Hints{});
 }

@@ -184,6 +184,12 @@ TEST(Profile, AdvisesAboutOneLayer) {
   EXPECT_EQ(advice(profile),
             "The layer conv2d takes 72 % of the time. Make that layer smaller or cheaper first: nothing else can gain "
             "as much.");
+  profile.events[0] = kernel("sgd_update", "update", 0, 36);
+  profile.events[1] = kernel("sgd_update", "update", 36, 36);
+  EXPECT_EQ(
+      advice(profile),
+      "The optimizer takes 72 % of the time. Use larger batches, or accumulate more micro-batches, so that weights "
+      "are updated less often.");
 }
 
 TEST(Profile, TakesSharesOfWhatWasRecordedOfALongRun) {

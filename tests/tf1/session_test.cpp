@@ -78,6 +78,16 @@ TEST_F(Tf1, get_variable_shares_by_name) {
             "get_variable: 'w' is float32[2] already, not float32[1]");
 }
 
+TEST_F(Tf1, a_list_of_one_fetch_gives_a_list) {
+  const Tensor x = tf::placeholder(DType::float32, {1}, "x");
+  tf::Session session;
+  const std::vector<Arrays> listed = session.run({x + 1.0}, {{x, ones({1})}});
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0][0].item<float>(), 2);
+  const Arrays single = session.run(x + 1.0, {{x, ones({1})}});
+  EXPECT_EQ(single[0].item<float>(), 2);
+}
+
 TEST_F(Tf1, fetches_of_one_run_share_one_element) {
   const auto iterator = tf::make_one_shot_iterator(points(6).batch(2));
   const auto [x, y] = iterator.get_next<2>();

@@ -187,6 +187,9 @@ TEST(Losses, SayWhatDoesNotFit) {
             "loss (CrossEntropyLoss) cannot take [2, 3] and [3]: the target must have a class for each sample: [2]");
   EXPECT_EQ(said(CrossEntropyLoss(), hashed(0, {2, 4})),
             "loss (CrossEntropyLoss) cannot take [2, 3] and [2, 4]: input and target must have the same shape");
+  EXPECT_EQ(said(CrossEntropyLoss(), ones({2})),
+            "loss (CrossEntropyLoss) cannot take [2, 3] and [2]: a target of type float32 must have a probability for "
+            "each class; cast classes to int64");
   EXPECT_EQ(said(NLLLoss({.weight = ones({4})}), classes),
             "loss (NLLLoss) cannot take [2, 3] and [2]: the weight has shape [4] but there are 3 classes");
   EXPECT_EQ(said(MSELoss(), hashed(0, {2})),

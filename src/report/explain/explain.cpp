@@ -43,7 +43,7 @@ std::optional<std::string> balance_hint(const Explanation& explanation, double m
   if (mean <= 0 || largest->megaflops <= 1.25 * mean) return std::nullopt;
   return fmt::format(
       "stage {} ({}) does {:.0f} % of the work, {:.1f} times the mean, and the other stages wait for it; use fewer "
-      "stages, or move layers from it",
+      "stages, or make it smaller",
       largest - stages.begin(), largest->layers, 100 * largest->megaflops / megaflops, largest->megaflops / mean);
 }
 

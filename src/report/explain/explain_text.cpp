@@ -146,7 +146,8 @@ std::string epoch_text(const Explanation& explanation, const ExplainedCounts& co
 
 std::string work_text(const Explanation& explanation, double megaflops) {
   if (explanation.stages.size() < 2 || megaflops <= 0) return "";
-  std::string text = fmt::format("\nWork of a micro-batch: {:.1f} MFLOP\n", megaflops);
+  std::string text = megaflops < 10'000 ? fmt::format("\nWork of a micro-batch: {:.1f} MFLOP\n", megaflops)
+                                        : fmt::format("\nWork of a micro-batch: {:.1f} GFLOP\n", megaflops / 1000);
   for (std::size_t i = 0; i < explanation.stages.size(); ++i) {
     const ExplainedStage& stage = explanation.stages[i];
     const double share = stage.megaflops / megaflops;

@@ -71,6 +71,11 @@ std::optional<Item> item_of(const LayerTime& time) {
                       "so that gradients are exchanged less often.",
                       share)};
     case Kind::kernel:
+      if (time.name == "update")
+        return Item{time.share, 0.4,
+                    fmt::format("The optimizer takes {} of the time. Use larger batches, or accumulate more "
+                                "micro-batches, so that weights are updated less often.",
+                                share)};
       return Item{time.share, 0.4,
                   fmt::format("The layer {} takes {} of the time. Make that layer smaller or cheaper first: nothing "
                               "else can gain as much.",

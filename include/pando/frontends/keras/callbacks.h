@@ -58,7 +58,8 @@ struct ModelCheckpointOptions {
 };
 // Writes the weights at the end of each epoch to a .safetensors file if the path ends so, otherwise to an .npz file.
 // Fields in the path, the epoch (from 1) and logs, are replaced as Python does it: "w-{epoch:02d}-{val_loss:.3f}".
-// Throws Error for a malformed field; fit() throws Error, before it trains, for a field whose log will not exist.
+// Throws Error for a malformed field and for a name that ends in .keras or .h5; fit() throws Error, before it trains,
+// for a field whose log will not exist.
 PANDO_API std::shared_ptr<Callback> ModelCheckpoint(const std::string& filepath,
                                                     const ModelCheckpointOptions& options = {});
 

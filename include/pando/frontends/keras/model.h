@@ -166,9 +166,9 @@ class PANDO_API Model : public Layer {
     std::int64_t samples = 0;
     std::int64_t batch_size = 32;
   };
-  std::string explain(const ExplainOptions& options) const;
+  [[nodiscard]] std::string explain(const ExplainOptions& options) const;
   // The same in a form for programs.
-  std::string explain_json(const ExplainOptions& options) const;
+  [[nodiscard]] std::string explain_json(const ExplainOptions& options) const;
 
   // Makes fit() end after the current execution. Callbacks and other threads may call it.
   void stop_training();

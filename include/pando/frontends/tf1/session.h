@@ -55,7 +55,7 @@ class PANDO_API Compiled {
   explicit Compiled(std::shared_ptr<Computation> computation) : computation_(std::move(computation)) {}
   const std::shared_ptr<Computation>& computation() const { return computation_; }
   // What a run does on which IPUs, one loop or pipeline after the other.
-  std::string explain() const;
+  [[nodiscard]] std::string explain() const;
   // Records all runs until the profiler is detached. The computation must live that long.
   void profile(Profiler& profiler) const;
 
@@ -96,6 +96,10 @@ class PANDO_API Session {
   // tensor from within a computation.
   Arrays run(const Fetch& fetch, const Feeds& feeds = {});
   std::vector<Arrays> run(const std::vector<Fetch>& fetches, const Feeds& feeds = {});
+  // A list in braces is a list, even of one fetch.
+  std::vector<Arrays> run(std::initializer_list<Fetch> fetches, const Feeds& feeds = {}) {
+    return run(std::vector<Fetch>(fetches), feeds);
+  }
 
   struct State;
 

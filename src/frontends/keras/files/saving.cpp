@@ -15,6 +15,7 @@
 #include "data/formats/safetensors.h"
 #include "frontends/keras/files/memory_limit.h"
 #include "frontends/keras/files/model_json.h"
+#include "frontends/keras/files/saving.h"
 #include "frontends/keras/run/training.h"
 
 namespace pando::keras {
@@ -66,8 +67,16 @@ Model model_from_json(const std::string& text) {
   return model_of(Json::parse(text, "model_from_json: the text"), "model_from_json");
 }
 
+void check_weights_path(const std::string& who, const std::string& path) {
+  for (const char* ending : {".keras", ".h5", ".hdf5"})
+    if (path.ends_with(ending))
+      throw Error(fmt::format("{}: '{}' would not be a file that Keras reads; end its name in .safetensors or .npz",
+                              who, path));
+}
+
 void Model::save_weights(const std::string& path) const {
   check_built("save_weights", *this);
+  check_weights_path("save_weights", path);
   std::map<std::string, Array> arrays;
   for (const auto& [name, weight] : named_weights(*this)) arrays.emplace(name, weight.value());
   if (!is_safetensors(path)) return data::write_npz(path, arrays);

@@ -13,6 +13,7 @@
 #include "base/notice.h"
 #include "base/text.h"
 #include "frontends/keras/files/log_path.h"
+#include "frontends/keras/files/saving.h"
 #include "frontends/keras/build/names.h"
 #include "io/probe.h"
 
@@ -97,7 +98,9 @@ void say(int verbose, const std::string& text) {
 class Checkpoint : public KnownCallback {
  public:
   Checkpoint(const std::string& path, const ModelCheckpointOptions& options)
-      : text_(path), path_(who, path), options_(options), monitor_(who, options.monitor, options.mode, 0) {}
+      : text_(path), path_(who, path), options_(options), monitor_(who, options.monitor, options.mode, 0) {
+    check_weights_path(who, path);
+  }
   void check_logs(const Names& names) const override {
     for (const std::string& name : path_.logs()) check_log(who, name, names);
     if (options_.save_best_only) monitor_.check(names);

@@ -132,6 +132,9 @@ Value sparse_cross_entropy(const Trace& trace, Value logits, Value target, const
 Value cross_entropy(const LayerCall& call, Value input, Value target, const CrossEntropyLossOptions& options) {
   const Value logits = classes_last(input), weight = class_weights(call, logits);
   if (is_floating(target.dtype())) {
+    if (target.shape().rank() + 1 == input.shape().rank())
+      throw Error(fmt::format("a target of type {} must have a probability for each class; cast classes to int64",
+                              name(target.dtype())));
     check_same_shape(input, target);
     return dense_cross_entropy(call.trace(), logits, classes_last(target), weight, options);
   }

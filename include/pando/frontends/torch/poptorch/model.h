@@ -79,7 +79,7 @@ class PANDO_API PoplarExecutor {
   void load(const std::string& path, torch::utils::data::BatchLoader& loader);
 
   // What a call does on which IPUs, for people and for programs. Throws Error before the model is compiled.
-  std::string explain() const;
+  [[nodiscard]] std::string explain() const;
   std::string explain_json() const;
   // Records the calls from here on, until the profiler is detached. Throws Error before the model is compiled, which
   // must live as long.
