@@ -33,8 +33,9 @@ TEST(PopTorchExplains, WhatACallDoesOnWhichIpus) {
             "trainingModel: explain needs a compiled model; first compile it or call it");
   trained.call();
   const std::string text = trained.training.explain();
-  for (const char* part : {"2 replicas", "24 samples = 4 x 3 accumulated x 2 replicas", "network.conv .. ",
-                           "network.flatten .. loss", "mean of 6 gradients"})
+  for (const char* part :
+       {"2 replicas", "24 samples = 4 x 3 accumulated x 2 replicas", "Execution    2 updates = 12 batches",
+        "network.conv .. ", "network.flatten .. loss", "mean of 6 gradients"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_NE(trained.training.explain_json().find("\"replicas\": 2"), std::string::npos);
 }

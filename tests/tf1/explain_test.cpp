@@ -120,6 +120,8 @@ TEST_F(Tf1, a_computation_explains_and_profiles_its_loops) {
   const std::string text = computation.explain();
   EXPECT_NE(text.find("loop"), std::string::npos) << text;
   EXPECT_NE(text.find("4 samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("Execution    8 updates = 8 batches"), std::string::npos) << text;
+  EXPECT_EQ(text.find("straight code"), std::string::npos) << text;
   tf::Session session;
   session.run(tf::global_variables_initializer());
   session.run(infeed.initializer());

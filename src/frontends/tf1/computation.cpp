@@ -92,7 +92,8 @@ std::string Computation::explain() {
   std::string text;
   for (const auto& segment : segments_) {
     Program* program = segment->program();
-    if (program == nullptr) continue;
+    // What only passes values on takes no time.
+    if (program == nullptr || program->kernels().empty()) continue;
     Explanation explanation = segment->explain(*target_);
     const std::vector<VariableInfo> variables = program->variables();
     explanation.training = std::any_of(variables.begin(), variables.end(),

@@ -110,11 +110,12 @@ std::string execution_text(const Explanation& explanation, const ExplainedCounts
     return explanation.training ? counted(updates, "update") + " = " + counted(batches, "batch")
                                 : counted(batches, "batch");
   };
+  const std::string each = part(counts.updates_per_execution, counts.updates_per_execution * counts.batches_per_update);
+  if (explanation.samples == 0) return counts.updates_per_execution == 1 ? "" : labelled("Execution", each);
   const std::int64_t in_last =
       (counts.updates_in_last_execution - 1) * counts.batches_per_update + counts.batches_in_last_update;
   const std::string last = part(counts.updates_in_last_execution, in_last);
   if (counts.executions == 1) return labelled("Execution", last);
-  const std::string each = part(counts.updates_per_execution, counts.updates_per_execution * counts.batches_per_update);
   return labelled("Execution", each == last ? each : each + "; the last one " + last);
 }
 
@@ -137,7 +138,7 @@ std::string padding_text(const Explanation& explanation, const ExplainedCounts& 
 }
 
 std::string epoch_text(const Explanation& explanation, const ExplainedCounts& counts) {
-  if (explanation.samples == 0) return "";
+  if (explanation.samples == 0) return execution_text(explanation, counts);
   std::string text = counted(explanation.samples, "sample") + " = " + counted(counts.batches, "batch");
   if (explanation.training) text += " = " + counted(counts.updates, "update");
   return labelled("Epoch", text + " = " + counted(counts.executions, "execution")) +
