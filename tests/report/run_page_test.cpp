@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 
+#include "report/pages/explanation.h"
 #include "report/pages/confusion.h"
 #include "report/profile/profile.h"
 #include "tests/message.h"
@@ -89,7 +90,9 @@ TEST(RunPage, EscapesEveryTextThatItIsGiven) {
   run.class_names = {hostile, hostile, hostile};
   run.images = Array(DType::uint8, {4, 2, 2});
   run.layers = {{hostile, hostile, hostile, 1}};
-  run.explanation = hostile + "\n" + hostile;
+  // A label and its value, a heading with a list, and a heading with aligned text.
+  run.explanation = hostile + "  " + hostile + "\n\n" + hostile + "\n  - " + hostile + "\n\n" + hostile + "\n  " +
+                    hostile + "\n  " + hostile;
   run.memory = {{hostile, {{hostile, 1, hostile}}}};
   const std::string text = page(run);
   EXPECT_FALSE(holds(text, "<b>"));
@@ -98,6 +101,29 @@ TEST(RunPage, EscapesEveryTextThatItIsGiven) {
   EXPECT_EQ(count_of(text, "</script>"), 1u) << "the end of the page's own";
   EXPECT_TRUE(holds(text, "<h1>&lt;b&gt;&quot;&amp;'&lt;/script&gt;&lt;!--?</h1>"));
   EXPECT_TRUE(holds(text, "&lt;!--?\n&lt;b&gt;")) << "the explanation keeps its lines";
+}
+
+TEST(RunPage, ShowsAnExplanationAsListsAndAlignedText) {
+  const std::string html = report::explanation_html(
+      "Model \"cnn\", training\n\n"
+      "Devices      2 IPUs\n"
+      "Reduction    sum of 16 gradients: adam divides\n"
+      "             by their size\n\n"
+      "Work of a micro-batch: 4.0 MFLOP\n"
+      "  stage 0   13.3 %  ###\n"
+      "  stage 1   86.7 %  #####\n\n"
+      "Hints\n"
+      "  - stage 1 does 87 % of the work, and\n"
+      "    the other waits\n"
+      "  - use fewer stages\n");
+  for (const char* part :
+       {"<p>Model &quot;cnn&quot;, training</p>\n", "<div><dt>Devices</dt><dd>2 IPUs</dd></div>\n",
+        "<dt>Reduction</dt><dd>sum of 16 gradients: adam divides by their size</dd>",
+        "<h3>Work of a micro-batch: 4.0 MFLOP</h3>\n", "<pre>stage 0   13.3 %  ###\nstage 1   86.7 %  #####\n</pre>",
+        "<h3>Hints</h3>\n<ul>\n<li>stage 1 does 87 % of the work, and the other waits</li>\n"
+        "<li>use fewer stages</li>\n</ul>\n"})
+    EXPECT_TRUE(holds(html, part)) << part << "\n" << html;
+  EXPECT_EQ(report::explanation_html(""), "");
 }
 
 TEST(RunPage, ShowsFirstHowTheRunWasSetUp) {
@@ -146,7 +172,7 @@ TEST(RunPage, ShowsHeadlinesLayersAndMemory) {
   EXPECT_TRUE(holds(
       text,
       "<th scope=\"row\">conv2d <span>Conv2D</span></th><td>(None, 26, 26, 32)</td><td class=\"number\">320</td>"));
-  EXPECT_TRUE(holds(text, "colspan=\"2\">in all</th><td class=\"number\">8,170</td>"));
+  EXPECT_TRUE(holds(text, "colspan=\"2\">total</th><td class=\"number\">8,170</td>"));
   EXPECT_TRUE(holds(
       text, "<td class=\"number\">1.0 KiB</td><td class=\"number\">3.0 KiB</td><td class=\"number\">4.0 KiB</td>"));
   EXPECT_TRUE(
@@ -156,7 +182,7 @@ TEST(RunPage, ShowsHeadlinesLayersAndMemory) {
 
 TEST(RunPage, CountsSharedParametersOnceIfToldSo) {
   EXPECT_TRUE(holds(page({.layers = {{"a", "Dense", "(None, 1)", 5}, {"b", "Dense", "(None, 1)", 5}}, .parameters = 5}),
-                    "in all</th><td class=\"number\">5</td>"));
+                    "total</th><td class=\"number\">5</td>"));
 }
 
 TEST(RunPage, DescribesCurvesInWords) {

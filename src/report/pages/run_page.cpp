@@ -7,6 +7,7 @@
 
 #include "io/file_writer.h"
 #include "report/pages/assets.h"
+#include "report/pages/explanation.h"
 #include "report/pages/page.h"
 #include "report/pictures/svg.h"
 #include "report/pictures/training_curves.h"
@@ -68,22 +69,10 @@ std::string model_section(const Run& run) {
     sum += layer.parameters;
   }
   table += fmt::format(
-      "</tbody>\n<tfoot><tr><th scope=\"row\" colspan=\"2\">in all</th><td class=\"number\">{}</td></tr></tfoot>\n"
+      "</tbody>\n<tfoot><tr><th scope=\"row\" colspan=\"2\">total</th><td class=\"number\">{}</td></tr></tfoot>\n"
       "</table>\n",
       grouped_by_thousands(run.parameters < 0 ? sum : run.parameters));
   return scroll_box("The layers of the model", table);
-}
-
-std::string explanation_section(const Run& run) {
-  if (run.explanation.empty()) return "";
-  std::string text;
-  // Line by line, because line ends are not readable text.
-  for (std::size_t begin = 0; begin < run.explanation.size();) {
-    const std::size_t end = std::min(run.explanation.find('\n', begin), run.explanation.size());
-    text += html_escaped(std::string_view(run.explanation).substr(begin, end - begin)) + "\n";
-    begin = end + 1;
-  }
-  return scroll_box("What ran where", "<pre>" + text + "</pre>");
 }
 
 struct Section {
@@ -99,7 +88,7 @@ std::vector<Section> sections_of(const Run& run) {
       {"training", "Training", training_section(run)},
       {"mistakes", "Mistakes", mistakes_section(run)},
       {"model", "Model", model_section(run)},
-      {"devices", "What ran where", explanation_section(run)},
+      {"devices", "What ran where", explanation_html(run.explanation)},
       {"memory", "Memory", memory_section(run.memory)},
       {"timeline", "Timeline", run.timeline.empty() ? "" : timeline_view(*run.timeline.profile())}};
   std::erase_if(sections, [](const Section& section) { return section.body.empty(); });

@@ -38,7 +38,7 @@ function fillLegend() {
   find('#about').textContent = data.devices.length + (data.devices.length === 1 ? ' device, ' : ' devices, ') +
     count.toLocaleString('en') + ' events in ' + timeText(count ? last - first : 0) + '.' +
     (data.recorded.length ? ` The run is long, so ${data.recorded.length} parts of it were recorded, ` +
-      timeText(data.recorded.reduce((sum, part) => sum + part[1] - part[0], 0)) + ' in all; what is hatched was not.' : '');
+      timeText(data.recorded.reduce((sum, part) => sum + part[1] - part[0], 0)) + ' together; what is hatched was not.' : '');
 }
 function fillTable() {
   const body = find('#times tbody'), most = Math.max(...data.times.map(time => time[3]));
