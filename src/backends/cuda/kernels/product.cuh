@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Product: a Kernel that multiplies two factors by tiles. It chooses the tiles by the sizes and by how many blocks the
+// GPU runs at once. matmul and the convolutions are such products.
+#pragma once
+#include <pando/base/error.h>
+
+#include <string>
+
+#include "backends/cuda/kernel.h"
+#include "backends/cuda/kernels/tiling.h"
+#include "backends/cuda/kernels/tiles.cuh"
+
+namespace pando::cuda {
+
+// Rows, columns, elements of a thread. Large ones use registers best, small ones fill the GPU with small matrices.
+using LargeTile = Tiling<128, 128, 8, 8>;
+using MediumTile = Tiling<64, 64, 4, 4>;
+using TallTile = Tiling<128, 32, 4, 4>;
+using SmallTile = Tiling<32, 32, 4, 4>;
+
+// The strides of the result, and the input that holds the parameter to update; the rate follows it. -1 for none.
+struct ResultLayout {
+  std::int64_t batch_step = 0, row_step = 0;
+  int parameter = -1;
+};
+
+// The factors are inputs 0 and 1.
+template <class T, class A, class B>
+class Product final : public Kernel {
+ public:
+  Product(const char* op, const A& a, const B& b, const ProductSizes& sizes, const ResultLayout& layout,
+          const KernelContext& context)
+      : op_(op),
+        a_(a),
+        b_(b),
+        sizes_(sizes),
+        layout_(layout),
+        choice_(choose_tiles(sizes.rows, sizes.columns, sizes.depth, sizes.batches, context.multiprocessors)) {
+    if constexpr (sizeof(T) != sizeof(float))
+      choice_ = small_tiles(sizes.rows, sizes.columns, sizes.depth, sizes.batches, context.multiprocessors);
+  }
+
+  std::size_t scratch_bytes() const override {
+    return choice_.splits == 1 ? 0 : static_cast<std::size_t>(results() * choice_.splits) * sizeof(T);
+  }
+
+  void launch(const Operands& operands, cudaStream_t stream) const override {
+    if (operands.outputs[0] == nullptr || results() == 0) return;
+    ProductResult<T> result = {output<T>(operands, 0), layout_.batch_step, layout_.row_step};
+    if (layout_.parameter >= 0) {
+      result.parameter = input<T>(operands, static_cast<std::size_t>(layout_.parameter));
+      result.rate = input<T>(operands, static_cast<std::size_t>(layout_.parameter) + 1);
+    }
+    multiply(operands, result, stream);
+    if (choice_.splits == 1) return;
+    const auto blocks = static_cast<unsigned>((results() + 31) / 32);
+    add_splits<T><<<blocks, dim3(32, split_threads), 0, stream>>>(reinterpret_cast<const T*>(operands.scratch), sizes_,
+                                                                  choice_.splits, result);
+    check_launch(op_);
+  }
+
+ private:
+  std::int64_t results() const { return static_cast<std::int64_t>(sizes_.batches) * sizes_.rows * sizes_.columns; }
+
+  void multiply(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      switch (choice_.tile) {
+        case TileKind::large: return multiply_by<LargeTile>(operands, result, stream);
+        case TileKind::medium: return multiply_by<MediumTile>(operands, result, stream);
+        case TileKind::tall: return multiply_by<TallTile>(operands, result, stream);
+        case TileKind::small: break;
+      }
+    }
+    multiply_by<SmallTile>(operands, result, stream);
+  }
+
+  template <class Tile>
+  void multiply_by(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
+    multiply_tiles<T, Tile><<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
+        a_, input<T>(operands, 0), b_, input<T>(operands, 1), sizes_, choice_.splits, result,
+        reinterpret_cast<T*>(operands.scratch));
+    check_launch(op_);
+  }
+
+  const char* op_;
+  A a_;
+  B b_;
+  ProductSizes sizes_;
+  ResultLayout layout_;
+  TileChoice choice_;
+};
+
+// A size as the kernels count. Throws Error if it is too large for them.
+inline std::int32_t narrow(std::int64_t size, const char* op) {
+  if (size > 0x7fffffff)
+    throw Error(std::string(op) + ": a size of " + std::to_string(size) +
+                " is more than a GPU kernel counts; use smaller batches");
+  return static_cast<std::int32_t>(size);
+}
+
+template <class T, class A, class B>
+std::unique_ptr<Kernel> make_product(const char* op, const A& a, const B& b, const ProductSizes& sizes,
+                                     const ResultLayout& layout, const KernelContext& context) {
+  return std::make_unique<Product<T, A, B>>(op, a, b, sizes, layout, context);
+}
+
+}  // namespace pando::cuda

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products by tiles: a block computes a tile of the result from tiles of both factors in shared memory, of which there
+// are two each: while one is multiplied, the next is on its way through registers. Each thread holds a part of the
+// result in registers. Where the result has few tiles, the depth is split too: partial sums go to scratch memory, and a
+// second kernel adds them in the order of the splits. The order of all sums depends on the sizes alone.
+#pragma once
+#include "backends/cuda/kernels/factors.h"
+#include "backends/cuda/kernels/tiling.h"
+#include "backends/cuda/launch.h"
+
+namespace pando::cuda {
+
+// Where the product goes: element (batch, row, column), or `parameter` less `rate` times it if there is a parameter.
+template <class T>
+struct ProductResult {
+  T* out = nullptr;
+  std::int64_t batch_step = 0, row_step = 0;
+  const T *parameter = nullptr, *rate = nullptr;
+
+  __device__ void store(std::int32_t batch, std::int32_t row, std::int32_t column, T value) const {
+    const std::int64_t at = batch * batch_step + row * row_step + column;
+    out[at] = parameter != nullptr ? parameter[at] - *rate * value : value;
+  }
+};
+
+// Four elements that are read at once.
+template <class T>
+struct alignas(16) FourElements {
+  T element[4];
+};
+
+// Carries tiles [depth][lines] of a factor to shared memory. A thread reads neighbours of other threads' elements, and
+// has the same lines in each tile.
+template <class T, class Factor, int lines, class Tile>
+class TileReader {
+ public:
+  // Rows of shared memory are longer by one access, so that stores along the depth meet other banks.
+  static constexpr int row = lines + 4;
+
+  __device__ TileReader(const Factor& factor, const T* data, std::int32_t first_line, std::int32_t line_count)
+      : factor_(factor), data_(data) {
+#pragma unroll
+    for (int i = 0; i < own_lines; ++i) {
+      const std::int32_t line = first_line + line_of(i);
+      if (line < line_count) inside_ |= 1u << i;
+      lines_[i] = factor.line(line < line_count ? line : 0);
+    }
+  }
+
+  // Reads the tile from depth `first` on into registers; zeros from `last` on.
+  __device__ void read(std::int32_t first, std::int32_t last) {
+#pragma unroll
+    for (int j = 0; j < own_depths; ++j) {
+      const std::int32_t at = first + depth_of(j);
+      const auto depth = factor_.depth(at < last ? at : 0);
+#pragma unroll
+      for (int i = 0; i < own_lines; ++i) {
+        const std::int64_t offset = factor_.offset(lines_[i], depth);
+        const bool wanted = at < last && (inside_ >> i & 1u) != 0 && offset >= 0;
+        values_[i + j] = wanted ? data_[offset] : T(0);
+      }
+    }
+  }
+
+  __device__ void write(T* tile) const {
+#pragma unroll
+    for (int j = 0; j < own_depths; ++j)
+#pragma unroll
+      for (int i = 0; i < own_lines; ++i) tile[depth_of(j) * row + line_of(i)] = values_[i + j];
+  }
+
+ private:
+  static constexpr int count = lines * Tile::depth / Tile::threads;
+  // One of both is 1.
+  static constexpr int own_lines = Factor::contiguous_depth ? count : 1;
+  static constexpr int own_depths = Factor::contiguous_depth ? 1 : count;
+  static constexpr int along = Factor::contiguous_depth ? Tile::depth : lines;
+  static_assert(Tile::threads % along == 0 && count >= 1);
+
+  __device__ static int line_of(int i) {
+    const int thread = static_cast<int>(threadIdx.x);
+    return Factor::contiguous_depth ? thread / along + i * (Tile::threads / along) : thread % along;
+  }
+  __device__ static int depth_of(int j) {
+    const int thread = static_cast<int>(threadIdx.x);
+    return Factor::contiguous_depth ? thread % along : thread / along + j * (Tile::threads / along);
+  }
+
+  const Factor& factor_;
+  const T* data_;
+  unsigned inside_ = 0;
+  typename Factor::Line lines_[own_lines];
+  T values_[count];
+};
+
+// A thread's part of the tile: fours of neighbours, which lie apart from each other so that a warp reads all banks.
+template <class T, class Tile>
+class ThreadTile {
+ public:
+  __device__ void multiply(const T* a, int a_row, const T* b, int b_row) {
+#pragma unroll
+    for (int depth = 0; depth < Tile::depth; ++depth) {
+      FourElements<T> left[row_fours], right[column_fours];
+#pragma unroll
+      for (int i = 0; i < row_fours; ++i)
+        left[i] = *reinterpret_cast<const FourElements<T>*>(a + depth * a_row + row_of(4 * i));
+#pragma unroll
+      for (int j = 0; j < column_fours; ++j)
+        right[j] = *reinterpret_cast<const FourElements<T>*>(b + depth * b_row + column_of(4 * j));
+#pragma unroll
+      for (int i = 0; i < Tile::thread_rows; ++i)
+#pragma unroll
+        for (int j = 0; j < Tile::thread_columns; ++j)
+          sums_[i][j] += left[i / 4].element[i % 4] * right[j / 4].element[j % 4];
+    }
+  }
+
+  // Calls store(row of the tile, column of the tile, sum).
+  template <class Store>
+  __device__ void store(Store store) const {
+#pragma unroll
+    for (int i = 0; i < Tile::thread_rows; ++i)
+#pragma unroll
+      for (int j = 0; j < Tile::thread_columns; ++j) store(row_of(i), column_of(j), sums_[i][j]);
+  }
+
+ private:
+  static constexpr int row_fours = Tile::thread_rows / 4, column_fours = Tile::thread_columns / 4;
+  static_assert(Tile::thread_rows % 4 == 0 && Tile::thread_columns % 4 == 0);
+
+  __device__ static int row_of(int i) {
+    const int place = static_cast<int>(threadIdx.x) / Tile::threads_across;
+    return i / 4 * (Tile::rows / row_fours) + place * 4 + i % 4;
+  }
+  __device__ static int column_of(int j) {
+    const int place = static_cast<int>(threadIdx.x) % Tile::threads_across;
+    return j / 4 * (Tile::columns / column_fours) + place * 4 + j % 4;
+  }
+
+  T sums_[Tile::thread_rows][Tile::thread_columns] = {};
+};
+
+// With more than one split, the sums go to `partial` [batch, split, row, column].
+template <class T, class Tile, class A, class B>
+__global__ void __launch_bounds__(Tile::threads)
+    multiply_tiles(const __grid_constant__ A a, const T* a_data, const __grid_constant__ B b, const T* b_data,
+                   const ProductSizes sizes, const std::int32_t splits, const ProductResult<T> result, T* partial) {
+  using ReaderA = TileReader<T, A, Tile::rows, Tile>;
+  using ReaderB = TileReader<T, B, Tile::columns, Tile>;
+  __shared__ __align__(16) T a_tiles[2][Tile::depth * ReaderA::row];
+  __shared__ __align__(16) T b_tiles[2][Tile::depth * ReaderB::row];
+  const TilePlace place = tile_place<Tile>(sizes, splits, blockIdx.x);
+  ReaderA a_reader(a, a_data + a.start(place.batch), place.row, sizes.rows);
+  ReaderB b_reader(b, b_data + b.start(place.batch), place.column, sizes.columns);
+  ThreadTile<T, Tile> sums;
+  if (place.first_depth < place.last_depth) {
+    a_reader.read(place.first_depth, place.last_depth);
+    b_reader.read(place.first_depth, place.last_depth);
+    a_reader.write(a_tiles[0]);
+    b_reader.write(b_tiles[0]);
+  }
+  __syncthreads();
+  int current = 0;
+  for (std::int32_t depth = place.first_depth; depth < place.last_depth; depth += Tile::depth, current ^= 1) {
+    const bool more = depth + Tile::depth < place.last_depth;
+    if (more) {
+      a_reader.read(depth + Tile::depth, place.last_depth);
+      b_reader.read(depth + Tile::depth, place.last_depth);
+    }
+    sums.multiply(a_tiles[current], ReaderA::row, b_tiles[current], ReaderB::row);
+    if (more) {
+      a_reader.write(a_tiles[current ^ 1]);
+      b_reader.write(b_tiles[current ^ 1]);
+    }
+    __syncthreads();
+  }
+  const std::int64_t first_partial =
+      (static_cast<std::int64_t>(place.batch) * splits + place.split) * sizes.rows * sizes.columns;
+  sums.store([&](int tile_row, int tile_column, T sum) {
+    const std::int32_t row = place.row + tile_row, column = place.column + tile_column;
+    if (row >= sizes.rows || column >= sizes.columns) return;
+    if (splits == 1) result.store(place.batch, row, column, sum);
+    else partial[first_partial + static_cast<std::int64_t>(row) * sizes.columns + column] = sum;
+  });
+}
+
+// Threads of a block that share the splits of one element; each adds every eighth.
+inline constexpr int split_threads = 8;
+
+// Adds the partial sums: blocks of 32 elements by split_threads.
+template <class T>
+__global__ void add_splits(const T* partial, const ProductSizes sizes, const std::int32_t splits,
+                           const ProductResult<T> result) {
+  __shared__ T sums[split_threads][33];
+  const std::int64_t matrix = static_cast<std::int64_t>(sizes.rows) * sizes.columns;
+  const std::int64_t element = static_cast<std::int64_t>(blockIdx.x) * 32 + threadIdx.x;
+  const std::int64_t batch = element / matrix, in_matrix = element % matrix;
+  T sum = 0;
+  if (batch < sizes.batches) {
+    const T* const from = partial + batch * splits * matrix + in_matrix;
+#pragma unroll 4
+    for (std::int32_t split = static_cast<std::int32_t>(threadIdx.y); split < splits; split += split_threads)
+      sum += from[split * matrix];
+  }
+  sums[threadIdx.y][threadIdx.x] = sum;
+  for (unsigned step = split_threads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.y < step) sums[threadIdx.y][threadIdx.x] += sums[threadIdx.y + step][threadIdx.x];
+  }
+  if (threadIdx.y == 0 && batch < sizes.batches)
+    result.store(static_cast<std::int32_t>(batch), static_cast<std::int32_t>(in_matrix / sizes.columns),
+                 static_cast<std::int32_t>(in_matrix % sizes.columns), sums[0][threadIdx.x]);
+}
+
+}  // namespace pando::cuda
