@@ -12,7 +12,6 @@
 #include <span>
 
 #include "backends/cuda/check.h"
-#include "ops/op_list.h"
 #include "plan/plan.h"
 
 namespace pando::cuda {
@@ -45,6 +44,9 @@ struct KernelContext {
   // The most shared memory that a block may ask for.
   std::size_t shared_bytes = 48 * 1024;
 };
+
+// The most instructions of a fused program: the interpreter keeps that many values a thread in registers.
+inline constexpr std::size_t most_fused_instructions = 32;
 
 using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelCall& call, const KernelContext& context);
 
