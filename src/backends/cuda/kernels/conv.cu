@@ -3,32 +3,11 @@
 // is [pixels, filters of a group] for each group; the gradient of the images [pixels, channels of a group]; that of the
 // filter [taps and channels of a group, filters of a group], summed over all pixels.
 #include "backends/cuda/kernels/product.cuh"
-#include "ops/window.h"
+#include "backends/cuda/kernels/windows.h"
 
 namespace pando::cuda {
 
 namespace {
-
-// From the shapes of the images, the filter and the result.
-ConvolutionGeometry geometry_of(const KernelCall& call, const Shape& x, const Shape& filter, const Shape& y) {
-  const char* const op = call.op->name.data();
-  const Window window = conv_window(call.attributes, filter);
-  ConvolutionGeometry geometry;
-  geometry.height = narrow(x[1], op);
-  geometry.width = narrow(x[2], op);
-  geometry.channels = narrow(x[3], op);
-  geometry.rows = narrow(y[1], op);
-  geometry.columns = narrow(y[2], op);
-  geometry.filters = narrow(y[3], op);
-  geometry.groups = narrow(call.attributes.integer("groups"), op);
-  for (std::size_t axis : {0, 1}) {
-    geometry.strides[axis] = narrow(window.strides[axis], op);
-    geometry.dilations[axis] = narrow(window.dilations[axis], op);
-    geometry.before[axis] = narrow(window.before(axis), op);
-    geometry.kernel[axis] = narrow(window.kernel[axis], op);
-  }
-  return geometry;
-}
 
 // A matrix [depth, groups, lines]: the filter by its taps, and the gradient of the result by its pixels.
 StoredFactor<false> by_groups(const ConvolutionGeometry& geometry) {
@@ -48,7 +27,7 @@ template <class T>
 std::unique_ptr<Kernel> make_convolution(const KernelCall& call, const KernelContext& context) {
   const char* const op = call.op->name.data();
   const Shape &x = call.inputs[0].type.shape, &filter = call.inputs[1].type.shape, &y = call.outputs[0].type.shape;
-  const ConvolutionGeometry geometry = geometry_of(call, x, filter, y);
+  const ConvolutionGeometry geometry = convolution_geometry(call, x, filter, y);
   const ProductSizes sizes = {narrow(y.part(0, 3).elements(), op), geometry.group_filters(),
                               narrow(taps(geometry) * geometry.group_channels(), op), geometry.groups};
   return make_product<T>(op, ConvolutionSource<false>(geometry), by_groups(geometry), sizes,
@@ -59,7 +38,7 @@ template <class T>
 std::unique_ptr<Kernel> make_input_gradient(const KernelCall& call, const KernelContext& context) {
   const char* const op = call.op->name.data();
   const Shape &dy = call.inputs[0].type.shape, &filter = call.inputs[1].type.shape, &dx = call.outputs[0].type.shape;
-  const ConvolutionGeometry geometry = geometry_of(call, dx, filter, dy);
+  const ConvolutionGeometry geometry = convolution_geometry(call, dx, filter, dy);
   const ProductSizes sizes = {narrow(dx.part(0, 3).elements(), op), geometry.group_channels(),
                               narrow(taps(geometry) * geometry.group_filters(), op), geometry.groups};
   return make_product<T>(op, GradientSource(geometry), TransposedFilter(geometry), sizes,
@@ -70,7 +49,7 @@ template <class T>
 std::unique_ptr<Kernel> make_weight_gradient(const KernelCall& call, const KernelContext& context) {
   const char* const op = call.op->name.data();
   const Shape &x = call.inputs[0].type.shape, &dy = call.inputs[1].type.shape, &filter = call.outputs[0].type.shape;
-  const ConvolutionGeometry geometry = geometry_of(call, x, filter, dy);
+  const ConvolutionGeometry geometry = convolution_geometry(call, x, filter, dy);
   const ProductSizes sizes = {narrow(taps(geometry) * geometry.group_channels(), op), geometry.group_filters(),
                               narrow(dy.part(0, 3).elements(), op), geometry.groups};
   return make_product<T>(op, ConvolutionSource<true>(geometry), by_groups(geometry), sizes,

@@ -51,7 +51,7 @@ Matmul::Matmul(const KernelCall& call)
     b_starts = batch_starts(b_batch, batch, inner * columns, op);
   }
   sizes = {narrow(rows, op), narrow(columns, op), narrow(inner, op), narrow(batch.elements(), op)};
-  layout = {rows * columns, columns, call.op->id == Op::matmul_update ? 2 : -1};
+  layout = {rows * columns, columns, call.op->name == "matmul_update" ? 2 : -1};
 }
 
 template <class T>

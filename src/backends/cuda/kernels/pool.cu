@@ -2,9 +2,8 @@
 // Pooling and its gradients. A thread makes one element: of the result from its window, of a gradient from all windows
 // that it lies in, so that windows may overlap and no two threads write to one place.
 #include "backends/cuda/kernel.h"
-#include "backends/cuda/kernels/pooling.h"
+#include "backends/cuda/kernels/windows.h"
 #include "backends/cuda/launch.h"
-#include "ops/window.h"
 
 namespace pando::cuda {
 
@@ -78,25 +77,9 @@ __global__ void spread_mean(const Pooling pooling, const bool count_padding, con
   }
 }
 
-Pooling pooling_of(const KernelCall& call, const Shape& x, const Shape& y) {
-  const Window window = pool_window(call.attributes);
-  Pooling pooling;
-  pooling.images = x[0];
-  pooling.channels = x[3];
-  for (std::size_t axis : {0, 1}) {
-    pooling.sizes[axis] = x[static_cast<int>(axis) + 1];
-    pooling.pooled[axis] = y[static_cast<int>(axis) + 1];
-    pooling.kernel[axis] = window.kernel[axis];
-    pooling.strides[axis] = window.strides[axis];
-    pooling.before[axis] = window.before(axis);
-    pooling.after[axis] = window.after(axis);
-  }
-  return pooling;
-}
-
 template <class T, class P>
 std::unique_ptr<Kernel> make_max_pool(const KernelCall& call) {
-  const Pooling pooling = pooling_of(call, call.inputs[0].type.shape, call.outputs[0].type.shape);
+  const Pooling pooling = pooling_geometry(call, call.inputs[0].type.shape, call.outputs[0].type.shape);
   return make_kernel([pooling](const Operands& operands, cudaStream_t stream) {
     pool_largest<T, P><<<blocks_for(pooling.results()), block_threads, 0, stream>>>(
         pooling, input<T>(operands, 0), output<T>(operands, 0), output<P>(operands, 1));
@@ -106,7 +89,7 @@ std::unique_ptr<Kernel> make_max_pool(const KernelCall& call) {
 
 template <class T, class P>
 std::unique_ptr<Kernel> make_max_pool_gradient(const KernelCall& call) {
-  const Pooling pooling = pooling_of(call, call.outputs[0].type.shape, call.inputs[0].type.shape);
+  const Pooling pooling = pooling_geometry(call, call.outputs[0].type.shape, call.inputs[0].type.shape);
   return make_kernel([pooling](const Operands& operands, cudaStream_t stream) {
     if (operands.outputs[0] == nullptr) return;
     spread_largest<T, P><<<blocks_for(pooling.elements()), block_threads, 0, stream>>>(
@@ -117,7 +100,7 @@ std::unique_ptr<Kernel> make_max_pool_gradient(const KernelCall& call) {
 
 template <class T>
 std::unique_ptr<Kernel> make_average_pool(const KernelCall& call) {
-  const Pooling pooling = pooling_of(call, call.inputs[0].type.shape, call.outputs[0].type.shape);
+  const Pooling pooling = pooling_geometry(call, call.inputs[0].type.shape, call.outputs[0].type.shape);
   return make_kernel(
       [pooling, count_padding = call.attributes.flag("count_padding")](const Operands& operands, cudaStream_t stream) {
         if (operands.outputs[0] == nullptr) return;
@@ -129,7 +112,7 @@ std::unique_ptr<Kernel> make_average_pool(const KernelCall& call) {
 
 template <class T>
 std::unique_ptr<Kernel> make_average_pool_gradient(const KernelCall& call) {
-  const Pooling pooling = pooling_of(call, call.outputs[0].type.shape, call.inputs[0].type.shape);
+  const Pooling pooling = pooling_geometry(call, call.outputs[0].type.shape, call.inputs[0].type.shape);
   return make_kernel(
       [pooling, count_padding = call.attributes.flag("count_padding")](const Operands& operands, cudaStream_t stream) {
         if (operands.outputs[0] == nullptr) return;

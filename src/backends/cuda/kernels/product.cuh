@@ -2,12 +2,9 @@
 // Product: a Kernel that multiplies two factors by tiles. It chooses the tiles by the sizes and by how many blocks the
 // GPU runs at once. matmul and the convolutions are such products.
 #pragma once
-#include <pando/base/error.h>
-
-#include <string>
-
 #include "backends/cuda/kernel.h"
 #include "backends/cuda/kernels/tiling.h"
+#include "backends/cuda/kernels/narrow.h"
 #include "backends/cuda/kernels/tiles.cuh"
 
 namespace pando::cuda {
@@ -89,14 +86,6 @@ class Product final : public Kernel {
   ResultLayout layout_;
   TileChoice choice_;
 };
-
-// A size as the kernels count. Throws Error if it is too large for them.
-inline std::int32_t narrow(std::int64_t size, const char* op) {
-  if (size > 0x7fffffff)
-    throw Error(std::string(op) + ": a size of " + std::to_string(size) +
-                " is more than a GPU kernel counts; use smaller batches");
-  return static_cast<std::int32_t>(size);
-}
 
 template <class T, class A, class B>
 std::unique_ptr<Kernel> make_product(const char* op, const A& a, const B& b, const ProductSizes& sizes,
