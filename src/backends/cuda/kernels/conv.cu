@@ -3,6 +3,7 @@
 // is [pixels, filters of a group] for each group; the gradient of the images [pixels, channels of a group]; that of the
 // filter [taps and channels of a group, filters of a group], summed over all pixels.
 #include "backends/cuda/kernels/product.cuh"
+#include "backends/cuda/kernels/sequence.h"
 #include "backends/cuda/kernels/windows.h"
 
 namespace pando::cuda {
@@ -61,6 +62,7 @@ bool is_double(const KernelCall& call) { return call.inputs[0].type.dtype == DTy
 }  // namespace
 
 std::unique_ptr<Kernel> factories::conv2d(const KernelCall& call, const KernelContext& context) {
+  if (has_epilogue(call)) return make_with_epilogue(call, context, conv2d);
   return is_double(call) ? make_convolution<double>(call, context) : make_convolution<float>(call, context);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul: products of matrices by tiles. matmul_update subtracts the product, times the rate, from a parameter.
 #include "backends/cuda/kernels/product.cuh"
+#include "backends/cuda/kernels/sequence.h"
 
 namespace pando::cuda {
 
@@ -70,6 +71,7 @@ std::unique_ptr<Kernel> make_matmul(const Matmul& m, const KernelContext& contex
 }  // namespace
 
 std::unique_ptr<Kernel> factories::matmul(const KernelCall& call, const KernelContext& context) {
+  if (has_epilogue(call)) return make_with_epilogue(call, context, matmul);
   const Matmul sizes(call);
   if (call.inputs[0].type.dtype == DType::float64) return make_matmul<double>(sizes, context);
   return make_matmul<float>(sizes, context);
