@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "backends/cuda/executor.h"
+#include "backends/cuda/kernel.h"
 #include "backends/cuda/memory.h"
 #include "ops/op_list.h"
 
@@ -17,23 +18,12 @@ namespace pando::cuda {
 
 namespace {
 
-// Ops that stand for two: capabilities() keeps the compiler from making them.
-constexpr bool stands_for_two(Op op) {
-  return op == Op::matmul_update || op == Op::conv2d_max_pool || op == Op::conv2d_max_pool_input_gradient ||
-         op == Op::conv2d_max_pool_weight_gradient;
-}
-
-// Null for ops without a kernel.
+// Null for ops that only say something about a graph.
 KernelFactory factory_of(const OpDefinition& op) {
   static constexpr KernelFactory factories_of_ops[] = {
 #define PANDO_SOURCE(name) nullptr,
 #define PANDO_SPAN(name) nullptr,
-// A template, so that it does not need the factories that are not there.
-#define PANDO_OP(name)                                                \
-  []<bool has_none = stands_for_two(Op::name)>() -> KernelFactory { \
-    if constexpr (has_none) return nullptr;                           \
-    else return factories::name;                                      \
-  }(),
+#define PANDO_OP(name) factories::name,
 #include "ops/ops.def"
   };
   return factories_of_ops[static_cast<std::size_t>(op.id)];
@@ -89,7 +79,7 @@ Capabilities CudaBackend::capabilities() const {
           .epilogues = false,
           .early_pooling = false,
           .convolution_with_pooling = false,
-          .matmul_with_update = false,
+          .matmul_with_update = true,
           .merged_updates = false};
 }
 

@@ -2,7 +2,6 @@
 // An NVIDIA GPU as a backend: one tile, kernels of CUDA, a step as one CUDA graph. Several virtual IPUs may share a GPU.
 #pragma once
 #include "backends/cuda/devices.h"
-#include "backends/cuda/kernel.h"
 #include "runtime/backend.h"
 
 namespace pando::cuda {
