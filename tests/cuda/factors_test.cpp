@@ -195,8 +195,7 @@ TEST(CudaTiles, CoverEachResultAndItsDepthOnce) {
   for (const ProductSizes& sizes : {ProductSizes{33, 70, 49, 2}, {1, 1, 300, 1}, {32, 32, 16, 3}, {5, 6, 0, 1}})
     for (std::int32_t splits : {1, 3}) {
       std::vector<int> covered(static_cast<std::size_t>(sizes.batches * sizes.rows * sizes.columns));
-      const std::int64_t tiles =
-          sizes.batches * tiling::divide_up(sizes.rows, 32) * tiling::divide_up(sizes.columns, 32);
+      const std::int64_t tiles = sizes.batches * ((sizes.rows + 31) / 32) * ((sizes.columns + 31) / 32);
       for (std::int64_t block = 0; block < tiles * splits; ++block) {
         const TilePlace place = tile_place<Tile>(sizes, splits, block);
         for (int row = place.row; row < std::min(place.row + 32, sizes.rows); ++row)
@@ -210,14 +209,15 @@ TEST(CudaTiles, CoverEachResultAndItsDepthOnce) {
 
 TEST(CudaTiles, FillTheMultiprocessorsWhereTheDepthAllowsIt) {
   // The products of mlp and keras_cnn on 132 multiprocessors.
-  EXPECT_GE(choose_tiles(32, 128, 784, 1, 132).blocks, 66);
-  EXPECT_GE(choose_tiles(9, 32, 43264, 1, 132).blocks, 99);
-  EXPECT_GE(choose_tiles(288, 64, 7744, 1, 132).blocks, 99);
+  EXPECT_GE(choose_tiles({32, 128, 784, 1}, 132).blocks, 66);
+  EXPECT_GE(choose_tiles({9, 32, 43264, 1}, 132).blocks, 99);
+  EXPECT_GE(choose_tiles({288, 64, 7744, 1}, 132).blocks, 99);
+  EXPECT_GE(choose_mixed_tiles({288, 64, 7744, 1}, 132).blocks, 99);
   // Large matrices are not split.
-  EXPECT_EQ(choose_tiles(4096, 4096, 4096, 1, 132).splits, 1);
-  EXPECT_EQ(choose_tiles(4096, 4096, 4096, 1, 132).tile, TileKind::large);
+  EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).splits, 1);
+  EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).tile, TileKind::large);
   // Nothing to compute is no block.
-  EXPECT_EQ(choose_tiles(0, 5, 4, 1, 132).blocks, 0);
+  EXPECT_EQ(choose_tiles({0, 5, 4, 1}, 132).blocks, 0);
 }
 
 TEST(CudaPooling, FindsTheWindowsOverAPlaceThatTheWindowsSay) {

@@ -3,17 +3,11 @@
 // GPU runs at once. matmul and the convolutions are such products.
 #pragma once
 #include "backends/cuda/kernel.h"
-#include "backends/cuda/kernels/tiling.h"
 #include "backends/cuda/kernels/narrow.h"
+#include "backends/cuda/kernels/tensor_cores.cuh"
 #include "backends/cuda/kernels/tiles.cuh"
 
 namespace pando::cuda {
-
-// Rows, columns, elements of a thread. Large ones use registers best, small ones fill the GPU with small matrices.
-using LargeTile = Tiling<128, 128, 8, 8>;
-using MediumTile = Tiling<64, 64, 4, 4>;
-using TallTile = Tiling<128, 32, 4, 4>;
-using SmallTile = Tiling<32, 32, 4, 4>;
 
 // The strides of the result, and the input that holds the parameter to update; the rate follows it. -1 for none.
 struct ResultLayout {
@@ -27,15 +21,7 @@ class Product final : public Kernel {
  public:
   Product(const char* op, const A& a, const B& b, const ProductSizes& sizes, const ResultLayout& layout,
           const KernelContext& context)
-      : op_(op),
-        a_(a),
-        b_(b),
-        sizes_(sizes),
-        layout_(layout),
-        choice_(choose_tiles(sizes.rows, sizes.columns, sizes.depth, sizes.batches, context.multiprocessors)) {
-    if constexpr (sizeof(T) != sizeof(float))
-      choice_ = small_tiles(sizes.rows, sizes.columns, sizes.depth, sizes.batches, context.multiprocessors);
-  }
+      : op_(op), a_(a), b_(b), sizes_(sizes), layout_(layout), choice_(choose(sizes, context)) {}
 
   std::size_t scratch_bytes() const override {
     return choice_.splits == 1 ? 0 : static_cast<std::size_t>(results() * choice_.splits) * sizeof(T);
@@ -59,25 +45,30 @@ class Product final : public Kernel {
  private:
   std::int64_t results() const { return static_cast<std::int64_t>(sizes_.batches) * sizes_.rows * sizes_.columns; }
 
-  void multiply(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      switch (choice_.tile) {
-        case TileKind::large: return multiply_by<LargeTile>(operands, result, stream);
-        case TileKind::medium: return multiply_by<MediumTile>(operands, result, stream);
-        case TileKind::tall: return multiply_by<TallTile>(operands, result, stream);
-        case TileKind::small: break;
-      }
-    }
-    multiply_by<SmallTile>(operands, result, stream);
+  static TileChoice choose(const ProductSizes& sizes, const KernelContext& context) {
+    if (!is_float) return split_depth(TileKind::small, sizes, context.multiprocessors);
+    if (context.mixed_bfloat16 && suits_mixed(sizes)) return choose_mixed_tiles(sizes, context.multiprocessors);
+    return choose_tiles(sizes, context.multiprocessors);
   }
 
-  template <class Tile>
+  void multiply(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
+    if constexpr (!is_float) return multiply_by<SmallTile, ThreadTile<T, SmallTile>>(operands, result, stream);
+    else
+      with_tile(choice_.tile, [&]<class Tile>(Tile) {
+        if constexpr (requires { Tile::warp_rows; }) multiply_by<Tile, WarpTile<Tile>>(operands, result, stream);
+        else multiply_by<Tile, ThreadTile<T, Tile>>(operands, result, stream);
+      });
+  }
+
+  template <class Tile, class Sums>
   void multiply_by(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
-    multiply_tiles<T, Tile><<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
+    multiply_tiles<T, Tile, Sums><<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
         a_, input<T>(operands, 0), b_, input<T>(operands, 1), sizes_, choice_.splits, result,
         reinterpret_cast<T*>(operands.scratch));
     check_launch(op_);
   }
+
+  static constexpr bool is_float = sizeof(T) == sizeof(float);
 
   const char* op_;
   A a_;

@@ -29,14 +29,11 @@ struct alignas(16) FourElements {
   T element[4];
 };
 
-// Carries tiles [depth][lines] of a factor to shared memory. A thread reads neighbours of other threads' elements, and
+// Carries tiles of a factor to shared memory. A thread reads neighbours of other threads' elements, and
 // has the same lines in each tile.
 template <class T, class Factor, int lines, class Tile>
 class TileReader {
  public:
-  // Rows of shared memory are longer by one access, so that stores along the depth meet other banks.
-  static constexpr int row = lines + 4;
-
   __device__ TileReader(const Factor& factor, const T* data, std::int32_t first_line, std::int32_t line_count)
       : factor_(factor), data_(data) {
 #pragma unroll
@@ -62,11 +59,13 @@ class TileReader {
     }
   }
 
-  __device__ void write(T* tile) const {
+  // Calls put(depth, line, value) for each element of the tile that the thread has read.
+  template <class Put>
+  __device__ void write(Put put) const {
 #pragma unroll
     for (int j = 0; j < own_depths; ++j)
 #pragma unroll
-      for (int i = 0; i < own_lines; ++i) tile[depth_of(j) * row + line_of(i)] = values_[i + j];
+      for (int i = 0; i < own_lines; ++i) put(depth_of(j), line_of(i), values_[i + j]);
   }
 
  private:
@@ -97,7 +96,17 @@ class TileReader {
 template <class T, class Tile>
 class ThreadTile {
  public:
-  __device__ void multiply(const T* a, int a_row, const T* b, int b_row) {
+  // Tiles are [depth][lines]. Rows are longer by one access, so that stores along the depth meet other banks.
+  using Element = T;
+  static constexpr int a_elements = Tile::depth * (Tile::rows + 4), b_elements = Tile::depth * (Tile::columns + 4);
+
+  template <int lines>
+  __device__ static void put(T* tile, int depth, int line, T value) {
+    tile[depth * (lines + 4) + line] = value;
+  }
+
+  __device__ void multiply(const T* a, const T* b) {
+    constexpr int a_row = Tile::rows + 4, b_row = Tile::columns + 4;
 #pragma unroll
     for (int depth = 0; depth < Tile::depth; ++depth) {
       FourElements<T> left[row_fours], right[column_fours];
@@ -140,38 +149,40 @@ class ThreadTile {
   T sums_[Tile::thread_rows][Tile::thread_columns] = {};
 };
 
-// With more than one split, the sums go to `partial` [batch, split, row, column].
-template <class T, class Tile, class A, class B>
+// `Sums` is the block's way to multiply tiles: what a thread has of the result, and the layout of shared memory. With
+// more than one split, the sums go to `partial` [batch, split, row, column].
+template <class T, class Tile, class Sums, class A, class B>
 __global__ void __launch_bounds__(Tile::threads)
     multiply_tiles(const __grid_constant__ A a, const T* a_data, const __grid_constant__ B b, const T* b_data,
                    const ProductSizes sizes, const std::int32_t splits, const ProductResult<T> result, T* partial) {
-  using ReaderA = TileReader<T, A, Tile::rows, Tile>;
-  using ReaderB = TileReader<T, B, Tile::columns, Tile>;
-  __shared__ __align__(16) T a_tiles[2][Tile::depth * ReaderA::row];
-  __shared__ __align__(16) T b_tiles[2][Tile::depth * ReaderB::row];
+  using Element = typename Sums::Element;
+  __shared__ __align__(16) Element a_tiles[2][Sums::a_elements];
+  __shared__ __align__(16) Element b_tiles[2][Sums::b_elements];
   const TilePlace place = tile_place<Tile>(sizes, splits, blockIdx.x);
-  ReaderA a_reader(a, a_data + a.start(place.batch), place.row, sizes.rows);
-  ReaderB b_reader(b, b_data + b.start(place.batch), place.column, sizes.columns);
-  ThreadTile<T, Tile> sums;
+  TileReader<T, A, Tile::rows, Tile> a_reader(a, a_data + a.start(place.batch), place.row, sizes.rows);
+  TileReader<T, B, Tile::columns, Tile> b_reader(b, b_data + b.start(place.batch), place.column, sizes.columns);
+  const auto read = [&](std::int32_t depth) {
+    a_reader.read(depth, place.last_depth);
+    b_reader.read(depth, place.last_depth);
+  };
+  const auto write = [&](int to) {
+    a_reader.write(
+        [&](int depth, int line, T value) { Sums::template put<Tile::rows>(a_tiles[to], depth, line, value); });
+    b_reader.write(
+        [&](int depth, int line, T value) { Sums::template put<Tile::columns>(b_tiles[to], depth, line, value); });
+  };
+  Sums sums;
   if (place.first_depth < place.last_depth) {
-    a_reader.read(place.first_depth, place.last_depth);
-    b_reader.read(place.first_depth, place.last_depth);
-    a_reader.write(a_tiles[0]);
-    b_reader.write(b_tiles[0]);
+    read(place.first_depth);
+    write(0);
   }
   __syncthreads();
   int current = 0;
   for (std::int32_t depth = place.first_depth; depth < place.last_depth; depth += Tile::depth, current ^= 1) {
     const bool more = depth + Tile::depth < place.last_depth;
-    if (more) {
-      a_reader.read(depth + Tile::depth, place.last_depth);
-      b_reader.read(depth + Tile::depth, place.last_depth);
-    }
-    sums.multiply(a_tiles[current], ReaderA::row, b_tiles[current], ReaderB::row);
-    if (more) {
-      a_reader.write(a_tiles[current ^ 1]);
-      b_reader.write(b_tiles[current ^ 1]);
-    }
+    if (more) read(depth + Tile::depth);
+    sums.multiply(a_tiles[current], b_tiles[current]);
+    if (more) write(current ^ 1);
     __syncthreads();
   }
   const std::int64_t first_partial =

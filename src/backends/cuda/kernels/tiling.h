@@ -22,7 +22,24 @@ struct Tiling {
   static constexpr int threads = rows / thread_rows * threads_across;
 };
 
-enum class TileKind { large, medium, tall, small };
+// Elements of a block and of each of its warps, for products by tensor cores.
+template <int rows_, int columns_, int warp_rows_, int warp_columns_>
+struct WarpTiling {
+  static constexpr int rows = rows_, columns = columns_, warp_rows = warp_rows_, warp_columns = warp_columns_;
+  static constexpr int depth = 32;
+  static constexpr int warps_across = columns / warp_columns;
+  static constexpr int threads = rows / warp_rows * warps_across * 32;
+};
+
+// Large tiles use registers best, small ones fill the GPU with small matrices. Mixed ones round to bfloat16.
+using LargeTile = Tiling<128, 128, 8, 8>;
+using MediumTile = Tiling<64, 64, 4, 4>;
+using TallTile = Tiling<128, 32, 4, 4>;
+using SmallTile = Tiling<32, 32, 4, 4>;
+using LargeMixedTile = WarpTiling<128, 128, 64, 32>;
+using MixedTile = WarpTiling<64, 64, 32, 16>;
+
+enum class TileKind { large, medium, tall, small, large_mixed, mixed };
 
 struct TileChoice {
   TileKind tile = TileKind::small;
@@ -30,56 +47,54 @@ struct TileChoice {
   std::int64_t blocks = 0;
 };
 
-namespace tiling {
-
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-struct Extent {
-  std::int64_t rows, columns;
-};
-inline Extent extent(TileKind tile) {
-  switch (tile) {
-    case TileKind::large: return {128, 128};
-    case TileKind::medium: return {64, 64};
-    case TileKind::tall: return {128, 32};
-    default: return {32, 32};
+// Calls visit(Tile()) with the tile of that kind.
+template <class Visit>
+auto with_tile(TileKind kind, Visit visit) {
+  switch (kind) {
+    case TileKind::large: return visit(LargeTile());
+    case TileKind::medium: return visit(MediumTile());
+    case TileKind::tall: return visit(TallTile());
+    case TileKind::large_mixed: return visit(LargeMixedTile());
+    case TileKind::mixed: return visit(MixedTile());
+    default: return visit(SmallTile());
   }
 }
-inline constexpr std::int64_t tile_depth = 16;
-
-}  // namespace tiling
 
 // Splits the depth until the blocks fill the multiprocessors; each split keeps a few tiles of depth.
-inline TileChoice split_depth(TileKind tile, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                              std::int64_t batches, std::int64_t multiprocessors) {
+inline TileChoice split_depth(TileKind kind, const ProductSizes& sizes, std::int64_t multiprocessors) {
   constexpr std::int64_t fewest_depth_tiles = 2, most_splits = 256;
-  const tiling::Extent extent = tiling::extent(tile);
-  const std::int64_t tiles =
-      batches * tiling::divide_up(rows, extent.rows) * tiling::divide_up(columns, extent.columns);
-  const std::int64_t depth_tiles = tiling::divide_up(depth, tiling::tile_depth);
-  std::int64_t splits = 1;
-  if (tiles > 0 && tiles * 2 <= multiprocessors)
-    splits =
-        std::clamp<std::int64_t>(std::min(multiprocessors / tiles, depth_tiles / fewest_depth_tiles), 1, most_splits);
-  return {tile, static_cast<std::int32_t>(splits), tiles * splits};
-}
-
-inline TileChoice small_tiles(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t batches,
-                              std::int64_t multiprocessors) {
-  return split_depth(TileKind::small, rows, columns, depth, batches, multiprocessors);
+  return with_tile(kind, [&]<class Tile>(Tile) -> TileChoice {
+    const auto tiles_of = [](std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; };
+    const std::int64_t tiles =
+        sizes.batches * tiles_of(sizes.rows, Tile::rows) * tiles_of(sizes.columns, Tile::columns);
+    std::int64_t splits = 1;
+    if (tiles > 0 && tiles * 2 <= multiprocessors)
+      splits = std::min(multiprocessors / tiles, tiles_of(sizes.depth, Tile::depth) / fewest_depth_tiles);
+    splits = std::clamp<std::int64_t>(splits, 1, most_splits);
+    return {kind, static_cast<std::int32_t>(splits), tiles * splits};
+  });
 }
 
 // The largest tiles of which there are enough, counting splits, and that the matrix fills.
-inline TileChoice choose_tiles(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t batches,
-                               std::int64_t multiprocessors) {
-  const auto choice = [&](TileKind tile) { return split_depth(tile, rows, columns, depth, batches, multiprocessors); };
-  if (rows > 64 && columns > 64 && choice(TileKind::large).blocks >= multiprocessors &&
-      choice(TileKind::large).splits == 1)
-    return choice(TileKind::large);
-  if (columns <= 32 && rows > 64 && choice(TileKind::tall).blocks >= multiprocessors) return choice(TileKind::tall);
-  if (rows > 32 && columns > 32 && choice(TileKind::medium).blocks * 4 >= multiprocessors * 3)
-    return choice(TileKind::medium);
-  return choice(TileKind::small);
+inline TileChoice choose_tiles(const ProductSizes& sizes, std::int64_t multiprocessors) {
+  const TileChoice large = split_depth(TileKind::large, sizes, multiprocessors);
+  if (sizes.rows > 64 && sizes.columns > 64 && large.blocks >= multiprocessors && large.splits == 1) return large;
+  const TileChoice tall = split_depth(TileKind::tall, sizes, multiprocessors);
+  if (sizes.columns <= 32 && sizes.rows > 64 && tall.blocks >= multiprocessors) return tall;
+  const TileChoice medium = split_depth(TileKind::medium, sizes, multiprocessors);
+  if (sizes.rows > 32 && sizes.columns > 32 && medium.blocks * 4 >= multiprocessors * 3) return medium;
+  return split_depth(TileKind::small, sizes, multiprocessors);
+}
+
+// Whether tensor cores pay: a tile of theirs is not mostly empty.
+inline bool suits_mixed(const ProductSizes& sizes) {
+  return std::min(sizes.rows, sizes.columns) >= 32 && sizes.depth >= 32;
+}
+
+inline TileChoice choose_mixed_tiles(const ProductSizes& sizes, std::int64_t multiprocessors) {
+  const TileChoice large = split_depth(TileKind::large_mixed, sizes, multiprocessors);
+  if (sizes.rows > 64 && sizes.columns > 64 && large.blocks >= multiprocessors && large.splits == 1) return large;
+  return split_depth(TileKind::mixed, sizes, multiprocessors);
 }
 
 // The tile of the result, and the part of the depth, that a block has.
