@@ -1,45 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index arithmetic of the CUDA kernels, on the host: what a product of the factors of a convolution gives must be
-// the convolution, and the tiles must cover a product once.
+// the convolution.
 #include "backends/cuda/kernels/factors.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "backends/cuda/kernels/pooling.h"
+#include "backends/cuda/kernels/pooled_factors.h"
 #include "backends/cuda/kernels/tiling.h"
 
 namespace pando::cuda {
 namespace {
-
-TEST(CudaDivisor, DividesAsTheHostDoes) {
-  for (std::int32_t divisor : {1, 2, 3, 5, 7, 9, 10, 26, 64, 127, 676, 65535, 65536, 0x7ffffffe, 0x7fffffff}) {
-    const Divisor by(divisor);
-    for (std::int64_t near : {0L, 1L, 1000L, 65536L, 0x3fffffffL, 0x7fffffffL})
-      for (std::int64_t multiple : {0L, near / divisor * divisor})
-        for (std::int64_t step : {-1L, 0L, 1L}) {
-          const std::int64_t number = multiple + step + (multiple == 0 ? near : 0);
-          if (number < 0 || number > 0x7fffffff) continue;
-          auto rest = static_cast<std::int32_t>(number);
-          EXPECT_EQ(by.divide(rest), number / divisor) << number << " / " << divisor;
-          EXPECT_EQ(rest, number % divisor);
-        }
-  }
-}
-
-TEST(CudaBatchStarts, StepOverBroadcastAxes) {
-  // Matrices of 6 elements in batches [2, 1, 3] of a product with batches [2, 4, 3].
-  BatchStarts starts;
-  starts.axes = 3;
-  const std::int32_t sizes[] = {2, 4, 3};
-  const std::int64_t strides[] = {18, 0, 6};
-  for (int axis = 0; axis < 3; ++axis) {
-    starts.sizes[axis] = Divisor(sizes[axis]);
-    starts.strides[axis] = strides[axis];
-  }
-  for (std::int32_t i = 0; i < 24; ++i) EXPECT_EQ(starts(i), i / 12 * 18 + i % 3 * 6);
-}
 
 struct Convolution {
   std::int64_t batch;
@@ -128,15 +100,6 @@ std::vector<double> multiply(const A& a, const std::vector<double>& a_data, cons
   return out;
 }
 
-StoredFactor<false> by_groups(const ConvolutionGeometry& g) {
-  StoredFactor<false> factor;
-  factor.step = g.filters;
-  factor.starts.axes = 1;
-  factor.starts.sizes[0] = Divisor(g.groups);
-  factor.starts.strides[0] = g.group_filters();
-  return factor;
-}
-
 std::int32_t narrow_size(std::int64_t size) { return static_cast<std::int32_t>(size); }
 
 TEST(CudaFactors, MakeAConvolution) {
@@ -190,57 +153,87 @@ TEST(CudaFactors, MakeTheGradientOfTheFilter) {
   }
 }
 
-TEST(CudaTiles, CoverEachResultAndItsDepthOnce) {
-  using Tile = Tiling<32, 32, 4, 4>;
-  for (const ProductSizes& sizes : {ProductSizes{33, 70, 49, 2}, {1, 1, 300, 1}, {32, 32, 16, 3}, {5, 6, 0, 1}})
-    for (std::int32_t splits : {1, 3}) {
-      std::vector<int> covered(static_cast<std::size_t>(sizes.batches * sizes.rows * sizes.columns));
-      const std::int64_t tiles = sizes.batches * ((sizes.rows + 31) / 32) * ((sizes.columns + 31) / 32);
-      for (std::int64_t block = 0; block < tiles * splits; ++block) {
-        const TilePlace place = tile_place<Tile>(sizes, splits, block);
-        for (int row = place.row; row < std::min(place.row + 32, sizes.rows); ++row)
-          for (int column = place.column; column < std::min(place.column + 32, sizes.columns); ++column)
-            covered.at(static_cast<std::size_t>((place.batch * sizes.rows + row) * sizes.columns + column)) +=
-                std::max(place.last_depth - place.first_depth, 0);
-      }
-      for (int depth : covered) EXPECT_EQ(depth, sizes.depth);
+// Windows that do not overlap, with gaps and a border, over the result of a convolution.
+Pooling pooling_over(const Convolution& c) {
+  Pooling p;
+  p.images = c.batch;
+  p.channels = c.geometry.filters;
+  const std::int64_t sizes[] = {c.geometry.rows, c.geometry.columns};
+  for (int axis : {0, 1}) {
+    p.sizes[axis] = sizes[axis];
+    p.kernel[axis] = 2 - axis;
+    p.strides[axis] = 2 + axis;
+    p.before[axis] = 1 - axis;
+    p.pooled[axis] = (p.sizes[axis] + p.before[axis] - p.kernel[axis]) / p.strides[axis] + 1;
+  }
+  return p;
+}
+
+// The gradient of the convolution, from that of the pooled images and the positions.
+std::vector<double> unpooled(const Pooling& p, const std::vector<double>& dy,
+                             const std::vector<std::uint8_t>& positions) {
+  std::vector<double> result(static_cast<std::size_t>(p.elements()));
+  for (std::int64_t i = 0; i < p.results(); ++i) {
+    const PooledPlace place = p.result(i);
+    const std::int64_t position = positions[static_cast<std::size_t>(i)];
+    const std::int64_t row = p.start(0, place.row) + position / p.kernel[1];
+    const std::int64_t column = p.start(1, place.column) + position % p.kernel[1];
+    if (row < 0 || row >= p.sizes[0] || column < 0 || column >= p.sizes[1]) continue;
+    result[static_cast<std::size_t>(((place.image * p.sizes[0] + row) * p.sizes[1] + column) * p.channels +
+                                    place.channel)] = dy[static_cast<std::size_t>(i)];
+  }
+  return result;
+}
+
+// A factor through positions reads what `offset` of the plain one reads from the gradient of the convolution.
+template <class Pooled, class Plain>
+void expect_same_elements(const Pooled& pooled, const std::vector<double>& dy,
+                          const std::vector<std::uint8_t>& positions, const Plain& plain,
+                          const std::vector<double>& gradient, std::int32_t lines, std::int32_t depths) {
+  for (std::int32_t line = 0; line < lines; ++line)
+    for (std::int32_t depth = 0; depth < depths; ++depth) {
+      const PooledElement element = pooled.element(pooled.line(line), pooled.depth(depth));
+      const auto at = static_cast<std::size_t>(element.offset);
+      const double value = element.offset >= 0 && positions.at(at) == element.position ? dy.at(at) : 0;
+      const std::int64_t offset = plain.offset(plain.line(line), plain.depth(depth));
+      EXPECT_EQ(value, offset >= 0 ? gradient.at(static_cast<std::size_t>(offset)) : 0) << line << ", " << depth;
     }
 }
 
-TEST(CudaTiles, FillTheMultiprocessorsWhereTheDepthAllowsIt) {
-  // The products of mlp and keras_cnn on 132 multiprocessors.
-  EXPECT_GE(choose_tiles({32, 128, 784, 1}, 132).blocks, 66);
-  EXPECT_GE(choose_tiles({9, 32, 43264, 1}, 132).blocks, 99);
-  EXPECT_GE(choose_tiles({288, 64, 7744, 1}, 132).blocks, 99);
-  EXPECT_GE(choose_mixed_tiles({288, 64, 7744, 1}, 132).blocks, 99);
-  // Large matrices are not split.
-  EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).splits, 1);
-  EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).tile, TileKind::large);
-  // Nothing to compute is no block.
-  EXPECT_EQ(choose_tiles({0, 5, 4, 1}, 132).blocks, 0);
+TEST(CudaPooledFactors, ReadTheGradientOfTheConvolutionThroughPositions) {
+  for (const Convolution& c :
+       {convolution(2, 6, 7, 3, 4, 2, 1, 1, 0, 0, 1), convolution(2, 7, 9, 2, 5, 3, 1, 1, 1, 2, 1)}) {
+    Convolution plain = c;
+    // The gradient of the images is made for strides of 1.
+    plain.geometry.strides[1] = 1;
+    plain.geometry.columns = c.geometry.width + 2 * plain.geometry.before[1] - c.geometry.kernel[1] + 1;
+    const ConvolutionGeometry& g = plain.geometry;
+    const Pooling p = pooling_over(plain);
+    const auto dy = numbers(p.results(), 7);
+    std::vector<std::uint8_t> positions;
+    for (std::int64_t i = 0; i < p.results(); ++i) positions.push_back(static_cast<std::uint8_t>(i % 2));
+    const auto gradient = unpooled(p, dy, positions);
+    expect_same_elements(PooledGradientSource(g, p), dy, positions, GradientSource(g), gradient,
+                         narrow_size(plain.inputs() / g.channels), narrow_size(plain.taps() * g.filters));
+    expect_same_elements(PooledGradientMatrix(g, p), dy, positions, by_groups(g), gradient, g.filters,
+                         narrow_size(plain.results() / g.filters));
+  }
 }
 
-TEST(CudaPooling, FindsTheWindowsOverAPlaceThatTheWindowsSay) {
-  Pooling p;
-  p.images = 1;
-  p.channels = 1;
-  for (int axis : {0, 1}) {
-    p.sizes[axis] = 9 - axis;
-    p.kernel[axis] = 3;
-    p.strides[axis] = 2 - axis;
-    p.before[axis] = 1;
-    p.after[axis] = axis;
-    p.pooled[axis] = (p.sizes[axis] + p.before[axis] + p.after[axis] - p.kernel[axis]) / p.strides[axis] + 1;
+TEST(CudaPooledFactors, PutTheFourPixelsOfAWindowSideBySide) {
+  const Convolution c = convolution(2, 6, 11, 3, 4, 2, 1, 1, 0, 0, 1);
+  const ConvolutionGeometry& g = c.geometry;
+  const std::int32_t rows = g.rows / 2, columns = g.columns / 2;
+  const PooledSource pooled(g, rows, columns);
+  const ConvolutionSource<false> plain(g);
+  for (std::int32_t i = 0; i < 2 * rows * columns * 4; ++i) {
+    const std::int32_t window = i / 4, image = window / (rows * columns), in_image = window % (rows * columns);
+    const std::int32_t row = in_image / columns * 2 + i % 4 / 2, column = in_image % columns * 2 + i % 2;
+    const std::int32_t pixel = (image * g.rows + row) * g.columns + column;
+    for (std::int32_t depth = 0; depth < c.taps() * g.channels; ++depth)
+      EXPECT_EQ(pooled.offset(pooled.line(i), pooled.depth(depth)),
+                plain.offset(plain.line(pixel), plain.depth(depth)));
   }
-  for (int axis : {0, 1})
-    for (std::int64_t place = 0; place < p.sizes[axis]; ++place)
-      for (std::int64_t window = 0; window < p.pooled[axis]; ++window) {
-        const WindowRange inside = p.window(axis, window), over = p.windows_over(axis, place);
-        EXPECT_EQ(inside.first <= place && place < inside.last, over.first <= window && window < over.last)
-            << "axis " << axis << ", place " << place << ", window " << window;
-      }
-  EXPECT_EQ(p.places(0, 0, false), 4);
-  EXPECT_EQ(p.places(0, 0, true), 9);
 }
 
 }  // namespace

@@ -10,16 +10,6 @@ namespace pando::cuda {
 
 namespace {
 
-// A matrix [depth, groups, lines]: the filter by its taps, and the gradient of the result by its pixels.
-StoredFactor<false> by_groups(const ConvolutionGeometry& geometry) {
-  StoredFactor<false> factor;
-  factor.step = geometry.filters;
-  factor.starts.axes = 1;
-  factor.starts.sizes[0] = Divisor(geometry.groups);
-  factor.starts.strides[0] = geometry.group_filters();
-  return factor;
-}
-
 std::int64_t taps(const ConvolutionGeometry& geometry) {
   return static_cast<std::int64_t>(geometry.kernel[0]) * geometry.kernel[1];
 }

@@ -58,6 +58,16 @@ struct ConvolutionGeometry {
   PANDO_HOST_DEVICE std::int32_t group_filters() const { return filters / groups; }
 };
 
+// A matrix [depth, groups, lines]: the filter by its taps, and the gradient of the result by its pixels.
+inline StoredFactor<false> by_groups(const ConvolutionGeometry& geometry) {
+  StoredFactor<false> factor;
+  factor.step = geometry.filters;
+  factor.starts.axes = 1;
+  factor.starts.sizes[0] = Divisor(geometry.groups);
+  factor.starts.strides[0] = geometry.group_filters();
+  return factor;
+}
+
 // A tap of the filter and a channel of those that it reads, from an index [kernel row, kernel column, channel].
 struct Tap {
   std::int32_t row, column, channel;
@@ -133,13 +143,15 @@ class ConvolutionSource {
     else return place(line, depth);
   }
 
- private:
-  PANDO_HOST_DEVICE Window window(std::int32_t index) const {
-    const Pixel pixel = pixel_at(rows_, columns_, index);
+ protected:
+  PANDO_HOST_DEVICE Window window_at(const Pixel& pixel) const {
     const std::int64_t image_size = static_cast<std::int64_t>(geometry_.height) * geometry_.width * geometry_.channels;
     return {pixel.image * image_size, pixel.row * geometry_.strides[0] - geometry_.before[0],
             pixel.column * geometry_.strides[1] - geometry_.before[1]};
   }
+
+ private:
+  PANDO_HOST_DEVICE Window window(std::int32_t index) const { return window_at(pixel_at(rows_, columns_, index)); }
   PANDO_HOST_DEVICE Reach reach(std::int32_t index) const {
     const Tap tap = tap_at(channels_, kernel_columns_, index);
     return {tap.row * geometry_.dilations[0], tap.column * geometry_.dilations[1], tap.channel};

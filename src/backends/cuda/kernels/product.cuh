@@ -34,11 +34,11 @@ class Product final : public Kernel {
       result.parameter = input<T>(operands, static_cast<std::size_t>(layout_.parameter));
       result.rate = input<T>(operands, static_cast<std::size_t>(layout_.parameter) + 1);
     }
+    result.partial = reinterpret_cast<T*>(operands.scratch);
     multiply(operands, result, stream);
     if (choice_.splits == 1) return;
     const auto blocks = static_cast<unsigned>((results() + 31) / 32);
-    add_splits<T><<<blocks, dim3(32, split_threads), 0, stream>>>(reinterpret_cast<const T*>(operands.scratch), sizes_,
-                                                                  choice_.splits, result);
+    add_splits<T><<<blocks, dim3(32, split_threads), 0, stream>>>(sizes_, choice_.splits, result);
     check_launch(op_);
   }
 
@@ -63,9 +63,16 @@ class Product final : public Kernel {
   template <class Tile, class Sums>
   void multiply_by(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
     multiply_tiles<T, Tile, Sums><<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
-        a_, input<T>(operands, 0), b_, input<T>(operands, 1), sizes_, choice_.splits, result,
-        reinterpret_cast<T*>(operands.scratch));
+        with_positions(a_, operands), input<T>(operands, 0), with_positions(b_, operands), input<T>(operands, 1),
+        sizes_, choice_.splits, result);
     check_launch(op_);
+  }
+
+  // Positions are input 2.
+  template <class Factor>
+  static Factor with_positions(Factor factor, const Operands& operands) {
+    if constexpr (requires { factor.positions; }) factor.positions = input<std::uint8_t>(operands, 2);
+    return factor;
   }
 
   static constexpr bool is_float = sizeof(T) == sizeof(float);

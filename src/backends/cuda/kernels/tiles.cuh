@@ -11,15 +11,30 @@
 namespace pando::cuda {
 
 // Where the product goes: element (batch, row, column), or `parameter` less `rate` times it if there is a parameter.
+// With more than one split, the sums go to `partial` [batch, split, row, column].
 template <class T>
 struct ProductResult {
   T* out = nullptr;
   std::int64_t batch_step = 0, row_step = 0;
   const T *parameter = nullptr, *rate = nullptr;
+  T* partial = nullptr;
 
   __device__ void store(std::int32_t batch, std::int32_t row, std::int32_t column, T value) const {
     const std::int64_t at = batch * batch_step + row * row_step + column;
     out[at] = parameter != nullptr ? parameter[at] - *rate * value : value;
+  }
+
+  template <class Sums>
+  __device__ void write(const Sums& sums, const TilePlace& place, const ProductSizes& sizes,
+                        std::int32_t splits) const {
+    const std::int64_t first_partial =
+        (static_cast<std::int64_t>(place.batch) * splits + place.split) * sizes.rows * sizes.columns;
+    sums.store([&](int tile_row, int tile_column, T sum) {
+      const std::int32_t row = place.row + tile_row, column = place.column + tile_column;
+      if (row >= sizes.rows || column >= sizes.columns) return;
+      if (splits == 1) store(place.batch, row, column, sum);
+      else partial[first_partial + static_cast<std::int64_t>(row) * sizes.columns + column] = sum;
+    });
   }
 };
 
@@ -52,9 +67,8 @@ class TileReader {
       const auto depth = factor_.depth(at < last ? at : 0);
 #pragma unroll
       for (int i = 0; i < own_lines; ++i) {
-        const std::int64_t offset = factor_.offset(lines_[i], depth);
-        const bool wanted = at < last && (inside_ >> i & 1u) != 0 && offset >= 0;
-        values_[i + j] = wanted ? data_[offset] : T(0);
+        const bool wanted = at < last && (inside_ >> i & 1u) != 0;
+        values_[i + j] = wanted ? element(lines_[i], depth) : T(0);
       }
     }
   }
@@ -75,6 +89,19 @@ class TileReader {
   static constexpr int own_depths = Factor::contiguous_depth ? 1 : count;
   static constexpr int along = Factor::contiguous_depth ? Tile::depth : lines;
   static_assert(Tile::threads % along == 0 && count >= 1);
+
+  __device__ T element(const typename Factor::Line& line, const typename Factor::Depth& depth) const {
+    if constexpr (requires { factor_.positions; }) {
+      const auto element = factor_.element(line, depth);
+      if (element.offset < 0) return T(0);
+      // Both are read at once.
+      const T value = data_[element.offset];
+      return factor_.positions[element.offset] == element.position ? value : T(0);
+    } else {
+      const std::int64_t offset = factor_.offset(line, depth);
+      return offset >= 0 ? data_[offset] : T(0);
+    }
+  }
 
   __device__ static int line_of(int i) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -133,6 +160,18 @@ class ThreadTile {
       for (int j = 0; j < Tile::thread_columns; ++j) store(row_of(i), column_of(j), sums_[i][j]);
   }
 
+  // Calls store(first row, column, sums) for four rows that follow each other, the first a multiple of 4.
+  template <class Store>
+  __device__ void store_fours(Store store) const {
+#pragma unroll
+    for (int i = 0; i < row_fours; ++i)
+#pragma unroll
+      for (int j = 0; j < Tile::thread_columns; ++j) {
+        const T four[4] = {sums_[4 * i][j], sums_[4 * i + 1][j], sums_[4 * i + 2][j], sums_[4 * i + 3][j]};
+        store(row_of(4 * i), column_of(j), four);
+      }
+  }
+
  private:
   static constexpr int row_fours = Tile::thread_rows / 4, column_fours = Tile::thread_columns / 4;
   static_assert(Tile::thread_rows % 4 == 0 && Tile::thread_columns % 4 == 0);
@@ -149,12 +188,12 @@ class ThreadTile {
   T sums_[Tile::thread_rows][Tile::thread_columns] = {};
 };
 
-// `Sums` is the block's way to multiply tiles: what a thread has of the result, and the layout of shared memory. With
-// more than one split, the sums go to `partial` [batch, split, row, column].
-template <class T, class Tile, class Sums, class A, class B>
+// `Sums` is the block's way to multiply tiles: what a thread has of the result, and the layout of shared memory.
+// `Result` takes the sums of the block.
+template <class T, class Tile, class Sums, class A, class B, class Result>
 __global__ void __launch_bounds__(Tile::threads)
     multiply_tiles(const __grid_constant__ A a, const T* a_data, const __grid_constant__ B b, const T* b_data,
-                   const ProductSizes sizes, const std::int32_t splits, const ProductResult<T> result, T* partial) {
+                   const ProductSizes sizes, const std::int32_t splits, const Result result) {
   using Element = typename Sums::Element;
   __shared__ __align__(16) Element a_tiles[2][Sums::a_elements];
   __shared__ __align__(16) Element b_tiles[2][Sums::b_elements];
@@ -185,14 +224,7 @@ __global__ void __launch_bounds__(Tile::threads)
     if (more) write(current ^ 1);
     __syncthreads();
   }
-  const std::int64_t first_partial =
-      (static_cast<std::int64_t>(place.batch) * splits + place.split) * sizes.rows * sizes.columns;
-  sums.store([&](int tile_row, int tile_column, T sum) {
-    const std::int32_t row = place.row + tile_row, column = place.column + tile_column;
-    if (row >= sizes.rows || column >= sizes.columns) return;
-    if (splits == 1) result.store(place.batch, row, column, sum);
-    else partial[first_partial + static_cast<std::int64_t>(row) * sizes.columns + column] = sum;
-  });
+  result.write(sums, place, sizes, splits);
 }
 
 // Threads of a block that share the splits of one element; each adds every eighth.
@@ -200,15 +232,14 @@ inline constexpr int split_threads = 8;
 
 // Adds the partial sums: blocks of 32 elements by split_threads.
 template <class T>
-__global__ void add_splits(const T* partial, const ProductSizes sizes, const std::int32_t splits,
-                           const ProductResult<T> result) {
+__global__ void add_splits(const ProductSizes sizes, const std::int32_t splits, const ProductResult<T> result) {
   __shared__ T sums[split_threads][33];
   const std::int64_t matrix = static_cast<std::int64_t>(sizes.rows) * sizes.columns;
   const std::int64_t element = static_cast<std::int64_t>(blockIdx.x) * 32 + threadIdx.x;
   const std::int64_t batch = element / matrix, in_matrix = element % matrix;
   T sum = 0;
   if (batch < sizes.batches) {
-    const T* const from = partial + batch * splits * matrix + in_matrix;
+    const T* const from = result.partial + batch * splits * matrix + in_matrix;
 #pragma unroll 4
     for (std::int32_t split = static_cast<std::int32_t>(threadIdx.y); split < splits; split += split_threads)
       sum += from[split * matrix];

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv2d_max_pool and its gradients, as sequences of the kernels of convolution and of pooling.
-#include "backends/cuda/kernels/sequence.h"
+#include "backends/cuda/kernels/conv_pool.h"
+
 #include "ops/op_list.h"
 #include "ops/window.h"
 
 namespace pando::cuda {
 
-namespace {
-
-// What conv2d makes of images and a filter of these shapes.
 Shape convolved_shape(const KernelCall& call, const Shape& x, const Shape& filter) {
   const Window window = conv_window(call.attributes, filter);
   return {x[0], window.output_size(0, x[1]), window.output_size(1, x[2]), filter[3]};
 }
+
+namespace {
 
 Operand operand(const Type& type) { return {.buffer = 0, .type = type}; }
 
@@ -51,7 +50,7 @@ Sequence::Place add_pooling_gradient(Sequence& sequence, const KernelCall& call,
 
 }  // namespace
 
-std::unique_ptr<Kernel> factories::conv2d_max_pool(const KernelCall& call, const KernelContext& context) {
+std::unique_ptr<Kernel> conv2d_max_pool_sequence(const KernelCall& call, const KernelContext& context) {
   const DType dtype = call.inputs[0].type.dtype;
   const Type convolved = {dtype, convolved_shape(call, call.inputs[0].type.shape, call.inputs[1].type.shape)};
   const Type pooled = {dtype, call.outputs.back().type.shape};
@@ -60,18 +59,17 @@ std::unique_ptr<Kernel> factories::conv2d_max_pool(const KernelCall& call, const
   convolution.inputs = {call.inputs[0], call.inputs[1]};
   convolution.outputs = {operand(convolved)};
   const Sequence::Place result = sequence->passed_on(convolved);
-  sequence->add(conv2d(convolution, context), {Sequence::input(0), Sequence::input(1)}, {result});
+  sequence->add(factories::conv2d(convolution, context), {Sequence::input(0), Sequence::input(1)}, {result});
   KernelCall pooling = pooling_call(definitions::max_pool, call);
   pooling.inputs = {operand(convolved)};
   pooling.outputs = {operand(pooled), call.outputs.back()};
   const Sequence::Place raw = has_epilogue(call) ? sequence->passed_on(pooled) : Sequence::output(0);
-  sequence->add(max_pool(pooling, context), {result}, {raw, Sequence::output(call.outputs.size() - 1)});
+  sequence->add(factories::max_pool(pooling, context), {result}, {raw, Sequence::output(call.outputs.size() - 1)});
   if (has_epilogue(call)) add_epilogue(*sequence, call, context, pooled, raw);
   return sequence;
 }
 
-std::unique_ptr<Kernel> factories::conv2d_max_pool_input_gradient(const KernelCall& call,
-                                                                  const KernelContext& context) {
+std::unique_ptr<Kernel> pooled_input_gradient_sequence(const KernelCall& call, const KernelContext& context) {
   const Shape &filter = call.inputs[1].type.shape, &dx = call.outputs[0].type.shape;
   const Type convolved = {call.inputs[0].type.dtype, convolved_shape(call, dx, filter)};
   auto sequence = std::make_unique<Sequence>();
@@ -80,12 +78,12 @@ std::unique_ptr<Kernel> factories::conv2d_max_pool_input_gradient(const KernelCa
   convolution.attributes.set("input_size", Integers{dx[1], dx[2]});
   convolution.inputs = {operand(convolved), call.inputs[1]};
   convolution.outputs = call.outputs;
-  sequence->add(conv2d_input_gradient(convolution, context), {gradient, Sequence::input(1)}, {Sequence::output(0)});
+  sequence->add(factories::conv2d_input_gradient(convolution, context), {gradient, Sequence::input(1)},
+                {Sequence::output(0)});
   return sequence;
 }
 
-std::unique_ptr<Kernel> factories::conv2d_max_pool_weight_gradient(const KernelCall& call,
-                                                                   const KernelContext& context) {
+std::unique_ptr<Kernel> pooled_weight_gradient_sequence(const KernelCall& call, const KernelContext& context) {
   const Shape &x = call.inputs[0].type.shape, &filter = call.outputs[0].type.shape;
   const Type convolved = {call.inputs[0].type.dtype, convolved_shape(call, x, filter)};
   auto sequence = std::make_unique<Sequence>();
@@ -94,7 +92,8 @@ std::unique_ptr<Kernel> factories::conv2d_max_pool_weight_gradient(const KernelC
   convolution.attributes.set("kernel_size", Integers{filter[0], filter[1]});
   convolution.inputs = {call.inputs[0], operand(convolved)};
   convolution.outputs = call.outputs;
-  sequence->add(conv2d_weight_gradient(convolution, context), {Sequence::input(0), gradient}, {Sequence::output(0)});
+  sequence->add(factories::conv2d_weight_gradient(convolution, context), {Sequence::input(0), gradient},
+                {Sequence::output(0)});
   return sequence;
 }
 
