@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
-
 namespace pando::cuda {
 
 namespace {
@@ -38,13 +36,6 @@ void check(cudaError_t code, const char* what) {
   cudaGetLastError();
   throw Error(fmt::format("the GPU failed {}: {} ({}); {}", what, cudaGetErrorString(code), cudaGetErrorName(code),
                           remedy_for(code)));
-}
-
-std::string out_of_memory(std::size_t bytes, std::size_t free_bytes, const std::string& what) {
-  return fmt::format(
-      "cannot allocate {} for {} on the GPU, which has {} free; use a smaller batch or a smaller model, or end other "
-      "programs that use the GPU",
-      bytes_text(bytes), what, bytes_text(free_bytes));
 }
 
 }  // namespace pando::cuda

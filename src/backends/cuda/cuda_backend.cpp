@@ -80,7 +80,7 @@ Capabilities CudaBackend::capabilities() const {
           .early_pooling = false,
           .convolution_with_pooling = false,
           .matmul_with_update = true,
-          .merged_updates = false};
+          .merged_updates = true};
 }
 
 const std::shared_ptr<Memory>& CudaBackend::staging() const { return pinned_memory(); }

@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "backends/cuda/check.h"
+#include "base/text.h"
 
 namespace pando::cuda {
 
@@ -47,9 +46,17 @@ Machine look() {
 
 }  // namespace
 
+// It is never destroyed, because devices that live until the end of the process refer to it.
 const Machine& machine() {
-  static const Machine found = look();
+  static const auto& found = *new Machine(look());
   return found;
+}
+
+std::string out_of_memory(std::size_t bytes, std::size_t free_bytes, const std::string& what) {
+  return fmt::format(
+      "cannot allocate {} for {} on the GPU, which has {} free; use a smaller batch or a smaller model, or end other "
+      "programs that use the GPU",
+      bytes_text(bytes), what, bytes_text(free_bytes));
 }
 
 std::string why_unusable(const Machine& machine) {

@@ -32,6 +32,8 @@ struct Machine {
 const Machine& machine();
 // Why the backend cannot be used there, as a sentence with the remedy; empty if it can.
 std::string why_unusable(const Machine& machine);
+// The text of the Error when `bytes` for `what` did not fit into what is free on a GPU.
+std::string out_of_memory(std::size_t bytes, std::size_t free_bytes, const std::string& what);
 // The bytes that are free on the GPU now.
 std::size_t free_bytes(int gpu);
 // The calling thread works with this GPU from now on.
