@@ -70,6 +70,14 @@ TEST(CudaTiles, FillTheMultiprocessorsWhereTheDepthAllowsIt) {
   EXPECT_EQ(choose_tiles({0, 5, 4, 1}, 132).blocks, 0);
 }
 
+TEST(CudaTiles, AreNotForConvolutionsOfEachChannelByItself) {
+  EXPECT_TRUE(suits_elements({64 * 28 * 28, 1, 9, 32}));
+  // With one group, with groups of many filters, and with sums over all pixels.
+  EXPECT_FALSE(suits_elements({64 * 28 * 28, 1, 9, 1}));
+  EXPECT_FALSE(suits_elements({64 * 28 * 28, 16, 9, 2}));
+  EXPECT_FALSE(suits_elements({9, 1, 64 * 28 * 28, 32}));
+}
+
 TEST(CudaPooling, FindsTheWindowsOverAPlaceThatTheWindowsSay) {
   Pooling p;
   p.images = 1;

@@ -46,12 +46,14 @@ class Product final : public Kernel {
   std::int64_t results() const { return static_cast<std::int64_t>(sizes_.batches) * sizes_.rows * sizes_.columns; }
 
   static TileChoice choose(const ProductSizes& sizes, const KernelContext& context) {
+    if (suits_elements(sizes)) return {TileKind::element};
     if (!is_float) return split_depth(TileKind::small, sizes, context.multiprocessors);
     if (context.mixed_bfloat16 && suits_mixed(sizes)) return choose_mixed_tiles(sizes, context.multiprocessors);
     return choose_tiles(sizes, context.multiprocessors);
   }
 
   void multiply(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
+    if (choice_.tile == TileKind::element) return multiply_by_elements(operands, result, stream);
     if constexpr (!is_float) return multiply_by<SmallTile, ThreadTile<T, SmallTile>>(operands, result, stream);
     else
       with_tile(choice_.tile, [&]<class Tile>(Tile) {
@@ -65,6 +67,13 @@ class Product final : public Kernel {
     multiply_tiles<T, Tile, Sums><<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
         with_positions(a_, operands), input<T>(operands, 0), with_positions(b_, operands), input<T>(operands, 1),
         sizes_, choice_.splits, result);
+    check_launch(op_);
+  }
+
+  void multiply_by_elements(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
+    multiply_elements<T><<<blocks_for(results()), block_threads, 0, stream>>>(
+        with_positions(a_, operands), input<T>(operands, 0), with_positions(b_, operands), input<T>(operands, 1),
+        sizes_, result);
     check_launch(op_);
   }
 

@@ -44,6 +44,22 @@ struct alignas(16) FourElements {
   T element[4];
 };
 
+// An element of a factor.
+template <class T, class Factor>
+__device__ T read_element(const Factor& factor, const T* data, const typename Factor::Line& line,
+                          const typename Factor::Depth& depth) {
+  if constexpr (requires { factor.positions; }) {
+    const auto element = factor.element(line, depth);
+    if (element.offset < 0) return T(0);
+    // Both are read at once.
+    const T value = data[element.offset];
+    return factor.positions[element.offset] == element.position ? value : T(0);
+  } else {
+    const std::int64_t offset = factor.offset(line, depth);
+    return offset >= 0 ? data[offset] : T(0);
+  }
+}
+
 // Carries tiles of a factor to shared memory. A thread reads neighbours of other threads' elements, and
 // has the same lines in each tile.
 template <class T, class Factor, int lines, class Tile>
@@ -68,7 +84,7 @@ class TileReader {
 #pragma unroll
       for (int i = 0; i < own_lines; ++i) {
         const bool wanted = at < last && (inside_ >> i & 1u) != 0;
-        values_[i + j] = wanted ? element(lines_[i], depth) : T(0);
+        values_[i + j] = wanted ? read_element(factor_, data_, lines_[i], depth) : T(0);
       }
     }
   }
@@ -89,19 +105,6 @@ class TileReader {
   static constexpr int own_depths = Factor::contiguous_depth ? 1 : count;
   static constexpr int along = Factor::contiguous_depth ? Tile::depth : lines;
   static_assert(Tile::threads % along == 0 && count >= 1);
-
-  __device__ T element(const typename Factor::Line& line, const typename Factor::Depth& depth) const {
-    if constexpr (requires { factor_.positions; }) {
-      const auto element = factor_.element(line, depth);
-      if (element.offset < 0) return T(0);
-      // Both are read at once.
-      const T value = data_[element.offset];
-      return factor_.positions[element.offset] == element.position ? value : T(0);
-    } else {
-      const std::int64_t offset = factor_.offset(line, depth);
-      return offset >= 0 ? data_[offset] : T(0);
-    }
-  }
 
   __device__ static int line_of(int i) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -225,6 +228,26 @@ __global__ void __launch_bounds__(Tile::threads)
     __syncthreads();
   }
   result.write(sums, place, sizes, splits);
+}
+
+// A thread makes one element: for many small matrices, of which tiles would be mostly empty. Neighbours are those of
+// the results of convolutions: columns of one group after the other.
+template <class T, class A, class B>
+__global__ void multiply_elements(const __grid_constant__ A a, const T* a_data, const __grid_constant__ B b,
+                                  const T* b_data, const ProductSizes sizes, const ProductResult<T> result) {
+  const std::int64_t in_row = static_cast<std::int64_t>(sizes.batches) * sizes.columns;
+  for (std::int64_t i = first_element(); i < in_row * sizes.rows; i += element_stride()) {
+    const auto row = static_cast<std::int32_t>(i / in_row);
+    const auto batch = static_cast<std::int32_t>(i % in_row / sizes.columns);
+    const auto column = static_cast<std::int32_t>(i % sizes.columns);
+    const T *const from_a = a_data + a.start(batch), *const from_b = b_data + b.start(batch);
+    const auto a_line = a.line(row);
+    const auto b_line = b.line(column);
+    T sum = T(0);
+    for (std::int32_t depth = 0; depth < sizes.depth; ++depth)
+      sum += read_element(a, from_a, a_line, a.depth(depth)) * read_element(b, from_b, b_line, b.depth(depth));
+    result.store(batch, row, column, sum);
+  }
 }
 
 // Threads of a block that share the splits of one element; each adds every eighth.

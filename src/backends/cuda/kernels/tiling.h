@@ -39,7 +39,8 @@ using SmallTile = Tiling<32, 32, 4, 4>;
 using LargeMixedTile = WarpTiling<128, 128, 64, 32>;
 using MixedTile = WarpTiling<64, 64, 32, 16>;
 
-enum class TileKind { large, medium, tall, small, large_mixed, mixed };
+// An element is no tile: each thread makes one.
+enum class TileKind { large, medium, tall, small, large_mixed, mixed, element };
 
 struct TileChoice {
   TileKind tile = TileKind::small;
@@ -95,6 +96,13 @@ inline TileChoice choose_mixed_tiles(const ProductSizes& sizes, std::int64_t mul
   const TileChoice large = split_depth(TileKind::large_mixed, sizes, multiprocessors);
   if (sizes.rows > 64 && sizes.columns > 64 && large.blocks >= multiprocessors && large.splits == 1) return large;
   return split_depth(TileKind::mixed, sizes, multiprocessors);
+}
+
+// Whether tiles would be mostly empty, and a thread can make an element by itself: the groups of a convolution that has
+// a few channels in each.
+inline bool suits_elements(const ProductSizes& sizes) {
+  constexpr std::int32_t most_columns = 4, most_depth = 256;
+  return sizes.batches > 1 && sizes.columns <= most_columns && sizes.depth <= most_depth;
 }
 
 // The tile of the result, and the part of the depth, that a block has.
