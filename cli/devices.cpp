@@ -34,7 +34,8 @@ int devices(const Arguments& arguments) {
   Table gpu_table({"GPU", "memory", "multiprocessors", "instruction set"});
   Json gpu_list = Json::List();
   for (const GpuInfo& gpu : gpus()) {
-    gpu_table.add({gpu.name, bytes_text(gpu.memory_bytes), fmt::format("{}", gpu.multiprocessors), gpu.instruction_set});
+    gpu_table.add(
+        {gpu.name, bytes_text(gpu.memory_bytes), fmt::format("{}", gpu.multiprocessors), gpu.instruction_set});
     Json one;
     one.set("name", gpu.name);
     one.set("memory_bytes", static_cast<std::int64_t>(gpu.memory_bytes));

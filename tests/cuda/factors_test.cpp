@@ -156,9 +156,9 @@ TEST(CudaFactors, MakeTheGradientOfTheFilter) {
 // Windows that do not overlap, with gaps and a border, over the result of a convolution.
 Pooling pooling_over(const Convolution& c) {
   Pooling p;
-  p.images = c.batch;
+  p.images = narrow_size(c.batch);
   p.channels = c.geometry.filters;
-  const std::int64_t sizes[] = {c.geometry.rows, c.geometry.columns};
+  const std::int32_t sizes[] = {c.geometry.rows, c.geometry.columns};
   for (int axis : {0, 1}) {
     p.sizes[axis] = sizes[axis];
     p.kernel[axis] = 2 - axis;
@@ -166,6 +166,7 @@ Pooling pooling_over(const Convolution& c) {
     p.before[axis] = 1 - axis;
     p.pooled[axis] = (p.sizes[axis] + p.before[axis] - p.kernel[axis]) / p.strides[axis] + 1;
   }
+  p.prepare();
   return p;
 }
 
@@ -173,7 +174,7 @@ Pooling pooling_over(const Convolution& c) {
 std::vector<double> unpooled(const Pooling& p, const std::vector<double>& dy,
                              const std::vector<std::uint8_t>& positions) {
   std::vector<double> result(static_cast<std::size_t>(p.elements()));
-  for (std::int64_t i = 0; i < p.results(); ++i) {
+  for (std::int32_t i = 0; i < p.results(); ++i) {
     const PooledPlace place = p.result(i);
     const std::int64_t position = positions[static_cast<std::size_t>(i)];
     const std::int64_t row = p.start(0, place.row) + position / p.kernel[1];
@@ -211,7 +212,7 @@ TEST(CudaPooledFactors, ReadTheGradientOfTheConvolutionThroughPositions) {
     const Pooling p = pooling_over(plain);
     const auto dy = numbers(p.results(), 7);
     std::vector<std::uint8_t> positions;
-    for (std::int64_t i = 0; i < p.results(); ++i) positions.push_back(static_cast<std::uint8_t>(i % 2));
+    for (std::int32_t i = 0; i < p.results(); ++i) positions.push_back(static_cast<std::uint8_t>(i % 2));
     const auto gradient = unpooled(p, dy, positions);
     expect_same_elements(PooledGradientSource(g, p), dy, positions, GradientSource(g), gradient,
                          narrow_size(plain.inputs() / g.channels), narrow_size(plain.taps() * g.filters));

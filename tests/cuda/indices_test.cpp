@@ -90,9 +90,10 @@ TEST(CudaPooling, FindsTheWindowsOverAPlaceThatTheWindowsSay) {
     p.after[axis] = axis;
     p.pooled[axis] = (p.sizes[axis] + p.before[axis] + p.after[axis] - p.kernel[axis]) / p.strides[axis] + 1;
   }
+  p.prepare();
   for (int axis : {0, 1})
-    for (std::int64_t place = 0; place < p.sizes[axis]; ++place)
-      for (std::int64_t window = 0; window < p.pooled[axis]; ++window) {
+    for (std::int32_t place = 0; place < p.sizes[axis]; ++place)
+      for (std::int32_t window = 0; window < p.pooled[axis]; ++window) {
         const WindowRange inside = p.window(axis, window), over = p.windows_over(axis, place);
         EXPECT_EQ(inside.first <= place && place < inside.last, over.first <= window && window < over.last)
             << "axis " << axis << ", place " << place << ", window " << window;

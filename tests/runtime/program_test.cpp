@@ -126,8 +126,7 @@ TEST(Program, TooLittleMemoryIsACleanError) {
   const Value x = ops::variable(graph, "x", DType::float32, {1});
   graph.add_output("y", ops::reduce_sum(ops::exp(ops::broadcast(x, {1ll << 44, 1}))));
   const Device device({.tiles = 1});
-  const std::string text =
-      message([&] { Program(graph, device, Variables(), {.disabled_passes = {"simplify"}}); });
+  const std::string text = message([&] { Program(graph, device, Variables(), {.disabled_passes = {"simplify"}}); });
   // A GPU also says how much is free, which differs from run to run.
   if (device.backend() == "cuda")
     EXPECT_TRUE(text.starts_with("cannot allocate 64.0 TiB for the arena of a device on the GPU, which has ")) << text;

@@ -14,8 +14,7 @@ const char* remedy_for(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
       return "use a smaller batch or a smaller model, or end other programs that use the GPU";
-    case cudaErrorNoKernelImageForDevice:
-      return "build Pando with -DCMAKE_CUDA_ARCHITECTURES=native for this GPU";
+    case cudaErrorNoKernelImageForDevice: return "build Pando with -DCMAKE_CUDA_ARCHITECTURES=native for this GPU";
     case cudaErrorDevicesUnavailable: return "another program has the GPU for itself; end it (nvidia-smi names it)";
     case cudaErrorInitializationError:
       return "a child made by fork() cannot use the GPU of its parent; start it as a new process";

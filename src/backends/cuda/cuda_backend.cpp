@@ -96,10 +96,9 @@ LoadedPlans CudaBackend::load(std::span<const Plan* const> plans, const BindVari
   const auto working = std::make_shared<const WorkingMemory>(plans, kernels, memory_);
   LoadedPlans loaded{.working_bytes = working->bytes()};
   for (std::size_t i = 0; i < plans.size(); ++i)
-    loaded.executables.push_back(
-        plans[i] == nullptr
-            ? nullptr
-            : std::make_unique<Executor>(*plans[i], std::move(kernels[i]), working, gpu_.number, memory_, bind));
+    loaded.executables.push_back(plans[i] == nullptr ? nullptr
+                                                     : std::make_unique<Executor>(*plans[i], std::move(kernels[i]),
+                                                                                  working, gpu_.number, memory_, bind));
   return loaded;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NVIDIA GPU as a backend: one tile, kernels of CUDA, a step as one CUDA graph. Several virtual IPUs may share a GPU.
+// An NVIDIA GPU as a backend: one tile, kernels of CUDA, a step as one CUDA graph. Several virtual IPUs may share a
+// GPU.
 #pragma once
 #include "backends/cuda/devices.h"
 #include "runtime/backend.h"

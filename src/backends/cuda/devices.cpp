@@ -14,9 +14,7 @@ namespace {
 constexpr int oldest_architecture = 80;
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
-std::string architecture_text(int architecture) {
-  return fmt::format("{}.{}", architecture / 10, architecture % 10);
-}
+std::string architecture_text(int architecture) { return fmt::format("{}.{}", architecture / 10, architecture % 10); }
 
 Gpu describe(int number) {
   cudaDeviceProp properties{};

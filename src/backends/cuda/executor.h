@@ -11,6 +11,8 @@
 
 namespace pando::cuda {
 
+inline void* raw(const Place& place) { return reinterpret_cast<void*>(place.address); }
+
 class Executor final : public Executable {
  public:
   Executor(const Plan& plan, PlanKernels kernels, std::shared_ptr<const WorkingMemory> working, int gpu,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel: one KernelCall made ready for a GPU, and a factory for each op: what turns a KernelCall into a Kernel. Made from
-// ops.def, so an op without one does not link.
+// Kernel: one KernelCall made ready for a GPU, and a factory for each op: what turns a KernelCall into a Kernel. Made
+// from ops.def, so an op without one does not link.
 //
-// A kernel is made once when a Plan is loaded and enqueues its work while a CUDA graph is captured. What a call reads and
-// writes is in device memory; the counter (update and first sample) is an operand like any other, as on the CPU.
+// A kernel is made once when a Plan is loaded and enqueues its work while a CUDA graph is captured. What a call reads
+// and writes is in device memory; the counter (update and first sample) is an operand like any other, as on the CPU.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -30,8 +30,9 @@ class PinnedMemory final : public Memory {
     const cudaError_t code = cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable);
     if (code == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw Error(fmt::format("cannot pin {} of memory for {}; use a smaller batch, or raise the limit of locked memory",
-                              bytes_text(bytes), what));
+      throw Error(
+          fmt::format("cannot pin {} of memory for {}; use a smaller batch, or raise the limit of locked memory",
+                      bytes_text(bytes), what));
     }
     check(code, "to pin memory");
     std::memset(data, 0, bytes);
@@ -82,7 +83,8 @@ void CudaMemory::set_zero(const Place& place, std::size_t bytes) {
 
 void CudaMemory::write(const Place& to, const std::byte* from, std::size_t bytes) {
   use_gpu(gpu_);
-  check(cudaMemcpyAsync(pointer(to), from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread), "to copy from the host");
+  check(cudaMemcpyAsync(pointer(to), from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread),
+        "to copy from the host");
   finish("to copy from the host");
 }
 

@@ -34,7 +34,9 @@ class Event {
 
   cudaEvent_t get() const { return event_; }
   void record(const Stream& stream) const { check(cudaEventRecord(event_, stream.get()), "to record an event"); }
-  void delay(const Stream& stream) const { check(cudaStreamWaitEvent(stream.get(), event_, 0), "to wait for an event"); }
+  void delay(const Stream& stream) const {
+    check(cudaStreamWaitEvent(stream.get(), event_, 0), "to wait for an event");
+  }
   // Awake for a moment, in which a short step ends, then asleep.
   void wait() const {
     cudaError_t code = cudaErrorNotReady;
@@ -76,9 +78,7 @@ class StepGraph {
     cudaGraphDestroy(graph);
     check(code, "to make a graph ready");
   }
-  void launch(const Stream& stream) const {
-    check(cudaGraphLaunch(executable_, stream.get()), "to launch a step");
-  }
+  void launch(const Stream& stream) const { check(cudaGraphLaunch(executable_, stream.get()), "to launch a step"); }
 
  private:
   cudaGraphExec_t executable_ = nullptr;

@@ -50,6 +50,7 @@ class ConvolutionWithPooling final : public Kernel {
         filter_(filter),
         sizes_(sizes),
         choice_(choice),
+        in_fours_(source.in_fours(sizes.rows, sizes.depth) && filter.in_fours(sizes.columns, sizes.depth)),
         batch_step_(batch_step),
         row_step_(row_step) {}
 
@@ -58,19 +59,27 @@ class ConvolutionWithPooling final : public Kernel {
     const PooledResult<float> result = {output<float>(operands, 0), output<std::uint8_t>(operands, 1), batch_step_,
                                         row_step_};
     with_tile(choice_.tile, [&]<class Tile>(Tile) {
-      if constexpr (!requires { Tile::warp_rows; })
-        multiply_tiles<float, Tile, ThreadTile<float, Tile>>
-            <<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
-                source_, input<float>(operands, 0), filter_, input<float>(operands, 1), sizes_, 1, result);
+      if constexpr (!requires { Tile::warp_rows; }) {
+        if (in_fours_) multiply<Tile, 4>(operands, result, stream);
+        else multiply<Tile, 1>(operands, result, stream);
+      }
     });
     check_launch("conv2d_max_pool");
   }
 
  private:
+  template <class Tile, int width>
+  void multiply(const Operands& operands, const PooledResult<float>& result, cudaStream_t stream) const {
+    multiply_tiles<float, Tile, ThreadTile<float, Tile>, width>
+        <<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
+            source_, input<float>(operands, 0), filter_, input<float>(operands, 1), sizes_, 1, result);
+  }
+
   PooledSource source_;
   FilterFactor filter_;
   ProductSizes sizes_;
   TileChoice choice_;
+  bool in_fours_;
   std::int64_t batch_step_, row_step_;
 };
 

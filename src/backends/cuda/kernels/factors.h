@@ -2,7 +2,8 @@
 // Factors of products: where the elements of a matrix lie in memory, for matrices that are stored and for those that a
 // convolution only implies. A product sums a(row, depth) * b(column, depth) over depth; rows of a and columns of b are
 // `lines` of the factor. A factor takes a line and a depth apart by themselves, so that a thread does each once, and
-// joins both into an offset, which is negative where the element is a zero of the padding.
+// joins both into an offset, which is negative where the element is a zero of the padding. in_fours() says whether four
+// neighbours, from a multiple of four on, can be read at once.
 //
 // Plain functions of numbers: tests/cuda checks them on the host.
 #pragma once
@@ -39,6 +40,11 @@ struct StoredFactor {
   std::int64_t step = 0;
   BatchStarts starts;
 
+  bool in_fours(std::int32_t lines, std::int32_t depths) const {
+    bool fours = step % 4 == 0 && (by_depth ? depths : lines) % 4 == 0;
+    for (int axis = 0; axis < starts.axes; ++axis) fours = fours && starts.strides[axis] % 4 == 0;
+    return fours;
+  }
   PANDO_HOST_DEVICE std::int64_t start(std::int32_t batch) const { return starts(batch); }
   PANDO_HOST_DEVICE Line line(std::int32_t index) const { return by_depth ? index * step : index; }
   PANDO_HOST_DEVICE Depth depth(std::int32_t index) const { return by_depth ? index : index * step; }
@@ -106,6 +112,8 @@ class ConvolutionSource {
         columns_(geometry.columns),
         channels_(geometry.group_channels()),
         kernel_columns_(geometry.kernel[1]) {}
+
+  bool in_fours(std::int32_t, std::int32_t) const { return geometry_.group_channels() % 4 == 0; }
 
   // The first row and column that the pixel's window meets, and the element where its image begins.
   struct Window {
@@ -182,6 +190,8 @@ class GradientSource {
         row_stride_(geometry.strides[0]),
         column_stride_(geometry.strides[1]) {}
 
+  bool in_fours(std::int32_t, std::int32_t) const { return geometry_.group_filters() % 4 == 0; }
+
   struct Line {
     std::int64_t image;
     std::int32_t row, column;
@@ -226,6 +236,8 @@ class TransposedFilter {
         group_filters_(geometry.group_filters()),
         row_(geometry.filters),
         filters_(group_filters_) {}
+
+  bool in_fours(std::int32_t, std::int32_t) const { return group_filters_ % 4 == 0; }
 
   using Line = std::int64_t;
   using Depth = std::int64_t;

@@ -12,13 +12,13 @@ namespace {
 template <class T, class P>
 __global__ void pool_largest(const Pooling pooling, const T* x, T* values, P* positions) {
   for (std::int64_t i = first_element(); i < pooling.results(); i += element_stride()) {
-    const PooledPlace place = pooling.result(i);
+    const PooledPlace place = pooling.result(static_cast<std::int32_t>(i));
     const WindowRange rows = pooling.window(0, place.row), columns = pooling.window(1, place.column);
     const T* const image = x + place.image * pooling.image_elements() + place.channel;
     T largest = T(0);
-    std::int64_t position = -1;
-    for (std::int64_t row = rows.first; row < rows.last; ++row)
-      for (std::int64_t column = columns.first; column < columns.last; ++column) {
+    std::int32_t position = -1;
+    for (std::int32_t row = rows.first; row < rows.last; ++row)
+      for (std::int32_t column = columns.first; column < columns.last; ++column) {
         const T candidate = image[(row * pooling.sizes[1] + column) * pooling.channels];
         // Not "greater": a NaN is neither, and must win.
         if (position >= 0 && (candidate <= largest || largest != largest)) continue;
@@ -33,15 +33,15 @@ __global__ void pool_largest(const Pooling pooling, const T* x, T* values, P* po
 template <class T, class P>
 __global__ void spread_largest(const Pooling pooling, const T* dy, const P* positions, T* dx) {
   for (std::int64_t i = first_element(); i < pooling.elements(); i += element_stride()) {
-    const PooledPlace place = pooling.element(i);
+    const PooledPlace place = pooling.element(static_cast<std::int32_t>(i));
     const WindowRange rows = pooling.windows_over(0, place.row), columns = pooling.windows_over(1, place.column);
-    const std::int64_t first = place.image * pooling.result_elements() + place.channel;
+    const std::int32_t first = place.image * pooling.result_elements() + place.channel;
     T sum = T(0);
-    for (std::int64_t row = rows.first; row < rows.last; ++row)
-      for (std::int64_t column = columns.first; column < columns.last; ++column) {
-        const std::int64_t in_row = place.row - pooling.start(0, row),
+    for (std::int32_t row = rows.first; row < rows.last; ++row)
+      for (std::int32_t column = columns.first; column < columns.last; ++column) {
+        const std::int32_t in_row = place.row - pooling.start(0, row),
                            in_column = place.column - pooling.start(1, column);
-        const std::int64_t at = first + (row * pooling.pooled[1] + column) * pooling.channels;
+        const std::int32_t at = first + (row * pooling.pooled[1] + column) * pooling.channels;
         if (positions[at] == in_row * pooling.kernel[1] + in_column) sum += dy[at];
       }
     dx[i] = sum;
@@ -51,12 +51,12 @@ __global__ void spread_largest(const Pooling pooling, const T* dy, const P* posi
 template <class T>
 __global__ void pool_mean(const Pooling pooling, const bool count_padding, const T* x, T* y) {
   for (std::int64_t i = first_element(); i < pooling.results(); i += element_stride()) {
-    const PooledPlace place = pooling.result(i);
+    const PooledPlace place = pooling.result(static_cast<std::int32_t>(i));
     const WindowRange rows = pooling.window(0, place.row), columns = pooling.window(1, place.column);
     const T* const image = x + place.image * pooling.image_elements() + place.channel;
     T sum = T(0);
-    for (std::int64_t row = rows.first; row < rows.last; ++row)
-      for (std::int64_t column = columns.first; column < columns.last; ++column)
+    for (std::int32_t row = rows.first; row < rows.last; ++row)
+      for (std::int32_t column = columns.first; column < columns.last; ++column)
         sum += image[(row * pooling.sizes[1] + column) * pooling.channels];
     y[i] = sum / static_cast<T>(pooling.places(place.row, place.column, count_padding));
   }
@@ -65,12 +65,12 @@ __global__ void pool_mean(const Pooling pooling, const bool count_padding, const
 template <class T>
 __global__ void spread_mean(const Pooling pooling, const bool count_padding, const T* dy, T* dx) {
   for (std::int64_t i = first_element(); i < pooling.elements(); i += element_stride()) {
-    const PooledPlace place = pooling.element(i);
+    const PooledPlace place = pooling.element(static_cast<std::int32_t>(i));
     const WindowRange rows = pooling.windows_over(0, place.row), columns = pooling.windows_over(1, place.column);
-    const std::int64_t first = place.image * pooling.result_elements() + place.channel;
+    const std::int32_t first = place.image * pooling.result_elements() + place.channel;
     T sum = T(0);
-    for (std::int64_t row = rows.first; row < rows.last; ++row)
-      for (std::int64_t column = columns.first; column < columns.last; ++column)
+    for (std::int32_t row = rows.first; row < rows.last; ++row)
+      for (std::int32_t column = columns.first; column < columns.last; ++column)
         sum += dy[first + (row * pooling.pooled[1] + column) * pooling.channels] /
                static_cast<T>(pooling.places(row, column, count_padding));
     dx[i] = sum;

@@ -38,10 +38,10 @@ class PooledPixels {
  public:
   PooledPixels(const Pooling& pooling, std::int32_t filters) : filters_(filters) {
     for (int axis = 0; axis < 2; ++axis) {
-      strides_[axis] = Divisor(static_cast<std::int32_t>(pooling.strides[axis]));
-      kernel_[axis] = static_cast<std::int32_t>(pooling.kernel[axis]);
-      before_[axis] = static_cast<std::int32_t>(pooling.before[axis]);
-      pooled_[axis] = static_cast<std::int32_t>(pooling.pooled[axis]);
+      strides_[axis] = Divisor(pooling.strides[axis]);
+      kernel_[axis] = pooling.kernel[axis];
+      before_[axis] = pooling.before[axis];
+      pooled_[axis] = pooling.pooled[axis];
     }
   }
 
@@ -80,6 +80,8 @@ class PooledGradientSource {
         filters_(geometry.filters),
         kernel_columns_(geometry.kernel[1]) {}
 
+  bool in_fours(std::int32_t, std::int32_t) const { return filters_.value() % 4 == 0; }
+
   using Line = Pixel;
   using Depth = Tap;
 
@@ -111,6 +113,8 @@ class PooledGradientMatrix {
 
   PooledGradientMatrix(const ConvolutionGeometry& geometry, const Pooling& pooling)
       : pixels_(pooling, geometry.filters), rows_(geometry.rows), columns_(geometry.columns) {}
+
+  bool in_fours(std::int32_t lines, std::int32_t) const { return lines % 4 == 0; }
 
   using Line = std::int32_t;
   using Depth = PooledElement;

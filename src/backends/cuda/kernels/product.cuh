@@ -15,6 +15,16 @@ struct ResultLayout {
   int parameter = -1;
 };
 
+// How a block multiplies its tiles: by tensor cores, or each thread by itself.
+template <class T, class Tile>
+struct SumsOf {
+  using type = ThreadTile<T, Tile>;
+};
+template <int rows, int columns, int warp_rows, int warp_columns>
+struct SumsOf<float, WarpTiling<rows, columns, warp_rows, warp_columns>> {
+  using type = WarpTile<WarpTiling<rows, columns, warp_rows, warp_columns>>;
+};
+
 // The factors are inputs 0 and 1.
 template <class T, class A, class B>
 class Product final : public Kernel {
@@ -37,12 +47,18 @@ class Product final : public Kernel {
     result.partial = reinterpret_cast<T*>(operands.scratch);
     multiply(operands, result, stream);
     if (choice_.splits == 1) return;
-    const auto blocks = static_cast<unsigned>((results() + 31) / 32);
-    add_splits<T><<<blocks, dim3(32, split_threads), 0, stream>>>(sizes_, choice_.splits, result);
-    check_launch(op_);
+    if (choice_.splits > 32) add_partial_sums<32>(result, stream);
+    else add_partial_sums<8>(result, stream);
   }
 
  private:
+  template <int threads>
+  void add_partial_sums(const ProductResult<T>& result, cudaStream_t stream) const {
+    const auto blocks = static_cast<unsigned>((results() + 31) / 32);
+    add_splits<T, threads><<<blocks, dim3(32, threads), 0, stream>>>(sizes_, choice_.splits, result);
+    check_launch(op_);
+  }
+
   std::int64_t results() const { return static_cast<std::int64_t>(sizes_.batches) * sizes_.rows * sizes_.columns; }
 
   static TileChoice choose(const ProductSizes& sizes, const KernelContext& context) {
@@ -54,17 +70,18 @@ class Product final : public Kernel {
 
   void multiply(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
     if (choice_.tile == TileKind::element) return multiply_by_elements(operands, result, stream);
-    if constexpr (!is_float) return multiply_by<SmallTile, ThreadTile<T, SmallTile>>(operands, result, stream);
+    if constexpr (!is_float) return multiply_by<SmallTile, ThreadTile<T, SmallTile>, 1>(operands, result, stream);
     else
       with_tile(choice_.tile, [&]<class Tile>(Tile) {
-        if constexpr (requires { Tile::warp_rows; }) multiply_by<Tile, WarpTile<Tile>>(operands, result, stream);
-        else multiply_by<Tile, ThreadTile<T, Tile>>(operands, result, stream);
+        using Sums = typename SumsOf<T, Tile>::type;
+        if (in_fours_) multiply_by<Tile, Sums, 4>(operands, result, stream);
+        else multiply_by<Tile, Sums, 1>(operands, result, stream);
       });
   }
 
-  template <class Tile, class Sums>
+  template <class Tile, class Sums, int width>
   void multiply_by(const Operands& operands, const ProductResult<T>& result, cudaStream_t stream) const {
-    multiply_tiles<T, Tile, Sums><<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
+    multiply_tiles<T, Tile, Sums, width><<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
         with_positions(a_, operands), input<T>(operands, 0), with_positions(b_, operands), input<T>(operands, 1),
         sizes_, choice_.splits, result);
     check_launch(op_);
@@ -92,6 +109,8 @@ class Product final : public Kernel {
   ProductSizes sizes_;
   ResultLayout layout_;
   TileChoice choice_;
+  // Whether both factors are read four elements at a time.
+  bool in_fours_;
 };
 
 template <class T, class A, class B>

@@ -12,6 +12,8 @@ namespace pando::cuda {
 
 namespace {
 
+constexpr int warp_threads = 32;
+
 template <class T>
 struct Sum {
   using Held = std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint32_t, double>;
@@ -64,6 +66,7 @@ __global__ void __launch_bounds__(block_threads)
     const T* from = in + r.kept.at(output).first;
     const std::int64_t begin = blockIdx.y * r.terms_per_part;
     const std::int64_t end = min(begin + r.terms_per_part, r.terms);
+#pragma unroll 4
     for (std::int64_t term = begin + lane; term < end; term += r.lanes)
       total = Of::join(total, Of::of(from[r.reduced.at(term).first]));
   }
@@ -80,13 +83,19 @@ __global__ void __launch_bounds__(block_threads)
   else parts[blockIdx.y * r.outputs + output] = found[place];
 }
 
+// A warp for each output.
 template <class T, class Of>
-__global__ void combine(T* out, const typename Of::Held* parts, const __grid_constant__ Reduction r) {
-  for (std::int64_t output = first_element(); output < r.outputs; output += element_stride()) {
-    typename Of::Held total = Of::none();
-    for (std::int64_t part = 0; part < r.parts; ++part) total = Of::join(total, parts[part * r.outputs + output]);
-    out[output] = Of::result(total, r.divisor);
-  }
+__global__ void __launch_bounds__(block_threads)
+    combine(T* out, const typename Of::Held* parts, const __grid_constant__ Reduction r) {
+  const std::int64_t output = first_element() / warp_threads;
+  const int lane = static_cast<int>(threadIdx.x) % warp_threads;
+  if (output >= r.outputs) return;
+  typename Of::Held total = Of::none();
+  for (std::int64_t part = lane; part < r.parts; part += warp_threads)
+    total = Of::join(total, parts[part * r.outputs + output]);
+  for (int half = warp_threads / 2; half > 0; half /= 2)
+    total = Of::join(total, __shfl_down_sync(~0U, total, static_cast<unsigned>(half)));
+  if (lane == 0) out[output] = Of::result(total, r.divisor);
 }
 
 int power_of_two_up_to(std::int64_t most) {
@@ -141,7 +150,8 @@ std::unique_ptr<Kernel> reduction_of(const Reduction& r) {
         const dim3 grid(static_cast<unsigned>((r.outputs + outputs_per_block - 1) / outputs_per_block),
                         static_cast<unsigned>(r.parts));
         reduce<T, Of><<<grid, block_threads, 0, stream>>>(out, parts, input<T>(operands, 0), r);
-        if (r.parts > 1) combine<T, Of><<<blocks_for(r.outputs), block_threads, 0, stream>>>(out, parts, r);
+        const auto warps = static_cast<unsigned>((r.outputs * warp_threads + block_threads - 1) / block_threads);
+        if (r.parts > 1) combine<T, Of><<<warps, block_threads, 0, stream>>>(out, parts, r);
         check_launch("to launch a reduction");
       },
       scratch);
@@ -158,7 +168,8 @@ std::unique_ptr<Kernel> reduction(const KernelCall& call, bool is_mean, const Ke
   }
 }
 
-// The index of the first largest of `size` values `inner` apart; NaN is largest, and once it is found nothing is larger.
+// The index of the first largest of `size` values `inner` apart; NaN is largest, and once it is found nothing is
+// larger.
 template <class T>
 __global__ void find_largest(std::int32_t* out, const T* in, std::int64_t outputs, std::int64_t size,
                              std::int64_t inner) {
@@ -181,12 +192,13 @@ std::unique_ptr<Kernel> argmax_of(const KernelCall& call) {
   const Shape& shape = call.inputs[0].type.shape;
   const auto axis = static_cast<int>(call.attributes.integer("axis"));
   const std::int64_t size = shape[axis], inner = shape.stride(axis);
-  return make_kernel([=, outputs = call.outputs[0].type.shape.elements()](const Operands& operands, cudaStream_t stream) {
-    if (operands.outputs[0] == nullptr || size == 0 || outputs == 0) return;
-    find_largest<<<blocks_for(outputs), block_threads, 0, stream>>>(output<std::int32_t>(operands, 0),
-                                                                    input<T>(operands, 0), outputs, size, inner);
-    check_launch("to launch argmax");
-  });
+  return make_kernel(
+      [=, outputs = call.outputs[0].type.shape.elements()](const Operands& operands, cudaStream_t stream) {
+        if (operands.outputs[0] == nullptr || size == 0 || outputs == 0) return;
+        find_largest<<<blocks_for(outputs), block_threads, 0, stream>>>(output<std::int32_t>(operands, 0),
+                                                                        input<T>(operands, 0), outputs, size, inner);
+        check_launch("to launch argmax");
+      });
 }
 
 }  // namespace

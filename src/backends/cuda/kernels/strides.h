@@ -69,16 +69,18 @@ struct TwoWalks {
   };
   PANDO_HOST_DEVICE Offsets at(std::int64_t position) const {
     Offsets offsets;
-    for (int i = rank - 1; i >= 0; --i) {
+    for (int i = rank - 1; i > 0; --i) {
       // Division of 32 bits takes a quarter of the time.
       const bool is_short = (position | size[i]) >> 32 == 0;
-      const std::int64_t rest = is_short ? static_cast<std::uint32_t>(position) / static_cast<std::uint32_t>(size[i])
-                                         : position / size[i];
+      const std::int64_t rest =
+          is_short ? static_cast<std::uint32_t>(position) / static_cast<std::uint32_t>(size[i]) : position / size[i];
       const std::int64_t index = position - rest * size[i];
       offsets.first += index * first[i];
       offsets.second += index * second[i];
       position = rest;
     }
+    offsets.first += position * first[0];
+    offsets.second += position * second[0];
     return offsets;
   }
 };

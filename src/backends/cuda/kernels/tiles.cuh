@@ -38,31 +38,41 @@ struct ProductResult {
   }
 };
 
-// Four elements that are read at once.
-template <class T>
-struct alignas(16) FourElements {
-  T element[4];
+// Elements that are read at once.
+template <class T, int count>
+struct alignas(count * sizeof(T) < 16 ? count * sizeof(T) : 16) Neighbours {
+  T element[count];
 };
+template <class T>
+using FourElements = Neighbours<T, 4>;
 
-// An element of a factor.
-template <class T, class Factor>
-__device__ T read_element(const Factor& factor, const T* data, const typename Factor::Line& line,
-                          const typename Factor::Depth& depth) {
+// `width` neighbours of a factor, of which the first is at this line and depth: 1, or 4 where the factor allows it.
+template <int width, class T, class Factor>
+__device__ void read_elements(const Factor& factor, const T* data, const typename Factor::Line& line,
+                              const typename Factor::Depth& depth, T* values) {
+  using Values = Neighbours<T, width>;
+  Values found = {};
   if constexpr (requires { factor.positions; }) {
+    using Positions = Neighbours<std::uint8_t, width>;
     const auto element = factor.element(line, depth);
-    if (element.offset < 0) return T(0);
-    // Both are read at once.
-    const T value = data[element.offset];
-    return factor.positions[element.offset] == element.position ? value : T(0);
+    if (element.offset >= 0) {
+      found = *reinterpret_cast<const Values*>(data + element.offset);
+      const Positions positions = *reinterpret_cast<const Positions*>(factor.positions + element.offset);
+#pragma unroll
+      for (int i = 0; i < width; ++i)
+        if (positions.element[i] != element.position) found.element[i] = T(0);
+    }
   } else {
     const std::int64_t offset = factor.offset(line, depth);
-    return offset >= 0 ? data[offset] : T(0);
+    if (offset >= 0) found = *reinterpret_cast<const Values*>(data + offset);
   }
+#pragma unroll
+  for (int i = 0; i < width; ++i) values[i] = found.element[i];
 }
 
-// Carries tiles of a factor to shared memory. A thread reads neighbours of other threads' elements, and
-// has the same lines in each tile.
-template <class T, class Factor, int lines, class Tile>
+// Carries tiles of a factor to shared memory. A thread reads `width` neighbours at a time, next to those of other
+// threads, and has the same lines in each tile.
+template <class T, class Factor, int lines, class Tile, int width>
 class TileReader {
  public:
   __device__ TileReader(const Factor& factor, const T* data, std::int32_t first_line, std::int32_t line_count)
@@ -70,7 +80,7 @@ class TileReader {
 #pragma unroll
     for (int i = 0; i < own_lines; ++i) {
       const std::int32_t line = first_line + line_of(i);
-      if (line < line_count) inside_ |= 1u << i;
+      if (line < line_count && has_part()) inside_ |= 1u << i;
       lines_[i] = factor.line(line < line_count ? line : 0);
     }
   }
@@ -83,8 +93,10 @@ class TileReader {
       const auto depth = factor_.depth(at < last ? at : 0);
 #pragma unroll
       for (int i = 0; i < own_lines; ++i) {
-        const bool wanted = at < last && (inside_ >> i & 1u) != 0;
-        values_[i + j] = wanted ? read_element(factor_, data_, lines_[i], depth) : T(0);
+        T* const values = values_[i + j];
+#pragma unroll
+        for (int k = 0; k < width; ++k) values[k] = T(0);
+        if (at < last && (inside_ >> i & 1u) != 0) read_elements<width>(factor_, data_, lines_[i], depth, values);
       }
     }
   }
@@ -92,34 +104,42 @@ class TileReader {
   // Calls put(depth, line, value) for each element of the tile that the thread has read.
   template <class Put>
   __device__ void write(Put put) const {
+    if (!has_part()) return;
 #pragma unroll
     for (int j = 0; j < own_depths; ++j)
 #pragma unroll
-      for (int i = 0; i < own_lines; ++i) put(depth_of(j), line_of(i), values_[i + j]);
+      for (int i = 0; i < own_lines; ++i)
+#pragma unroll
+        for (int k = 0; k < width; ++k)
+          put(depth_of(j) + (by_depth ? k : 0), line_of(i) + (by_depth ? 0 : k), values_[i + j][k]);
   }
 
  private:
-  static constexpr int count = lines * Tile::depth / Tile::threads;
+  static constexpr bool by_depth = Factor::contiguous_depth;
+  // What all threads read at once may be more than the tile.
+  static constexpr int reads = lines * Tile::depth / width;
+  static constexpr int count = (reads + Tile::threads - 1) / Tile::threads;
   // One of both is 1.
-  static constexpr int own_lines = Factor::contiguous_depth ? count : 1;
-  static constexpr int own_depths = Factor::contiguous_depth ? 1 : count;
-  static constexpr int along = Factor::contiguous_depth ? Tile::depth : lines;
-  static_assert(Tile::threads % along == 0 && count >= 1);
+  static constexpr int own_lines = by_depth ? count : 1, own_depths = by_depth ? 1 : count;
+  // Threads side by side along the neighbours.
+  static constexpr int along = (by_depth ? Tile::depth : lines) / width;
+  static_assert(Tile::threads % along == 0 && (reads % Tile::threads == 0 || reads < Tile::threads));
 
+  __device__ static bool has_part() { return reads >= Tile::threads || static_cast<int>(threadIdx.x) < reads; }
   __device__ static int line_of(int i) {
     const int thread = static_cast<int>(threadIdx.x);
-    return Factor::contiguous_depth ? thread / along + i * (Tile::threads / along) : thread % along;
+    return by_depth ? thread / along + i * (Tile::threads / along) : thread % along * width;
   }
   __device__ static int depth_of(int j) {
     const int thread = static_cast<int>(threadIdx.x);
-    return Factor::contiguous_depth ? thread % along : thread / along + j * (Tile::threads / along);
+    return by_depth ? thread % along * width : thread / along + j * (Tile::threads / along);
   }
 
   const Factor& factor_;
   const T* data_;
   unsigned inside_ = 0;
   typename Factor::Line lines_[own_lines];
-  T values_[count];
+  T values_[count][width];
 };
 
 // A thread's part of the tile: fours of neighbours, which lie apart from each other so that a warp reads all banks.
@@ -192,8 +212,8 @@ class ThreadTile {
 };
 
 // `Sums` is the block's way to multiply tiles: what a thread has of the result, and the layout of shared memory.
-// `Result` takes the sums of the block.
-template <class T, class Tile, class Sums, class A, class B, class Result>
+// `Result` takes the sums of the block. Both factors are read `width` elements at a time.
+template <class T, class Tile, class Sums, int width, class A, class B, class Result>
 __global__ void __launch_bounds__(Tile::threads)
     multiply_tiles(const __grid_constant__ A a, const T* a_data, const __grid_constant__ B b, const T* b_data,
                    const ProductSizes sizes, const std::int32_t splits, const Result result) {
@@ -201,8 +221,8 @@ __global__ void __launch_bounds__(Tile::threads)
   __shared__ __align__(16) Element a_tiles[2][Sums::a_elements];
   __shared__ __align__(16) Element b_tiles[2][Sums::b_elements];
   const TilePlace place = tile_place<Tile>(sizes, splits, blockIdx.x);
-  TileReader<T, A, Tile::rows, Tile> a_reader(a, a_data + a.start(place.batch), place.row, sizes.rows);
-  TileReader<T, B, Tile::columns, Tile> b_reader(b, b_data + b.start(place.batch), place.column, sizes.columns);
+  TileReader<T, A, Tile::rows, Tile, width> a_reader(a, a_data + a.start(place.batch), place.row, sizes.rows);
+  TileReader<T, B, Tile::columns, Tile, width> b_reader(b, b_data + b.start(place.batch), place.column, sizes.columns);
   const auto read = [&](std::int32_t depth) {
     a_reader.read(depth, place.last_depth);
     b_reader.read(depth, place.last_depth);
@@ -244,19 +264,21 @@ __global__ void multiply_elements(const __grid_constant__ A a, const T* a_data, 
     const auto a_line = a.line(row);
     const auto b_line = b.line(column);
     T sum = T(0);
-    for (std::int32_t depth = 0; depth < sizes.depth; ++depth)
-      sum += read_element(a, from_a, a_line, a.depth(depth)) * read_element(b, from_b, b_line, b.depth(depth));
+    for (std::int32_t depth = 0; depth < sizes.depth; ++depth) {
+      T left, right;
+      read_elements<1>(a, from_a, a_line, a.depth(depth), &left);
+      read_elements<1>(b, from_b, b_line, b.depth(depth), &right);
+      sum += left * right;
+    }
     result.store(batch, row, column, sum);
   }
 }
 
-// Threads of a block that share the splits of one element; each adds every eighth.
-inline constexpr int split_threads = 8;
-
-// Adds the partial sums: blocks of 32 elements by split_threads.
-template <class T>
+// Adds the partial sums: blocks of 32 elements by `threads`, which share the splits of an element and then add their
+// sums in pairs.
+template <class T, int threads>
 __global__ void add_splits(const ProductSizes sizes, const std::int32_t splits, const ProductResult<T> result) {
-  __shared__ T sums[split_threads][33];
+  __shared__ T sums[threads][33];
   const std::int64_t matrix = static_cast<std::int64_t>(sizes.rows) * sizes.columns;
   const std::int64_t element = static_cast<std::int64_t>(blockIdx.x) * 32 + threadIdx.x;
   const std::int64_t batch = element / matrix, in_matrix = element % matrix;
@@ -264,11 +286,11 @@ __global__ void add_splits(const ProductSizes sizes, const std::int32_t splits, 
   if (batch < sizes.batches) {
     const T* const from = result.partial + batch * splits * matrix + in_matrix;
 #pragma unroll 4
-    for (std::int32_t split = static_cast<std::int32_t>(threadIdx.y); split < splits; split += split_threads)
+    for (std::int32_t split = static_cast<std::int32_t>(threadIdx.y); split < splits; split += threads)
       sum += from[split * matrix];
   }
   sums[threadIdx.y][threadIdx.x] = sum;
-  for (unsigned step = split_threads / 2; step > 0; step /= 2) {
+  for (unsigned step = threads / 2; step > 0; step /= 2) {
     __syncthreads();
     if (threadIdx.y < step) sums[threadIdx.y][threadIdx.x] += sums[threadIdx.y + step][threadIdx.x];
   }

@@ -34,7 +34,7 @@ struct WarpTiling {
 // Large tiles use registers best, small ones fill the GPU with small matrices. Mixed ones round to bfloat16.
 using LargeTile = Tiling<128, 128, 8, 8>;
 using MediumTile = Tiling<64, 64, 4, 4>;
-using TallTile = Tiling<128, 32, 4, 4>;
+using TallTile = Tiling<128, 32, 8, 4>;
 using SmallTile = Tiling<32, 32, 4, 4>;
 using LargeMixedTile = WarpTiling<128, 128, 64, 32>;
 using MixedTile = WarpTiling<64, 64, 32, 16>;
@@ -61,16 +61,17 @@ auto with_tile(TileKind kind, Visit visit) {
   }
 }
 
-// Splits the depth until the blocks fill the multiprocessors; each split keeps a few tiles of depth.
+// Splits the depth until the threads of all blocks fill the multiprocessors; each split keeps a few tiles of depth.
 inline TileChoice split_depth(TileKind kind, const ProductSizes& sizes, std::int64_t multiprocessors) {
-  constexpr std::int64_t fewest_depth_tiles = 2, most_splits = 256;
+  constexpr std::int64_t fewest_depth_tiles = 2, most_splits = 512, wanted_threads = 512;
   return with_tile(kind, [&]<class Tile>(Tile) -> TileChoice {
     const auto tiles_of = [](std::int64_t size, std::int64_t tile) { return (size + tile - 1) / tile; };
     const std::int64_t tiles =
         sizes.batches * tiles_of(sizes.rows, Tile::rows) * tiles_of(sizes.columns, Tile::columns);
+    const std::int64_t wanted = multiprocessors * wanted_threads / Tile::threads;
     std::int64_t splits = 1;
     if (tiles > 0 && tiles * 2 <= multiprocessors)
-      splits = std::min(multiprocessors / tiles, tiles_of(sizes.depth, Tile::depth) / fewest_depth_tiles);
+      splits = std::min(wanted / tiles, tiles_of(sizes.depth, Tile::depth) / fewest_depth_tiles);
     splits = std::clamp<std::int64_t>(splits, 1, most_splits);
     return {kind, static_cast<std::int32_t>(splits), tiles * splits};
   });
@@ -78,12 +79,13 @@ inline TileChoice split_depth(TileKind kind, const ProductSizes& sizes, std::int
 
 // The largest tiles of which there are enough, counting splits, and that the matrix fills.
 inline TileChoice choose_tiles(const ProductSizes& sizes, std::int64_t multiprocessors) {
+  const auto enough = [&](const TileChoice& choice) { return choice.blocks * 2 >= multiprocessors; };
   const TileChoice large = split_depth(TileKind::large, sizes, multiprocessors);
   if (sizes.rows > 64 && sizes.columns > 64 && large.blocks >= multiprocessors && large.splits == 1) return large;
   const TileChoice tall = split_depth(TileKind::tall, sizes, multiprocessors);
-  if (sizes.columns <= 32 && sizes.rows > 64 && tall.blocks >= multiprocessors) return tall;
+  if (sizes.columns <= 32 && sizes.rows > 64 && enough(tall)) return tall;
   const TileChoice medium = split_depth(TileKind::medium, sizes, multiprocessors);
-  if (sizes.rows > 32 && sizes.columns > 32 && medium.blocks * 4 >= multiprocessors * 3) return medium;
+  if (sizes.rows > 32 && sizes.columns > 32 && enough(medium)) return medium;
   return split_depth(TileKind::small, sizes, multiprocessors);
 }
 

@@ -119,8 +119,8 @@ struct Rmsprop {
   __device__ Settings<T> prepare(const Scalars& scalars) const {
     const double rate = scalars.rate.value();
     const bool gains = momentum != 0 && rate_in_velocity;
-    return {T(rho),     T(1 - rho),           T(momentum),          T(inside),     T(outside),
-            T(gains ? rate : 1.0), T(gains ? 1.0 : rate), momentum != 0, centered};
+    return {T(rho),        T(1 - rho), T(momentum), T(inside), T(outside), T(gains ? rate : 1.0), T(gains ? 1.0 : rate),
+            momentum != 0, centered};
   }
   template <class T>
   static __device__ void move(const Settings<T>& s, const Group<T>& group, std::int64_t i) {
@@ -163,12 +163,28 @@ struct Adagrad {
   }
 };
 
+// The groups of a launch, and the number of the first block of each; the last is that of all.
+constexpr int most_groups = 16;
+constexpr std::int64_t elements_per_block = 4 * block_threads;
+template <class T>
+struct Groups {
+  Group<T> group[most_groups] = {};
+  unsigned first_block[most_groups + 1] = {};
+  int count = 0;
+};
+
 template <class T, class Rule>
-__global__ void __launch_bounds__(block_threads) sweep(Rule rule, Scalars scalars, Group<T> group) {
+__global__ void __launch_bounds__(block_threads)
+    sweep(Rule rule, Scalars scalars, const __grid_constant__ Groups<T> groups) {
   __shared__ typename Rule::template Settings<T> settings;
   if (threadIdx.x == 0) settings = rule.template prepare<T>(scalars);
   __syncthreads();
-  for (std::int64_t i = first_element(); i < group.elements; i += element_stride()) Rule::move(settings, group, i);
+  int own = 0;
+  while (blockIdx.x >= groups.first_block[own + 1]) ++own;
+  const Group<T>& group = groups.group[own];
+  const std::int64_t begin = (blockIdx.x - groups.first_block[own]) * elements_per_block;
+  const std::int64_t end = min(begin + elements_per_block, group.elements);
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += block_threads) Rule::move(settings, group, i);
 }
 
 // Where the operands of a group are, in the order of the call's.
@@ -179,16 +195,35 @@ struct Places {
 };
 
 template <class T, class Rule>
-void launch_group(const Rule& rule, const Scalars& scalars, const Places& places, const UpdateLayout& layout,
-                  const Operands& operands, cudaStream_t stream) {
-  if (places.elements == 0) return;
-  Group<T> group{.elements = places.elements};
-  for (int i = 0; i < layout.inputs_per_group; ++i)
-    group.in[i] = input<T>(operands, places.first_input + static_cast<std::size_t>(i));
-  for (int i = 0; i < layout.outputs_per_group; ++i)
-    group.out[i] = output<T>(operands, places.first_output + static_cast<std::size_t>(i));
-  sweep<<<blocks_for(places.elements), block_threads, 0, stream>>>(rule, scalars, group);
+void launch_groups(const Rule& rule, const Scalars& scalars, const Groups<T>& groups, cudaStream_t stream) {
+  const unsigned blocks = groups.first_block[groups.count];
+  if (blocks == 0) return;
+  sweep<<<blocks, block_threads, 0, stream>>>(rule, scalars, groups);
   check_launch("to launch an update");
+}
+
+// All groups of that type, as many as fit at once.
+template <class T, class Rule>
+void launch_all(const Rule& rule, const Scalars& scalars, const std::vector<Places>& all, const UpdateLayout& layout,
+                const Operands& operands, cudaStream_t stream) {
+  Groups<T> groups;
+  for (const Places& places : all) {
+    if (places.dtype != dtype_of<T> || places.elements == 0) continue;
+    if (groups.count == most_groups) {
+      launch_groups(rule, scalars, groups, stream);
+      groups = {};
+    }
+    Group<T>& group = groups.group[groups.count];
+    group.elements = places.elements;
+    for (int i = 0; i < layout.inputs_per_group; ++i)
+      group.in[i] = input<T>(operands, places.first_input + static_cast<std::size_t>(i));
+    for (int i = 0; i < layout.outputs_per_group; ++i)
+      group.out[i] = output<T>(operands, places.first_output + static_cast<std::size_t>(i));
+    const auto blocks = static_cast<unsigned>((places.elements + elements_per_block - 1) / elements_per_block);
+    groups.first_block[groups.count + 1] = groups.first_block[groups.count] + blocks;
+    ++groups.count;
+  }
+  launch_groups(rule, scalars, groups, stream);
 }
 
 template <class Rule>
@@ -203,9 +238,8 @@ std::unique_ptr<Kernel> update(const KernelCall& call, const Rule& rule) {
   const DType rate = call.inputs[0].type.dtype, step = call.inputs[layout.scalars > 1 ? 1 : 0].type.dtype;
   return make_kernel([=](const Operands& operands, cudaStream_t stream) {
     const Scalars scalars{{operands.inputs[0], rate}, {operands.inputs[layout.scalars > 1 ? 1 : 0], step}};
-    for (const Places& group : groups)
-      if (group.dtype == DType::float64) launch_group<double>(rule, scalars, group, layout, operands, stream);
-      else launch_group<float>(rule, scalars, group, layout, operands, stream);
+    launch_all<float>(rule, scalars, groups, layout, operands, stream);
+    launch_all<double>(rule, scalars, groups, layout, operands, stream);
   });
 }
 

@@ -27,18 +27,22 @@ ConvolutionGeometry convolution_geometry(const KernelCall& call, const Shape& x,
 }
 
 Pooling pooling_geometry(const KernelCall& call, const Shape& x, const Shape& y, const std::string& prefix) {
+  const char* const op = call.op->name.data();
   const Window window = pool_window(call.attributes, prefix);
+  narrow(x.elements(), op);
+  narrow(y.elements(), op);
   Pooling pooling;
-  pooling.images = x[0];
-  pooling.channels = x[3];
+  pooling.images = narrow(x[0], op);
+  pooling.channels = narrow(x[3], op);
   for (std::size_t axis : {0, 1}) {
-    pooling.sizes[axis] = x[static_cast<int>(axis) + 1];
-    pooling.pooled[axis] = y[static_cast<int>(axis) + 1];
-    pooling.kernel[axis] = window.kernel[axis];
-    pooling.strides[axis] = window.strides[axis];
-    pooling.before[axis] = window.before(axis);
-    pooling.after[axis] = window.after(axis);
+    pooling.sizes[axis] = narrow(x[static_cast<int>(axis) + 1], op);
+    pooling.pooled[axis] = narrow(y[static_cast<int>(axis) + 1], op);
+    pooling.kernel[axis] = narrow(window.kernel[axis], op);
+    pooling.strides[axis] = narrow(window.strides[axis], op);
+    pooling.before[axis] = narrow(window.before(axis), op);
+    pooling.after[axis] = narrow(window.after(axis), op);
   }
+  pooling.prepare();
   return pooling;
 }
 
