@@ -12,7 +12,7 @@
 namespace pando {
 
 struct DeviceOptions {
-  // The number of threads that share the work; 0 takes one for each core that the process may use.
+  // The number of threads that share the work; 0 takes one for each core that the process may use. A GPU is one tile.
   int tiles = 0;
   // "portable", "neon", "avx2" or "avx512"; empty takes the best that this machine has, or what the environment
   // variable PANDO_INSTRUCTION_SET says.
