@@ -31,6 +31,18 @@ int devices(const Arguments& arguments) {
     one.set("instruction_set", device.instruction_set);
     list.append(one);
   }
+  Table gpu_table({"GPU", "memory", "multiprocessors", "instruction set"});
+  Json gpu_list = Json::List();
+  for (const GpuInfo& gpu : gpus()) {
+    gpu_table.add(
+        {gpu.name, bytes_text(gpu.memory_bytes), fmt::format("{}", gpu.multiprocessors), gpu.instruction_set});
+    Json one;
+    one.set("name", gpu.name);
+    one.set("memory_bytes", static_cast<std::int64_t>(gpu.memory_bytes));
+    one.set("multiprocessors", gpu.multiprocessors);
+    one.set("instruction_set", gpu.instruction_set);
+    gpu_list.append(one);
+  }
   const std::vector<std::string> sets = available_instruction_sets();
   if (arguments.flag("json")) {
     Json json;
@@ -40,6 +52,7 @@ int devices(const Arguments& arguments) {
     json.set("usable_memory_bytes", static_cast<std::int64_t>(usable_memory()));
     json.set("multiplies_bfloat16", multiplies_bfloat16());
     json.set("devices", list);
+    json.set("gpus", gpu_list);
     json.set("instruction_sets", json_list(sets));
     print_json(json);
     return 0;
@@ -47,6 +60,7 @@ int devices(const Arguments& arguments) {
   print(table.text() + fmt::format("\n{}: {} of {} cores may be used, {} of memory; {}{}.\n", processor_name(),
                                    usable_cores(), all_cores(), bytes_text(usable_memory()), join(sets, ", "),
                                    multiplies_bfloat16() ? ", bfloat16" : ""));
+  if (!gpus().empty()) print("\n" + gpu_table.text() + "\nThe backend 'cuda' uses them: PANDO_BACKEND=cuda.\n");
   return 0;
 }
 

@@ -71,6 +71,13 @@ std::string cgroups_of_this_process() {
   return text.str();
 }
 
+std::string gpu_words() {
+  std::vector<std::string> words;
+  for (const GpuInfo& gpu : gpus())
+    words.push_back(fmt::format("{} ({}, {})", gpu.name, gpu.instruction_set, bytes_text(gpu.memory_bytes)));
+  return join(words, ", ") + ", for the backend 'cuda'";
+}
+
 void add_machine(std::vector<Finding>& findings) {
   const int quota = quota_cores(cgroups_of_this_process(), "/sys/fs/cgroup");
   findings.push_back({.subject = "processor", .text = processor_name()});
@@ -82,7 +89,8 @@ void add_machine(std::vector<Finding>& findings) {
       {.subject = "instructions",
        .text = fmt::format("{}; {}", join(available_instruction_sets(), ", "),
                            multiplies_bfloat16() ? "bfloat16 is fast" : "bfloat16 is not faster than float32")});
-  findings.push_back({.subject = "GPU", .good = false, .text = "not used: this version computes on processors"});
+  findings.push_back({.subject = "GPU", .good = false, .text = why_no_gpu()});
+  if (why_no_gpu().empty()) findings.back() = {.subject = "GPU", .text = gpu_words()};
   findings.push_back({.subject = "MPI", .good = false, .text = "not used: this version runs in one process"});
 }
 

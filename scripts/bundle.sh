@@ -33,7 +33,7 @@ add_library(fmt::fmt INTERFACE IMPORTED)
 target_include_directories(fmt::fmt INTERFACE ${CMAKE_CURRENT_LIST_DIR}/include)
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
 # g++ 13 and newer ones warn about memory inside fmt.
-target_compile_options(fmt::fmt INTERFACE "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
+target_compile_options(fmt::fmt INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow>")
 END
 cp -r /usr/src/googletest "$bundle"
 # Not compressed, so that a Pando without zlib can read it.

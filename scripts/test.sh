@@ -47,7 +47,7 @@ python3 tools/check_docs.py
 python3 tools/check_spdx.py
 # Each version formats a little differently.
 if [[ $(clang-format --version) == *"version 14."* ]]; then
-    git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
+    git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format --dry-run -Werror
     echo "format: as .clang-format says"
 else
     echo "format: not checked, as this is not clang-format 14"

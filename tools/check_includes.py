@@ -20,12 +20,14 @@ ALLOWED = {
     "comm": {"base"},
     "runtime": {"base", "graph", "plan", "comm"},
     "backends/cpu": {"base", "graph", "ops", "plan", "runtime"},
+    "backends/cuda": {"base", "graph", "ops", "plan", "runtime"},
     "report": {"base", "io", "graph", "plan"},
     "data": {"base", "io", "report"},
     "datasets": {"base", "io", "report", "data"},
 }
 # The only folder that wires everything below it.
-ALLOWED["program"] = {"base", "graph", "ops", "plan", "compiler", "comm", "runtime", "backends/cpu", "report"}
+ALLOWED["program"] = {"base", "graph", "ops", "plan", "compiler", "comm", "runtime", "backends/cpu", "backends/cuda",
+                      "report"}
 # A style is a thin layer over model/, and never reaches into the parts of a program.
 FRONT_END = {"base", "io", "graph", "ops", "autodiff", "data", "datasets", "report", "program", "model", "frontends/ipu"}
 ALLOWED["model"] = FRONT_END - {"model", "datasets", "frontends/ipu"}
@@ -77,7 +79,7 @@ def check_file(root, path, inside, is_public):
 
 def check(root):
     source, public = root / "src", root / "include/pando"
-    for path in sorted([*source.rglob("*.h"), *source.rglob("*.cpp"), *public.rglob("*.h")]):
+    for path in sorted([*source.rglob("*.h"), *source.rglob("*.cpp"), *source.rglob("*.cu"), *source.rglob("*.cuh"), *public.rglob("*.h")]):
         is_public = source not in path.parents
         inside = path.relative_to(public if is_public else source)
         # The header that includes all others, and the one that all may include.

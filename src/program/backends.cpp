@@ -7,20 +7,55 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "base/text.h"
+#ifdef PANDO_WITH_CUDA
+#include "backends/cuda/cuda_backend.h"
+#endif
 
 namespace pando {
 
 namespace {
 
+std::unique_ptr<Backend> make_cpu(const DeviceOptions& options) {
+  return std::make_unique<cpu::CpuBackend>(options.tiles, options.instruction_set);
+}
+
+std::unique_ptr<Backend> make_cuda(const DeviceOptions&) {
+  if (const std::string problem = why_no_gpu(); !problem.empty()) throw Error(problem);
+#ifdef PANDO_WITH_CUDA
+  return std::make_unique<cuda::CudaBackend>();
+#else
+  return nullptr;
+#endif
+}
+
+std::unique_ptr<Backend> make_best(const DeviceOptions& options) {
+  return why_no_gpu().empty() ? make_cuda(options) : make_cpu(options);
+}
+
 std::map<std::string, MakeBackend>& registered_backends() {
-  static std::map<std::string, MakeBackend> backends = {{"cpu", [](const DeviceOptions& options) {
-                                                           return std::make_unique<cpu::CpuBackend>(
-                                                               options.tiles, options.instruction_set);
-                                                         }}};
+  static std::map<std::string, MakeBackend> backends = {{"auto", make_best}, {"cpu", make_cpu}, {"cuda", make_cuda}};
   return backends;
 }
 
 }  // namespace
+
+#ifdef PANDO_WITH_CUDA
+std::string why_no_gpu() { return cuda::why_unusable(cuda::machine()); }
+
+std::vector<GpuInfo> gpus() {
+  std::vector<GpuInfo> list;
+  if (!why_no_gpu().empty()) return list;
+  for (const cuda::Gpu& gpu : cuda::machine().gpus)
+    list.push_back({gpu.name, "sm_" + std::to_string(gpu.architecture), gpu.multiprocessors, gpu.memory_bytes});
+  return list;
+}
+#else
+std::string why_no_gpu() {
+  return "this build of Pando has no backend 'cuda'; build it with -DPANDO_WITH_CUDA=ON, or use the backend 'cpu'";
+}
+
+std::vector<GpuInfo> gpus() { return {}; }
+#endif
 
 void register_backend(const std::string& name, MakeBackend make) { registered_backends()[name] = std::move(make); }
 

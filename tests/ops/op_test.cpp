@@ -63,11 +63,13 @@ TEST_P(OpTable, ComputesWhatTheReferenceComputesOnAnyNumberOfTiles) {
   });
 }
 
-// What the compiler folds is what a step would have computed.
+// What the compiler folds is what a step would have computed: to the bit on the host, which folds.
 TEST_P(OpTable, FoldsConstantsToTheSameValues) {
   const Device& folding = device(tested_instruction_sets().back(), 2);
   for_trials({GetParam().dtypes.front()}, [&](const Trial& trial) {
-    EXPECT_EQ(bit_difference(run(trial, folding, true), run(trial, folding)), "");
+    const Tensors folded = run(trial, folding, true);
+    if (computes_as_the_host(folding)) EXPECT_EQ(bit_difference(folded, run(trial, folding)), "");
+    else expect_results(folded, trial);
   });
 }
 

@@ -47,6 +47,8 @@ const Device& device(std::string_view instruction_set, int tiles) {
   return found->second;
 }
 
+bool computes_as_the_host(const Device& device) { return device.backend() != "cuda"; }
+
 Trial make_trial(const Entry& entry, std::size_t number, DType dtype) {
   const Case& subject = entry.cases[number];
   Trial trial = {&find_op(entry.op), &subject, {}, {}};

@@ -17,6 +17,8 @@ std::vector<std::string> tested_instruction_sets();
 
 // A device that lives as long as the tests: starting tiles for each case would take longer than the cases.
 const Device& device(std::string_view instruction_set, int tiles);
+// Whether it gives the bits of the CPU; a GPU rounds otherwise.
+bool computes_as_the_host(const Device& device);
 
 // What a case feeds and what has to come out of it.
 struct Trial {

@@ -12,7 +12,7 @@
 namespace pando {
 
 struct DeviceOptions {
-  // The number of threads that share the work; 0 takes one for each core that the process may use.
+  // The number of threads that share the work; 0 takes one for each core that the process may use. A GPU is one tile.
   int tiles = 0;
   // "portable", "neon", "avx2" or "avx512"; empty takes the best that this machine has, or what the environment
   // variable PANDO_INSTRUCTION_SET says.
@@ -40,8 +40,21 @@ class PANDO_API Device {
   std::shared_ptr<State> state_;
 };
 
-// The backends that Device takes.
+// The backends that Device knows: "cpu", "cuda" for NVIDIA GPUs, and "auto", which is "cuda" where there is a GPU that
+// it can use and "cpu" elsewhere.
 PANDO_API std::vector<std::string> available_backends();
+
+// A GPU of this machine that the backend "cuda" can use.
+struct GpuInfo {
+  std::string name;
+  // What its kernels are made for: "sm_90".
+  std::string instruction_set;
+  int multiprocessors = 0;
+  std::size_t memory_bytes = 0;
+};
+PANDO_API std::vector<GpuInfo> gpus();
+// Why there is none, as a sentence with the remedy; empty if there is one.
+PANDO_API std::string why_no_gpu();
 // The instruction sets that Device takes on this machine, the slowest first.
 PANDO_API std::vector<std::string> available_instruction_sets();
 

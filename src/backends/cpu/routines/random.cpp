@@ -3,7 +3,7 @@
 
 #include "backends/cpu/routines/vector.h"
 #include "base/philox.h"
-#include "ops/scalar.h"
+#include "ops/normal.h"
 
 namespace pando::cpu::inline PANDO_INSTRUCTION_SET {
 
@@ -136,39 +136,14 @@ void uniform(T* out, const RandomSequence& sequence, std::int64_t first, std::in
   for_batches<T>(sequence, first, last, make, copier(out));
 }
 
-// sin and cos of a full turn times u, 0 <= u < 1.
-inline void sine_and_cosine(double u, double& sine, double& cosine) {
-  sine = __builtin_sin(6.283185307179586 * u);
-  cosine = __builtin_cos(6.283185307179586 * u);
-}
-inline void sine_and_cosine(float u, float& sine, float& cosine) {
-  // The nearest quarter turn is taken away without rounding; what is left lies within an eighth of a turn.
-  const auto quarter = static_cast<std::int32_t>(u * 4.0f + 0.5f);
-  const float x = (u - static_cast<float>(quarter) * 0.25f) * 6.2831853072f, s = x * x;
-  const float near_sine = x + x * s * (-1.6666654611e-1f + s * (8.3321608736e-3f - s * 1.9515295891e-4f));
-  const float near_cosine =
-      1.0f - 0.5f * s + s * s * (4.166664568298827e-2f + s * (-1.388731625493765e-3f + s * 2.443315711809948e-5f));
-  const bool swap = (quarter & 1) != 0;
-  const float at_sine = swap ? near_cosine : near_sine, at_cosine = swap ? near_sine : near_cosine;
-  sine = (quarter & 2) != 0 ? -at_sine : at_sine;
-  cosine = ((quarter + 1) & 2) != 0 ? -at_cosine : at_cosine;
-}
-
 // Box-Muller: two words make two normal numbers.
 template <class T>
 void normal(T* out, const RandomSequence& sequence, std::int64_t first, std::int64_t last, double mean,
             double deviation) {
   const T offset = T(mean), scale = T(deviation);
   const auto make = [=](T* values, const std::uint32_t* drawn) {
-    for (int i = 0; i < words / 2; ++i) {
-      // In (0, 1], so that the logarithm is finite.
-      const T u = T(1.0f - philox::uniform(drawn[2 * i])), turn = T(philox::uniform(drawn[2 * i + 1]));
-      const T radius = scale * scalar::math::sqrt(T(-2) * scalar::math::log(u));
-      T sine, cosine;
-      sine_and_cosine(turn, sine, cosine);
-      values[2 * i] = offset + radius * cosine;
-      values[2 * i + 1] = offset + radius * sine;
-    }
+    for (int i = 0; i < words / 2; ++i)
+      scalar::normal_pair(drawn[2 * i], drawn[2 * i + 1], offset, scale, values + 2 * i);
   };
   for_batches<T>(sequence, first, last, make, copier(out));
 }

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Build and test Pando with the backend for NVIDIA GPUs, from the archive that scripts/bundle.sh makes; needs no network and
+# installs nothing:
+#
+#   scripts/gpu_test.sh      builds, runs all tests on the GPU, looks for wrong accesses to memory, and measures steps
+#
+# Needs a GPU with its driver, the CUDA toolkit 12.4, g++ 12 and CMake 3.25, or newer ones. Exit status 0 only if everything
+# was built and passed; where compute-sanitizer does not support the machine, it says so and goes on.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { echo "gpu_test: $*"; }
+[ $# -eq 0 ] || { echo "usage: scripts/gpu_test.sh" >&2; exit 2; }
+[ -d bundle ] || { say "there is no folder 'bundle' here; scripts/bundle.sh makes an archive that has it" >&2; exit 1; }
+nvidia-smi -L || { say "there is no GPU here" >&2; exit 1; }
+
+bundle=$PWD/bundle
+jobs=$(nproc)
+cmake -Wno-deprecated -S "$bundle/googletest" -B build/googletest -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF \
+    -DCMAKE_INSTALL_PREFIX="$PWD/build/googletest/installed" >/dev/null
+cmake --build build/googletest -j "$jobs" --target install >/dev/null
+cmake -S . -B build/gpu -DCMAKE_BUILD_TYPE=Release -DPANDO_UNITY_BUILD=ON -DPANDO_BUILD_EXAMPLES=OFF \
+    -DPANDO_WITH_CUDA=ON -DPANDO_TEST_GPU=ON -DCMAKE_CUDA_ARCHITECTURES=native \
+    -Dfmt_DIR="$bundle/fmt" -DCMAKE_PREFIX_PATH="$PWD/build/googletest/installed"
+say "builds with $jobs jobs"
+cmake --build build/gpu -j "$jobs" >build/gpu/build.log 2>&1 || { tail -40 build/gpu/build.log; exit 1; }
+build/gpu/cli/pando devices
+
+export PANDO_DATA=$bundle/data
+status=0
+# A GPU has no instruction sets to choose from: one of the host is enough. A few processes at once share the GPU.
+PANDO_INSTRUCTION_SET=portable ctest --test-dir build/gpu -L cuda --output-on-failure --timeout 300 -j 6 || status=1
+
+say "compute-sanitizer on the ops"
+if compute-sanitizer --version >/dev/null 2>&1 && compute-sanitizer build/gpu/cli/pando devices >/dev/null 2>&1; then
+    PANDO_BACKEND=cuda PANDO_INSTRUCTION_SET=portable compute-sanitizer --tool memcheck --error-exitcode 9 \
+        build/gpu/tests/ops/op_tests --gtest_brief=1 --gtest_filter='*Computes*' || status=1
+else
+    say "compute-sanitizer does not support this machine"
+fi
+
+say "steps"
+PANDO_BACKEND=cuda build/gpu/benchmarks/train_step --kernels || status=1
+exit $status

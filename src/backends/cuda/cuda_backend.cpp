@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a kernel for each call of a plan, by a table with a factory for each op: an op without a kernel does not link.
+#include "backends/cuda/cuda_backend.h"
+
+#include <pando/base/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "backends/cuda/executor.h"
+#include "backends/cuda/kernel.h"
+#include "backends/cuda/memory.h"
+#include "ops/op_list.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// Null for ops that only say something about a graph.
+KernelFactory factory_of(const OpDefinition& op) {
+  static constexpr KernelFactory factories_of_ops[] = {
+#define PANDO_SOURCE(name) nullptr,
+#define PANDO_SPAN(name) nullptr,
+#define PANDO_OP(name) factories::name,
+#include "ops/ops.def"
+  };
+  return factories_of_ops[static_cast<std::size_t>(op.id)];
+}
+
+PlanKernels make_kernels(const Plan& plan, const Gpu& gpu) {
+  const KernelContext context{.mixed_bfloat16 = plan.mixed_bfloat16,
+                              .multiprocessors = gpu.multiprocessors,
+                              .architecture = gpu.architecture,
+                              .shared_bytes = gpu.shared_bytes};
+  PlanKernels kernels;
+  for (const Superstep& superstep : plan.supersteps) {
+    kernels.emplace_back();
+    for (const KernelCall& call : superstep) kernels.back().push_back(factory_of(*call.op)(call, context));
+  }
+  return kernels;
+}
+
+// How many backends each GPU has.
+struct Uses {
+  std::mutex mutex;
+  std::vector<int> counts;
+};
+Uses& uses() {
+  static auto& all = *new Uses;
+  return all;
+}
+
+const Gpu& take_gpu() {
+  const Machine& found = machine();
+  if (const std::string problem = cuda::why_unusable(found); !problem.empty()) throw Error(problem);
+  const std::lock_guard lock(uses().mutex);
+  std::vector<int>& counts = uses().counts;
+  counts.resize(found.gpus.size());
+  const auto least = std::min_element(counts.begin(), counts.end());
+  ++*least;
+  return found.gpus[static_cast<std::size_t>(least - counts.begin())];
+}
+
+}  // namespace
+
+CudaBackend::CudaBackend() : gpu_(take_gpu()), memory_(memory_of(gpu_.number)) {}
+
+CudaBackend::~CudaBackend() {
+  const std::lock_guard lock(uses().mutex);
+  --uses().counts[static_cast<std::size_t>(gpu_.number)];
+}
+
+std::string CudaBackend::instruction_set() const { return fmt::format("sm_{}", gpu_.architecture); }
+
+Capabilities CudaBackend::capabilities() const {
+  return {.most_instructions = most_fused_instructions,
+          .epilogues = false,
+          .early_pooling = false,
+          .convolution_with_pooling = false,
+          .matmul_with_update = true,
+          .merged_updates = true};
+}
+
+const std::shared_ptr<Memory>& CudaBackend::staging() const { return pinned_memory(); }
+
+std::string CudaBackend::why_unsupported(const KernelCall& call) const {
+  return factory_of(*call.op) == nullptr ? "the op has no kernel" : "";
+}
+
+LoadedPlans CudaBackend::load(std::span<const Plan* const> plans, const BindVariable& bind) {
+  use_gpu(gpu_.number);
+  std::vector<PlanKernels> kernels;
+  for (const Plan* plan : plans) kernels.push_back(plan == nullptr ? PlanKernels() : make_kernels(*plan, gpu_));
+  const auto working = std::make_shared<const WorkingMemory>(plans, kernels, memory_);
+  LoadedPlans loaded{.working_bytes = working->bytes()};
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    loaded.executables.push_back(plans[i] == nullptr ? nullptr
+                                                     : std::make_unique<Executor>(*plans[i], std::move(kernels[i]),
+                                                                                  working, gpu_.number, memory_, bind));
+  return loaded;
+}
+
+}  // namespace pando::cuda

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// An NVIDIA GPU as a backend: one tile, kernels of CUDA, a step as one CUDA graph. Several virtual IPUs may share a
+// GPU.
+#pragma once
+#include "backends/cuda/devices.h"
+#include "runtime/backend.h"
+
+namespace pando::cuda {
+
+// On the GPU that has the fewest of them. Throws Error with the remedy if there is no GPU that it can use.
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend();
+  ~CudaBackend() override;
+
+  std::string name() const override { return "cuda"; }
+  std::string instruction_set() const override;
+  int tiles() const override { return 1; }
+  Capabilities capabilities() const override;
+  const std::shared_ptr<Memory>& memory() const override { return memory_; }
+  const std::shared_ptr<Memory>& staging() const override;
+  std::string why_unsupported(const KernelCall& call) const override;
+  LoadedPlans load(std::span<const Plan* const> plans, const BindVariable& bind) override;
+
+ private:
+  const Gpu& gpu_;
+  const std::shared_ptr<Memory> memory_;
+};
+
+}  // namespace pando::cuda

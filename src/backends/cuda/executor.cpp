@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step is made of, and single steps.
+#include "backends/cuda/executor.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "backends/cuda/devices.h"
+#include "backends/cuda/memory.h"
+
+namespace pando::cuda {
+
+namespace {
+
+unsigned long long place_number(std::size_t superstep, std::size_t call, std::size_t output) {
+  return static_cast<unsigned long long>(superstep) << 32 | static_cast<unsigned long long>(call) << 8 | output;
+}
+
+}  // namespace
+
+Executor::Executor(const Plan& plan, PlanKernels kernels, std::shared_ptr<const WorkingMemory> working, int gpu,
+                   const std::shared_ptr<Memory>& memory, const BindVariable& bind)
+    : plan_(plan), kernels_(std::move(kernels)), working_(std::move(working)), gpu_(gpu), memory_(memory) {
+  if (plan_.feed_bytes > 0) row_ = fixed(align(plan_.feed_bytes), "the feeds of a device");
+  state_ = fixed(sizeof(LoopState), "the state of a device");
+  pinned_ = pinned_memory()->allocate(sizeof(LoopState) + sizeof(Counter), "the state of a device");
+  for (const Buffer& buffer : plan_.buffers) places_.push_back(place_of(buffer, bind));
+  write_state({});
+}
+
+Place Executor::fixed(std::size_t bytes, const std::string& what) {
+  allocations_.push_back(memory_->allocate(bytes, what));
+  return allocations_.back().place();
+}
+
+Place Executor::place_of(const Buffer& buffer, const BindVariable& bind) {
+  const auto index = static_cast<std::size_t>(buffer.index);
+  switch (buffer.kind) {
+    case Buffer::Kind::arena: return working_->arena() + buffer.offset;
+    case Buffer::Kind::feed: return row_ + buffer.offset;
+    case Buffer::Kind::variable: {
+      const std::shared_ptr<StoredVariable> variable = bind(plan_.variables[index]);
+      Mirror& mirror = variable->mirror_in(memory_);
+      variables_.add(variable, plan_.variables[index].assigned, &mirror);
+      return mirror.place();
+    }
+    case Buffer::Kind::constant: {
+      const Array& value = plan_.constants[index];
+      const Place place = fixed(value.bytes(), "the constants of a device");
+      memory_->write(place, value.raw(), value.bytes());
+      return place;
+    }
+    case Buffer::Kind::counter: break;
+  }
+  if (!counter_) counter_ = fixed(sizeof(Counter), "the counter of a device");
+  return counter_;
+}
+
+std::byte* Executor::pointer(std::int32_t buffer) const {
+  return buffer < 0 ? nullptr : memory_->kernel_pointer(places_[static_cast<std::size_t>(buffer)]);
+}
+
+void Executor::set_recorder(Recorder* recorder, std::int32_t plan) {
+  recorder_ = recorder;
+  plan_number_ = plan;
+}
+
+void Executor::read_output(std::size_t output, std::byte* to) const {
+  const Port& port = plan_.outputs[output];
+  memory_->read(to, places_[static_cast<std::size_t>(port.buffer)], port.type.bytes());
+}
+
+void Executor::write_state(const LoopState& state) {
+  std::byte* const pinned = host_pointer(pinned_.place());
+  // The last one may still be on its way.
+  done_.wait();
+  std::memcpy(pinned, &state, sizeof state);
+  check(cudaMemcpyAsync(raw(state_), pinned, sizeof state, cudaMemcpyHostToDevice, compute_.get()),
+        "to copy from the host");
+  done_.record(compute_);
+}
+
+void Executor::enqueue_kernels(const std::vector<std::unique_ptr<Event>>* events) {
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+  std::size_t number = 0;
+  for (std::size_t s = 0; s < kernels_.size(); ++s) {
+    for (std::size_t k = 0; k < kernels_[s].size(); ++k) {
+      const KernelCall& call = plan_.supersteps[s][k];
+      inputs.clear();
+      outputs.clear();
+      for (const Operand& operand : call.inputs) inputs.push_back(pointer(operand.buffer));
+      for (const Operand& operand : call.outputs) outputs.push_back(pointer(operand.buffer));
+      if (events != nullptr) (*events)[number++]->record(compute_);
+      kernels_[s][k]->launch({inputs, outputs, working_->scratch()}, compute_.get());
+    }
+    if (plan_.check_numerics) enqueue_numerics(s);
+  }
+  if (events != nullptr) (*events)[number]->record(compute_);
+}
+
+void Executor::enqueue_numerics(std::size_t superstep) {
+  const Superstep& calls = plan_.supersteps[superstep];
+  auto* const state = static_cast<LoopState*>(raw(state_));
+  for (std::size_t k = 0; k < calls.size(); ++k)
+    for (std::size_t i = 0; i < calls[k].outputs.size(); ++i)
+      if (const Operand& output = calls[k].outputs[i]; output.buffer >= 0)
+        check_finite(output.type, pointer(output.buffer), place_number(superstep, k, i), state, compute_.get());
+}
+
+void Executor::report_numerics(std::int64_t update) {
+  if (!plan_.check_numerics) return;
+  LoopState state;
+  memory_->read(reinterpret_cast<std::byte*>(&state), state_, sizeof state);
+  if (state.not_finite == LoopState::finite) return;
+  write_state({});
+  const KernelCall& call = plan_.supersteps[state.not_finite >> 32][state.not_finite >> 8 & 0xffffff];
+  const std::size_t output = state.not_finite & 0xff;
+  throw Error(fmt::format(
+      "check_numerics: update {} made a NaN or an infinity in output {} of {}{}, {}; lower the learning rate "
+      "or look at its inputs",
+      update, output, call.op->name, call.name.empty() ? "" : fmt::format(" '{}'", call.name),
+      to_string(call.outputs[output].type)));
+}
+
+void Executor::copy_in(const StepPorts& ports) {
+  for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+    const Port& input = plan_.inputs[i];
+    if (input.type.bytes() == 0) continue;
+    const Place to = places_[static_cast<std::size_t>(input.buffer)], from = ports.inputs[i];
+    const void* data = from.memory == memory_.get() ? raw(from) : host_pointer(from);
+    if (data == nullptr) copy_bytes(to, from, input.type.bytes());
+    else
+      check(cudaMemcpyAsync(raw(to), data, input.type.bytes(), cudaMemcpyDefault, compute_.get()),
+            "to copy the inputs of a step");
+  }
+  if (!counter_) return;
+  std::byte* const pinned = host_pointer(pinned_.place()) + sizeof(LoopState);
+  std::memcpy(pinned, &ports.counter, sizeof ports.counter);
+  check(cudaMemcpyAsync(raw(counter_), pinned, sizeof ports.counter, cudaMemcpyHostToDevice, compute_.get()),
+        "to copy the counter of a step");
+}
+
+void Executor::copy_out(const StepPorts& ports) {
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Port& output = plan_.outputs[i];
+    if (!ports.outputs[i] || output.type.bytes() == 0) continue;
+    const Place from = places_[static_cast<std::size_t>(output.buffer)], to = ports.outputs[i];
+    void* const data = to.memory == memory_.get() ? raw(to) : host_pointer(to);
+    if (data != nullptr) {
+      check(cudaMemcpyAsync(data, raw(from), output.type.bytes(), cudaMemcpyDefault, compute_.get()),
+            "to copy the outputs of a step");
+      continue;
+    }
+    done_.record(compute_);
+    done_.wait();
+    copy_bytes(to, from, output.type.bytes());
+  }
+}
+
+void Executor::step(const StepPorts& ports) {
+  process_.check("a program on a GPU");
+  use_gpu(gpu_);
+  copy_in(ports);
+  {
+    const HeldVariables held(variables_);
+    if (recorder_ != nullptr) {
+      recorded_kernels();
+    } else if (!kernels_.empty()) {
+      if (!step_graph_) step_graph_.capture(compute_, [&] { enqueue_kernels(); });
+      step_graph_.launch(compute_);
+    }
+    copy_out(ports);
+    done_.record(compute_);
+    done_.wait();
+  }
+  report_numerics(ports.counter.update);
+}
+
+void Executor::recorded_kernels() {
+  std::size_t kernels = 0;
+  for (const auto& superstep : kernels_) kernels += superstep.size();
+  while (events_.size() < kernels + 1) events_.push_back(std::make_unique<Event>(true));
+  enqueue_kernels(&events_);
+  events_[kernels]->wait();
+  const std::int64_t end = Recorder::now();
+  const auto time_of = [&](std::size_t event) {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, events_[event]->get(), events_[kernels]->get()), "to measure a kernel");
+    return end - static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
+  };
+  for (std::size_t i = 0; i < kernels; ++i)
+    recorder_->record(
+        0, {RecordedEvent::Kind::kernel, plan_number_, static_cast<std::int64_t>(i), time_of(i), time_of(i + 1)});
+}
+
+}  // namespace pando::cuda

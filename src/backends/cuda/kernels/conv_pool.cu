@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// conv2d_max_pool and its gradients without the result of the convolution, or its gradient, in memory. Forwards, a
+// thread of a product has whole windows of 2 by 2 and writes their largest elements. Backwards, a product reads the
+// gradient of the pooled images through the positions.
+#include "backends/cuda/kernels/conv_pool.h"
+#include "backends/cuda/kernels/pooled_factors.h"
+#include "backends/cuda/kernels/product.cuh"
+#include "backends/cuda/kernels/windows.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// Takes the largest of four rows, and its place among them; either pointer may be null.
+template <class T>
+struct PooledResult {
+  T* values = nullptr;
+  std::uint8_t* positions = nullptr;
+  std::int64_t batch_step = 0, row_step = 0;
+
+  template <class Sums>
+  __device__ void write(const Sums& sums, const TilePlace& place, const ProductSizes& sizes, std::int32_t) const {
+    sums.store_fours([&](int tile_row, int tile_column, const T(&four)[4]) {
+      const std::int32_t row = place.row + tile_row, column = place.column + tile_column;
+      if (row >= sizes.rows || column >= sizes.columns) return;
+      T largest = four[0];
+      int position = 0;
+#pragma unroll
+      for (int i = 1; i < 4; ++i) {
+        // Not "greater": a NaN is neither, and must win.
+        const bool stays = four[i] <= largest || largest != largest;
+        largest = stays ? largest : four[i];
+        position = stays ? position : i;
+      }
+      const std::int64_t at = place.batch * batch_step + row / 4 * row_step + column;
+      if (values != nullptr) values[at] = largest;
+      if (positions != nullptr) positions[at] = static_cast<std::uint8_t>(position);
+    });
+  }
+};
+
+using FilterFactor = StoredFactor<false>;
+
+// Inputs are the images and the filter, outputs the pooled images and the positions.
+class ConvolutionWithPooling final : public Kernel {
+ public:
+  ConvolutionWithPooling(const PooledSource& source, const FilterFactor& filter, const ProductSizes& sizes,
+                         const TileChoice& choice, std::int64_t batch_step, std::int64_t row_step)
+      : source_(source),
+        filter_(filter),
+        sizes_(sizes),
+        choice_(choice),
+        in_fours_(source.in_fours(sizes.rows, sizes.depth) && filter.in_fours(sizes.columns, sizes.depth)),
+        batch_step_(batch_step),
+        row_step_(row_step) {}
+
+  void launch(const Operands& operands, cudaStream_t stream) const override {
+    if (choice_.blocks == 0) return;
+    const PooledResult<float> result = {output<float>(operands, 0), output<std::uint8_t>(operands, 1), batch_step_,
+                                        row_step_};
+    with_tile(choice_.tile, [&]<class Tile>(Tile) {
+      if constexpr (!requires { Tile::warp_rows; }) {
+        if (in_fours_) multiply<Tile, 4>(operands, result, stream);
+        else multiply<Tile, 1>(operands, result, stream);
+      }
+    });
+    check_launch("conv2d_max_pool");
+  }
+
+ private:
+  template <class Tile, int width>
+  void multiply(const Operands& operands, const PooledResult<float>& result, cudaStream_t stream) const {
+    multiply_tiles<float, Tile, ThreadTile<float, Tile>, width>
+        <<<static_cast<unsigned>(choice_.blocks), Tile::threads, 0, stream>>>(
+            source_, input<float>(operands, 0), filter_, input<float>(operands, 1), sizes_, 1, result);
+  }
+
+  PooledSource source_;
+  FilterFactor filter_;
+  ProductSizes sizes_;
+  TileChoice choice_;
+  bool in_fours_;
+  std::int64_t batch_step_, row_step_;
+};
+
+bool is_two_by_two(const Pooling& pooling) {
+  for (int axis = 0; axis < 2; ++axis)
+    if (pooling.kernel[axis] != 2 || pooling.strides[axis] != 2 || pooling.before[axis] != 0 ||
+        pooling.after[axis] != 0)
+      return false;
+  return true;
+}
+
+// The convolution and the pooling of a call, or null if the kernel above is not made for it.
+std::unique_ptr<Kernel> make_pooled(const KernelCall& call, const KernelContext& context) {
+  const char* const op = call.op->name.data();
+  const Shape &x = call.inputs[0].type.shape, &filter = call.inputs[1].type.shape;
+  const Shape convolved = convolved_shape(call, x, filter), &pooled = call.outputs.back().type.shape;
+  const Pooling pooling = pooling_geometry(call, convolved, pooled, "pool_");
+  if (call.inputs[0].type.dtype != DType::float32 || !is_two_by_two(pooling)) return nullptr;
+  const ConvolutionGeometry geometry = convolution_geometry(call, x, filter, convolved);
+  const ProductSizes sizes = {narrow(pooled.part(0, 3).elements() * 4, op), geometry.group_filters(),
+                              narrow(filter.part(0, 3).elements(), op), geometry.groups};
+  const TileChoice choice = choose_tiles(sizes, context.multiprocessors);
+  if (choice.splits > 1 || (context.mixed_bfloat16 && suits_mixed(sizes))) return nullptr;
+  const PooledSource source(geometry, narrow(pooled[1], op), narrow(pooled[2], op));
+  return std::make_unique<ConvolutionWithPooling>(source, by_groups(geometry), sizes, choice, geometry.group_filters(),
+                                                  geometry.filters);
+}
+
+// Whether the positions of a gradient are bytes and its numbers float32.
+bool reads_through_positions(const KernelCall& call) {
+  return call.inputs[0].type.dtype == DType::float32 && call.inputs[2].type.dtype == DType::uint8;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> factories::conv2d_max_pool(const KernelCall& call, const KernelContext& context) {
+  std::unique_ptr<Kernel> kernel = make_pooled(call, context);
+  if (kernel == nullptr) return conv2d_max_pool_sequence(call, context);
+  const Type pooled = {call.inputs[0].type.dtype, call.outputs.back().type.shape};
+  auto sequence = std::make_unique<Sequence>();
+  const Sequence::Place raw = has_epilogue(call) ? sequence->passed_on(pooled) : Sequence::output(0);
+  sequence->add(std::move(kernel), {Sequence::input(0), Sequence::input(1)},
+                {raw, Sequence::output(call.outputs.size() - 1)});
+  if (has_epilogue(call)) add_epilogue(*sequence, call, context, pooled, raw);
+  return sequence;
+}
+
+std::unique_ptr<Kernel> factories::conv2d_max_pool_input_gradient(const KernelCall& call,
+                                                                  const KernelContext& context) {
+  if (!reads_through_positions(call)) return pooled_input_gradient_sequence(call, context);
+  const char* const op = call.op->name.data();
+  const Shape &dy = call.inputs[0].type.shape, &filter = call.inputs[1].type.shape, &dx = call.outputs[0].type.shape;
+  const Shape convolved = convolved_shape(call, dx, filter);
+  const ConvolutionGeometry geometry = convolution_geometry(call, dx, filter, convolved);
+  const Pooling pooling = pooling_geometry(call, convolved, dy, "pool_");
+  const ProductSizes sizes = {narrow(dx.part(0, 3).elements(), op), geometry.channels,
+                              narrow(filter.part(0, 2).elements() * filter[3], op), 1};
+  return make_product<float>(op, PooledGradientSource(geometry, pooling), TransposedFilter(geometry), sizes,
+                             {0, geometry.channels}, context);
+}
+
+std::unique_ptr<Kernel> factories::conv2d_max_pool_weight_gradient(const KernelCall& call,
+                                                                   const KernelContext& context) {
+  if (!reads_through_positions(call)) return pooled_weight_gradient_sequence(call, context);
+  const char* const op = call.op->name.data();
+  const Shape &x = call.inputs[0].type.shape, &dy = call.inputs[1].type.shape, &filter = call.outputs[0].type.shape;
+  const Shape convolved = convolved_shape(call, x, filter);
+  const ConvolutionGeometry geometry = convolution_geometry(call, x, filter, convolved);
+  const Pooling pooling = pooling_geometry(call, convolved, dy, "pool_");
+  const ProductSizes sizes = {narrow(filter.part(0, 3).elements(), op), geometry.filters,
+                              narrow(convolved.part(0, 3).elements(), op), 1};
+  return make_product<float>(op, ConvolutionSource<true>(geometry), PooledGradientMatrix(geometry, pooling), sizes,
+                             {0, geometry.filters}, context);
+}
+
+}  // namespace pando::cuda

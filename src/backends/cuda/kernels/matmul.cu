@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul: products of matrices by tiles. matmul_update subtracts the product, times the rate, from a parameter.
+#include "backends/cuda/kernels/product.cuh"
+#include "backends/cuda/kernels/sequence.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// The steps between the matrices of an operand with the batch axes `own`, along all axes of `batch`.
+BatchStarts batch_starts(const Shape& own, const Shape& batch, std::int64_t matrix, const char* op) {
+  if (batch.rank() > BatchStarts::most_axes) throw Error(std::string(op) + ": more batch axes than the GPU kernel has");
+  BatchStarts starts;
+  starts.axes = batch.rank();
+  for (int axis = 0; axis < batch.rank(); ++axis) {
+    const int own_axis = axis - (batch.rank() - own.rank());
+    starts.sizes[axis] = Divisor(narrow(batch[axis], op));
+    if (own_axis >= 0 && own[own_axis] != 1) starts.strides[axis] = own.stride(own_axis) * matrix;
+  }
+  return starts;
+}
+
+struct Matmul {
+  bool transpose_a, transpose_b;
+  std::int64_t a_step, b_step;
+  BatchStarts a_starts, b_starts;
+  ProductSizes sizes;
+  ResultLayout layout;
+  const char* op;
+
+  explicit Matmul(const KernelCall& call);
+};
+
+Matmul::Matmul(const KernelCall& call)
+    : transpose_a(call.attributes.flag("transpose_a")),
+      transpose_b(call.attributes.flag("transpose_b")),
+      op(call.op->name.data()) {
+  const Shape &a = call.inputs[0].type.shape, &b = call.inputs[1].type.shape;
+  std::int64_t rows = a[a.rank() - (transpose_a ? 1 : 2)];
+  const std::int64_t inner = a[a.rank() - (transpose_a ? 2 : 1)];
+  const std::int64_t columns = b[b.rank() - (transpose_b ? 2 : 1)];
+  const Shape a_batch = a.part(0, a.rank() - 2), b_batch = b.part(0, b.rank() - 2);
+  Shape batch = broadcast_shapes(a_batch, b_batch);
+  a_step = transpose_a ? rows : inner;
+  b_step = transpose_b ? inner : columns;
+  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a) {
+    // If all matrices of a are multiplied by the same b, they are one tall matrix.
+    rows *= batch.elements();
+    batch = Shape();
+  } else {
+    a_starts = batch_starts(a_batch, batch, rows * inner, op);
+    b_starts = batch_starts(b_batch, batch, inner * columns, op);
+  }
+  sizes = {narrow(rows, op), narrow(columns, op), narrow(inner, op), narrow(batch.elements(), op)};
+  layout = {rows * columns, columns, call.op->name == "matmul_update" ? 2 : -1};
+}
+
+template <class T>
+std::unique_ptr<Kernel> make_matmul(const Matmul& m, const KernelContext& context) {
+  const auto multiply = [&](const auto& a, const auto& b) {
+    return make_product<T>(m.op, a, b, m.sizes, m.layout, context);
+  };
+  const auto with_b = [&](const auto& a) {
+    return m.transpose_b ? multiply(a, StoredFactor<true>{m.b_step, m.b_starts})
+                         : multiply(a, StoredFactor<false>{m.b_step, m.b_starts});
+  };
+  return m.transpose_a ? with_b(StoredFactor<false>{m.a_step, m.a_starts})
+                       : with_b(StoredFactor<true>{m.a_step, m.a_starts});
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> factories::matmul(const KernelCall& call, const KernelContext& context) {
+  if (has_epilogue(call)) return make_with_epilogue(call, context, matmul);
+  const Matmul sizes(call);
+  if (call.inputs[0].type.dtype == DType::float64) return make_matmul<double>(sizes, context);
+  return make_matmul<float>(sizes, context);
+}
+
+std::unique_ptr<Kernel> factories::matmul_update(const KernelCall& call, const KernelContext& context) {
+  return matmul(call, context);
+}
+
+}  // namespace pando::cuda

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the backend "cuda" says on machines where it cannot be used, word for word. Needs no GPU; a build with CUDA must
+// also start where there is no driver, as every machine of CI shows.
+#include <pando/program/program.h>
+
+#include <gtest/gtest.h>
+
+#include "backends/cuda/devices.h"
+#include "tests/message.h"
+
+namespace pando {
+namespace {
+
+using cuda::Machine;
+using cuda::why_unusable;
+
+Machine machine_with(int architecture) {
+  return {.driver_version = 13020,
+          .runtime_version = 13000,
+          .gpus = {{.number = 0, .name = "NVIDIA T4", .memory_bytes = 1, .architecture = architecture}}};
+}
+
+TEST(CudaBackend, IsUsableOnAmpereAndNewer) {
+  EXPECT_EQ(why_unusable(machine_with(80)), "");
+  EXPECT_EQ(why_unusable(machine_with(90)), "");
+}
+
+TEST(CudaBackend, SaysWhatIsMissing) {
+  EXPECT_EQ(why_unusable({.driver_version = 0, .runtime_version = 13000}),
+            "the backend 'cuda' finds no driver for NVIDIA GPUs; install one (nvidia-smi shows it), or use the backend "
+            "'cpu'");
+  EXPECT_EQ(why_unusable({.driver_version = 12040, .runtime_version = 13000}),
+            "the backend 'cuda' needs a driver for CUDA 13.0 but that of this machine is for CUDA 12.4; update the "
+            "NVIDIA driver, or use the backend 'cpu'");
+  EXPECT_EQ(why_unusable({.driver_version = 13000, .runtime_version = 13000, .failure = "unknown error"}),
+            "the backend 'cuda' cannot use the GPU: unknown error; look at nvidia-smi, or use the backend 'cpu'");
+  EXPECT_EQ(why_unusable({.driver_version = 13000, .runtime_version = 13000}),
+            "the backend 'cuda' finds no NVIDIA GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use the backend "
+            "'cpu'");
+  EXPECT_EQ(why_unusable(machine_with(75)),
+            "the backend 'cuda' needs compute capability 8.0 but GPU 0, NVIDIA T4, has 7.5; leave it out with "
+            "CUDA_VISIBLE_DEVICES, or use the backend 'cpu'");
+}
+
+TEST(CudaBackend, SaysHowMuchMemoryIsFree) {
+  EXPECT_EQ(cuda::out_of_memory(std::size_t{3} << 30, std::size_t{1} << 30, "variable 'w'"),
+            "cannot allocate 3.0 GiB for variable 'w' on the GPU, which has 1.0 GiB free; use a smaller batch or a "
+            "smaller model, or end other programs that use the GPU");
+}
+
+TEST(CudaBackend, IsRefusedWhereThereIsNoGpuAndAutoTakesTheCpuThere) {
+  const std::string problem = why_no_gpu();
+  EXPECT_EQ(gpus().empty(), !problem.empty());
+  EXPECT_EQ(Device({.tiles = 1, .backend = "auto"}).backend(), problem.empty() ? "cuda" : "cpu");
+  if (!problem.empty()) EXPECT_EQ(message([] { Device({.backend = "cuda"}); }), problem);
+  else EXPECT_EQ(Device({.backend = "cuda"}).backend(), "cuda");
+}
+
+}  // namespace
+}  // namespace pando
