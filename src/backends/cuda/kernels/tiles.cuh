@@ -10,6 +10,19 @@
 
 namespace pando::cuda {
 
+// What is done with the results of a product: a number for each column is added, and then perhaps relu taken.
+template <class T>
+struct Bias {
+  const T* data = nullptr;
+  bool relu = false;
+
+  __device__ T operator()(T value, std::int32_t column) const {
+    if (data != nullptr) value += data[column];
+    // NaN stays NaN.
+    return relu && value < T(0) ? T(0) : value;
+  }
+};
+
 // Where the product goes: element (batch, row, column), or `parameter` less `rate` times it if there is a parameter.
 // With more than one split, the sums go to `partial` [batch, split, row, column].
 template <class T>
@@ -18,10 +31,11 @@ struct ProductResult {
   std::int64_t batch_step = 0, row_step = 0;
   const T *parameter = nullptr, *rate = nullptr;
   T* partial = nullptr;
+  Bias<T> bias = {};
 
   __device__ void store(std::int32_t batch, std::int32_t row, std::int32_t column, T value) const {
     const std::int64_t at = batch * batch_step + row * row_step + column;
-    out[at] = parameter != nullptr ? parameter[at] - *rate * value : value;
+    out[at] = parameter != nullptr ? parameter[at] - *rate * value : bias(value, column);
   }
 
   template <class Sums>
