@@ -66,7 +66,7 @@ TEST(CudaTiles, FillTheMultiprocessorsWhereTheDepthAllowsIt) {
   // Large matrices are not split.
   EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).splits, 1);
   EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).tile, TileKind::large);
-  // Nothing to compute is no block.
+  // Nothing to compute needs no block.
   EXPECT_EQ(choose_tiles({0, 5, 4, 1}, 132).blocks, 0);
 }
 
