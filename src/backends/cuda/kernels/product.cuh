@@ -34,7 +34,13 @@ class Product final : public Kernel {
  public:
   Product(const char* op, const A& a, const B& b, const ProductSizes& sizes, const ResultLayout& layout,
           const KernelContext& context)
-      : op_(op), a_(a), b_(b), sizes_(sizes), layout_(layout), choice_(choose(sizes, context)) {}
+      : op_(op),
+        a_(a),
+        b_(b),
+        sizes_(sizes),
+        layout_(layout),
+        choice_(choose(sizes, context)),
+        in_fours_(a.in_fours(sizes.rows, sizes.depth) && b.in_fours(sizes.columns, sizes.depth)) {}
 
   std::size_t scratch_bytes() const override {
     return choice_.splits == 1 ? 0 : static_cast<std::size_t>(results() * choice_.splits) * sizeof(T);
@@ -114,7 +120,7 @@ class Product final : public Kernel {
   ResultLayout layout_;
   TileChoice choice_;
   // Whether both factors are read four elements at a time.
-  bool in_fours_;
+  const bool in_fours_;
 };
 
 template <class T, class A, class B>
