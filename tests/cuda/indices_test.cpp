@@ -48,6 +48,8 @@ TEST(CudaTiles, CoverEachResultAndItsDepthOnce) {
       const std::int64_t tiles = sizes.batches * ((sizes.rows + 31) / 32) * ((sizes.columns + 31) / 32);
       for (std::int64_t block = 0; block < tiles * splits; ++block) {
         const TilePlace place = tile_place<Tile>(sizes, splits, block);
+        // Four elements that are read at once are part of one split.
+        EXPECT_EQ(place.first_depth % 4, 0);
         for (int row = place.row; row < std::min(place.row + 32, sizes.rows); ++row)
           for (int column = place.column; column < std::min(place.column + 32, sizes.columns); ++column)
             covered.at(static_cast<std::size_t>((place.batch * sizes.rows + row) * sizes.columns + column)) +=
