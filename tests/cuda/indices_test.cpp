@@ -48,6 +48,8 @@ TEST(CudaTiles, CoverEachResultAndItsDepthOnce) {
       const std::int64_t tiles = sizes.batches * ((sizes.rows + 31) / 32) * ((sizes.columns + 31) / 32);
       for (std::int64_t block = 0; block < tiles * splits; ++block) {
         const TilePlace place = tile_place<Tile>(sizes, splits, block);
+        // Four elements that are read at once are part of one split.
+        EXPECT_EQ(place.first_depth % 4, 0);
         for (int row = place.row; row < std::min(place.row + 32, sizes.rows); ++row)
           for (int column = place.column; column < std::min(place.column + 32, sizes.columns); ++column)
             covered.at(static_cast<std::size_t>((place.batch * sizes.rows + row) * sizes.columns + column)) +=
@@ -66,7 +68,7 @@ TEST(CudaTiles, FillTheMultiprocessorsWhereTheDepthAllowsIt) {
   // Large matrices are not split.
   EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).splits, 1);
   EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).tile, TileKind::large);
-  // Nothing to compute is no block.
+  // Nothing to compute needs no block.
   EXPECT_EQ(choose_tiles({0, 5, 4, 1}, 132).blocks, 0);
 }
 

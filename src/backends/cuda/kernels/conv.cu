@@ -3,7 +3,6 @@
 // is [pixels, filters of a group] for each group; the gradient of the images [pixels, channels of a group]; that of the
 // filter [taps and channels of a group, filters of a group], summed over all pixels.
 #include "backends/cuda/kernels/product.cuh"
-#include "backends/cuda/kernels/sequence.h"
 #include "backends/cuda/kernels/windows.h"
 
 namespace pando::cuda {
@@ -22,7 +21,7 @@ std::unique_ptr<Kernel> make_convolution(const KernelCall& call, const KernelCon
   const ProductSizes sizes = {narrow(y.part(0, 3).elements(), op), geometry.group_filters(),
                               narrow(taps(geometry) * geometry.group_channels(), op), geometry.groups};
   return make_product<T>(op, ConvolutionSource<false>(geometry), by_groups(geometry), sizes,
-                         {geometry.group_filters(), geometry.filters}, context);
+                         {geometry.group_filters(), geometry.filters, -1, find_bias(call)}, context);
 }
 
 template <class T>
@@ -52,7 +51,8 @@ bool is_double(const KernelCall& call) { return call.inputs[0].type.dtype == DTy
 }  // namespace
 
 std::unique_ptr<Kernel> factories::conv2d(const KernelCall& call, const KernelContext& context) {
-  if (has_epilogue(call)) return make_with_epilogue(call, context, conv2d);
+  if (has_epilogue(call) && !(find_bias(call).found && call.attributes.integer("groups") == 1))
+    return make_with_epilogue(call, context, conv2d);
   return is_double(call) ? make_convolution<double>(call, context) : make_convolution<float>(call, context);
 }
 

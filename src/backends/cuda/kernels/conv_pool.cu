@@ -17,6 +17,7 @@ struct PooledResult {
   T* values = nullptr;
   std::uint8_t* positions = nullptr;
   std::int64_t batch_step = 0, row_step = 0;
+  Bias<T> bias = {};
 
   template <class Sums>
   __device__ void write(const Sums& sums, const TilePlace& place, const ProductSizes& sizes, std::int32_t) const {
@@ -33,7 +34,7 @@ struct PooledResult {
         position = stays ? position : i;
       }
       const std::int64_t at = place.batch * batch_step + row / 4 * row_step + column;
-      if (values != nullptr) values[at] = largest;
+      if (values != nullptr) values[at] = bias(largest, column);
       if (positions != nullptr) positions[at] = static_cast<std::uint8_t>(position);
     });
   }
@@ -45,19 +46,19 @@ using FilterFactor = StoredFactor<false>;
 class ConvolutionWithPooling final : public Kernel {
  public:
   ConvolutionWithPooling(const PooledSource& source, const FilterFactor& filter, const ProductSizes& sizes,
-                         const TileChoice& choice, std::int64_t batch_step, std::int64_t row_step)
+                         const TileChoice& choice, const ResultLayout& layout)
       : source_(source),
         filter_(filter),
         sizes_(sizes),
         choice_(choice),
         in_fours_(source.in_fours(sizes.rows, sizes.depth) && filter.in_fours(sizes.columns, sizes.depth)),
-        batch_step_(batch_step),
-        row_step_(row_step) {}
+        layout_(layout) {}
 
   void launch(const Operands& operands, cudaStream_t stream) const override {
     if (choice_.blocks == 0) return;
-    const PooledResult<float> result = {output<float>(operands, 0), output<std::uint8_t>(operands, 1), batch_step_,
-                                        row_step_};
+    PooledResult<float> result = {output<float>(operands, 0), output<std::uint8_t>(operands, 1), layout_.batch_step,
+                                  layout_.row_step};
+    if (layout_.bias.found) result.bias = {input<float>(operands, 2), layout_.bias.relu};
     with_tile(choice_.tile, [&]<class Tile>(Tile) {
       if constexpr (!requires { Tile::warp_rows; }) {
         if (in_fours_) multiply<Tile, 4>(operands, result, stream);
@@ -80,7 +81,7 @@ class ConvolutionWithPooling final : public Kernel {
   ProductSizes sizes_;
   TileChoice choice_;
   bool in_fours_;
-  std::int64_t batch_step_, row_step_;
+  ResultLayout layout_;
 };
 
 bool is_two_by_two(const Pooling& pooling) {
@@ -104,8 +105,9 @@ std::unique_ptr<Kernel> make_pooled(const KernelCall& call, const KernelContext&
   const TileChoice choice = choose_tiles(sizes, context.multiprocessors);
   if (choice.splits > 1 || (context.mixed_bfloat16 && suits_mixed(sizes))) return nullptr;
   const PooledSource source(geometry, narrow(pooled[1], op), narrow(pooled[2], op));
-  return std::make_unique<ConvolutionWithPooling>(source, by_groups(geometry), sizes, choice, geometry.group_filters(),
-                                                  geometry.filters);
+  const ResultLayout layout = {geometry.group_filters(), geometry.filters, -1,
+                               geometry.groups == 1 ? find_bias(call) : BiasEpilogue()};
+  return std::make_unique<ConvolutionWithPooling>(source, by_groups(geometry), sizes, choice, layout);
 }
 
 // Whether the positions of a gradient are bytes and its numbers float32.
@@ -120,10 +122,13 @@ std::unique_ptr<Kernel> factories::conv2d_max_pool(const KernelCall& call, const
   if (kernel == nullptr) return conv2d_max_pool_sequence(call, context);
   const Type pooled = {call.inputs[0].type.dtype, call.outputs.back().type.shape};
   auto sequence = std::make_unique<Sequence>();
-  const Sequence::Place raw = has_epilogue(call) ? sequence->passed_on(pooled) : Sequence::output(0);
-  sequence->add(std::move(kernel), {Sequence::input(0), Sequence::input(1)},
-                {raw, Sequence::output(call.outputs.size() - 1)});
-  if (has_epilogue(call)) add_epilogue(*sequence, call, context, pooled, raw);
+  const bool own_bias = find_bias(call).found && call.attributes.integer("groups") == 1;
+  const bool separate = has_epilogue(call) && !own_bias;
+  const Sequence::Place raw = separate ? sequence->passed_on(pooled) : Sequence::output(0);
+  std::vector<Sequence::Place> inputs = {Sequence::input(0), Sequence::input(1)};
+  if (own_bias) inputs.push_back(Sequence::input(2));
+  sequence->add(std::move(kernel), std::move(inputs), {raw, Sequence::output(call.outputs.size() - 1)});
+  if (separate) add_epilogue(*sequence, call, context, pooled, raw);
   return sequence;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul: products of matrices by tiles. matmul_update subtracts the product, times the rate, from a parameter.
 #include "backends/cuda/kernels/product.cuh"
-#include "backends/cuda/kernels/sequence.h"
 
 namespace pando::cuda {
 
@@ -52,7 +51,7 @@ Matmul::Matmul(const KernelCall& call)
     b_starts = batch_starts(b_batch, batch, inner * columns, op);
   }
   sizes = {narrow(rows, op), narrow(columns, op), narrow(inner, op), narrow(batch.elements(), op)};
-  layout = {rows * columns, columns, call.op->name == "matmul_update" ? 2 : -1};
+  layout = {rows * columns, columns, call.op->name == "matmul_update" ? 2 : -1, find_bias(call)};
 }
 
 template <class T>
@@ -71,8 +70,9 @@ std::unique_ptr<Kernel> make_matmul(const Matmul& m, const KernelContext& contex
 }  // namespace
 
 std::unique_ptr<Kernel> factories::matmul(const KernelCall& call, const KernelContext& context) {
-  if (has_epilogue(call)) return make_with_epilogue(call, context, matmul);
   const Matmul sizes(call);
+  if (has_epilogue(call) && !(sizes.layout.bias.found && sizes.sizes.batches == 1))
+    return make_with_epilogue(call, context, matmul);
   if (call.inputs[0].type.dtype == DType::float64) return make_matmul<double>(sizes, context);
   return make_matmul<float>(sizes, context);
 }

@@ -4,15 +4,18 @@
 #pragma once
 #include "backends/cuda/kernel.h"
 #include "backends/cuda/kernels/narrow.h"
+#include "backends/cuda/kernels/sequence.h"
 #include "backends/cuda/kernels/tensor_cores.cuh"
 #include "backends/cuda/kernels/tiles.cuh"
 
 namespace pando::cuda {
 
-// The strides of the result, and the input that holds the parameter to update; the rate follows it. -1 for none.
+// The strides of the result; the input that holds the parameter to update, -1 for none, which the rate follows; and
+// whether input 2 is added to each row, which only a product of one matrix does.
 struct ResultLayout {
   std::int64_t batch_step = 0, row_step = 0;
   int parameter = -1;
+  BiasEpilogue bias = {};
 };
 
 // How a block multiplies its tiles: by tensor cores, or each thread by itself.
@@ -31,7 +34,13 @@ class Product final : public Kernel {
  public:
   Product(const char* op, const A& a, const B& b, const ProductSizes& sizes, const ResultLayout& layout,
           const KernelContext& context)
-      : op_(op), a_(a), b_(b), sizes_(sizes), layout_(layout), choice_(choose(sizes, context)) {}
+      : op_(op),
+        a_(a),
+        b_(b),
+        sizes_(sizes),
+        layout_(layout),
+        choice_(choose(sizes, context)),
+        in_fours_(a.in_fours(sizes.rows, sizes.depth) && b.in_fours(sizes.columns, sizes.depth)) {}
 
   std::size_t scratch_bytes() const override {
     return choice_.splits == 1 ? 0 : static_cast<std::size_t>(results() * choice_.splits) * sizeof(T);
@@ -44,6 +53,7 @@ class Product final : public Kernel {
       result.parameter = input<T>(operands, static_cast<std::size_t>(layout_.parameter));
       result.rate = input<T>(operands, static_cast<std::size_t>(layout_.parameter) + 1);
     }
+    if (layout_.bias.found) result.bias = {input<T>(operands, 2), layout_.bias.relu};
     result.partial = reinterpret_cast<T*>(operands.scratch);
     multiply(operands, result, stream);
     if (choice_.splits == 1) return;
@@ -110,7 +120,7 @@ class Product final : public Kernel {
   ResultLayout layout_;
   TileChoice choice_;
   // Whether both factors are read four elements at a time.
-  bool in_fours_;
+  const bool in_fours_;
 };
 
 template <class T, class A, class B>

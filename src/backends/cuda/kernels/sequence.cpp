@@ -52,6 +52,23 @@ bool has_epilogue(const KernelCall& call) {
   return call.attributes.find("epilogue") != nullptr && call.attributes.program("epilogue") != nullptr;
 }
 
+BiasEpilogue find_bias(const KernelCall& call) {
+  if (!has_epilogue(call) || call.inputs.size() != 3) return {};
+  const ElementwiseProgram& program = *call.attributes.program("epilogue");
+  const Type &result = call.outputs[0].type, &bias = call.inputs[2].type;
+  const std::int64_t columns = result.shape[result.shape.rank() - 1];
+  const bool is_row = bias.shape.rank() >= 1 && bias.shape[bias.shape.rank() - 1] == columns &&
+                      bias.shape.elements() == columns && bias.dtype == call.inputs[0].type.dtype;
+  const std::size_t steps = program.instructions.size();
+  if (!is_row || result.dtype != bias.dtype || steps < 1 || steps > 2 || program.operands.size() != 2) return {};
+  const auto &add = program.instructions[0], &last = program.instructions[steps - 1];
+  const auto arguments = std::minmax(add.arguments[0], add.arguments[1]);
+  if (add.op != &definitions::add || arguments.first != 0 || arguments.second != 1) return {};
+  if (steps == 2 && (last.op != &definitions::relu || last.arguments[0] != 2)) return {};
+  const std::vector<std::int32_t> only_last = {static_cast<std::int32_t>(steps) + 1};
+  return {program.results == only_last, steps == 2};
+}
+
 void add_epilogue(Sequence& sequence, const KernelCall& call, const KernelContext& context, const Type& type,
                   Sequence::Place raw) {
   const auto& program = call.attributes.program("epilogue");

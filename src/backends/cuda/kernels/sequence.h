@@ -38,6 +38,12 @@ class Sequence final : public Kernel {
 
 // Whether the op ends with an elementwise program.
 bool has_epilogue(const KernelCall& call);
+// Whether its program adds input 2, a number for each of the last axis, and then perhaps takes relu: kernels of
+// products do that themselves.
+struct BiasEpilogue {
+  bool found = false, relu = false;
+};
+BiasEpilogue find_bias(const KernelCall& call);
 // The op made by `factory`, then its program. The first two inputs are the op's own.
 std::unique_ptr<Kernel> make_with_epilogue(const KernelCall& call, const KernelContext& context, KernelFactory factory);
 // Adds the program of a call to a sequence that has made its raw result at `raw`, of type `type`.

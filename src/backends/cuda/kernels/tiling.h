@@ -39,7 +39,7 @@ using SmallTile = Tiling<32, 32, 4, 4>;
 using LargeMixedTile = WarpTiling<128, 128, 64, 32>;
 using MixedTile = WarpTiling<64, 64, 32, 16>;
 
-// An element is no tile: each thread makes one.
+// Without tiles, each thread makes one element.
 enum class TileKind { large, medium, tall, small, large_mixed, mixed, element };
 
 struct TileChoice {
