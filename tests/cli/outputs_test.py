@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 
-from program import PANDO, QUICK, ProgramTest, main
+from program import PANDO, PATH_OF_PANDO, QUICK, ProgramTest, main
 
 TRAIN = ["train", "mlp", *QUICK]
 
@@ -64,8 +64,9 @@ class Refusals(OutputTest):
         (self.folder / "others").mkdir()
         options = {}
         if os.geteuid() == 0:
-            # Root may write everywhere.
-            options = {"user": 65534, "group": 65534, "extra_groups": []}
+            # Root may write everywhere. The other user may not reach the program if it lies in root's home.
+            shutil.copy(PATH_OF_PANDO, self.folder / "pando")
+            options = {"user": 65534, "group": 65534, "extra_groups": [], "environment": {"PATH": str(self.folder)}}
             self.folder.chmod(0o755)
         else:
             (self.folder / "others").chmod(0o555)
