@@ -49,6 +49,35 @@ struct ProductResult {
   }
 };
 
+// Takes the largest of four rows, and its place among them; either pointer may be null.
+template <class T>
+struct PooledResult {
+  T* values = nullptr;
+  std::uint8_t* positions = nullptr;
+  std::int64_t batch_step = 0, row_step = 0;
+  Bias<T> bias = {};
+
+  template <class Sums>
+  __device__ void write(const Sums& sums, const TilePlace& place, const ProductSizes& sizes, std::int32_t) const {
+    sums.store_fours([&](int tile_row, int tile_column, const T(&four)[4]) {
+      const std::int32_t row = place.row + tile_row, column = place.column + tile_column;
+      if (row >= sizes.rows || column >= sizes.columns) return;
+      T largest = four[0];
+      int position = 0;
+#pragma unroll
+      for (int i = 1; i < 4; ++i) {
+        // Not "greater": a NaN is neither, and must win.
+        const bool stays = four[i] <= largest || largest != largest;
+        largest = stays ? largest : four[i];
+        position = stays ? position : i;
+      }
+      const std::int64_t at = place.batch * batch_step + row / 4 * row_step + column;
+      if (values != nullptr) values[at] = bias(largest, column);
+      if (positions != nullptr) positions[at] = static_cast<std::uint8_t>(position);
+    });
+  }
+};
+
 // Adds the partial sums: blocks of 32 elements by `threads`, which share the splits of an element and then add their
 // sums in pairs.
 template <class T, int threads>
