@@ -54,7 +54,10 @@ show_progress() {
 
 build=build/release
 if [ ! -f "$build/build.ninja" ]; then
-    cmake --preset release -DPANDO_BUILD_TESTS=OFF -DPANDO_BUILD_EXAMPLES=OFF -DPANDO_BUILD_BENCHMARKS=OFF >/dev/null
+    # Kernels for the GPUs that are here, if there are any: those for all kinds would take minutes.
+    cuda=(-DPANDO_WITH_CUDA=OFF)
+    [ ! -e /dev/nvidia0 ] || cuda=(-DPANDO_WITH_CUDA=AUTO -DCMAKE_CUDA_ARCHITECTURES=native)
+    cmake --preset release -DPANDO_BUILD_TESTS=OFF -DPANDO_BUILD_EXAMPLES=OFF -DPANDO_BUILD_BENCHMARKS=OFF "${cuda[@]}" >/dev/null
 fi
 SECONDS=0
 cmake --build "$build" --target "${@:-all}" -j "$(nproc)" 2>&1 | show_progress >&2

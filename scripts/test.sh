@@ -54,7 +54,8 @@ else
 fi
 
 title "Release build"
-build release -DPANDO_BUILD_TESTS=ON -DPANDO_BUILD_BENCHMARKS=ON
+# Where a CUDA toolkit is found, its backend for the oldest and the newest kind of GPU.
+build release -DPANDO_BUILD_TESTS=ON -DPANDO_BUILD_BENCHMARKS=ON "-DCMAKE_CUDA_ARCHITECTURES=80-real;90-real"
 tools/check_symbols.sh build/release
 
 if [ "$mode" = quick ]; then
