@@ -16,7 +16,8 @@ build=$(realpath "$1")
 work=$(mktemp -d)
 root=$work/root
 trap 'rm -rf --one-file-system "$work"' EXIT
-scripts/package.sh "$build" >/dev/null
+# A fresh machine knows no maintainer.
+DEBFULLNAME="Pando's tests" DEBEMAIL=tests@pando.example scripts/package.sh "$build" >/dev/null
 debs=(build/packages/*.deb)
 
 # What a user does with the command and the library under the prefix $1.
