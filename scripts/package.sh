@@ -122,8 +122,8 @@ $fields
 Description: $summary
  Pando trains and runs neural networks the way Graphcore's IPU stack does: the
  whole training step is compiled into a static program, which runs on virtual
- IPUs made of CPU cores. Models are written as in Keras, as PyTorch modules, as
- TensorFlow 1 computations or as graphs.
+ IPUs made of CPU cores and GPUs. Models are written as in Keras, as PyTorch
+ modules, as TensorFlow 1 computations or as graphs.
 END
     dpkg-deb --build --root-owner-group "$folder" "$out" >/dev/null
 }
