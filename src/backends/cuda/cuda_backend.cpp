@@ -77,8 +77,8 @@ std::string CudaBackend::instruction_set() const { return fmt::format("sm_{}", g
 Capabilities CudaBackend::capabilities() const {
   return {.most_instructions = most_fused_instructions,
           .epilogues = false,
-          .early_pooling = false,
-          .convolution_with_pooling = false,
+          .early_pooling = true,
+          .convolution_with_pooling = true,
           .matmul_with_update = true,
           .merged_updates = true};
 }
