@@ -1,9 +1,13 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The training steps of train_step in PyTorch eager: a line "NAME MICROSECONDS" for each model.
+"""The training steps of train_step in PyTorch: a line "NAME MICROSECONDS" for each model.
 
-Usage: torch_steps.py [MODEL...]      Exit status 3 if there is no PyTorch.
+Usage: torch_steps.py [--device cpu|cuda] [--graph] [MODEL...]
+
+The steps are eager ones, on two threads or on a GPU; with --graph the GPU replays one CUDA graph for a step. All of them
+compute in float32, without tf32. Exit status 3 if there is no PyTorch.
 """
+import argparse
 import statistics
 import sys
 import time
@@ -27,9 +31,10 @@ def convolutions(channels, *filters):
     return layers
 
 
-def models():
+def models(graph):
     sgd = lambda module: torch.optim.SGD(module.parameters(), lr=0.01)
-    adam = lambda module: torch.optim.Adam(module.parameters(), lr=0.01)
+    # A graph cannot count steps on the host.
+    adam = lambda module: torch.optim.Adam(module.parameters(), lr=0.01, **({"capturable": True} if graph else {}))
     image = (1, 28, 28)
     return {
         "mlp": (32, (784,), sgd, [nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)]),
@@ -52,22 +57,56 @@ def models():
     }
 
 
-def microseconds(batch, shape, optimizer, layers):
-    module = nn.Sequential(*layers)
+def captured(step):
+    """The step as a CUDA graph, after a few steps in which PyTorch chooses kernels and allocates."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(5):
+            step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def microseconds(batch, shape, optimizer, layers, device, graph):
+    module = nn.Sequential(*layers).to(device)
     update = optimizer(module)
     loss = nn.CrossEntropyLoss()
-    x, labels = torch.rand(batch, *shape), torch.zeros(batch, dtype=torch.int64)
+    x = torch.rand(batch, *shape, device=device)
+    labels = torch.zeros(batch, dtype=torch.int64, device=device)
+
+    def step():
+        update.zero_grad()
+        loss(module(x), labels).backward()
+        update.step()
+
+    run = captured(step) if graph else step
+    # A GPU works while the host goes on, so only many steps together can be measured.
+    steps = 50 if device == "cuda" else 1
     times = []
     begin = time.perf_counter()
     while len(times) < 15 or time.perf_counter() - begin < 1:
         start = time.perf_counter()
-        update.zero_grad()
-        loss(module(x), labels).backward()
-        update.step()
-        times.append((time.perf_counter() - start) * 1e6)
+        for _ in range(steps):
+            run()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) / steps * 1e6)
     return statistics.median(times[3:])
 
 
-for name, description in models().items():
-    if len(sys.argv) == 1 or name in sys.argv[1:]:
-        print(name, f"{microseconds(*description):.1f}", flush=True)
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--graph", action="store_true")
+    parser.add_argument("models", nargs="*")
+    options = parser.parse_args()
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    for name, description in models(options.graph).items():
+        if not options.models or name in options.models:
+            print(name, f"{microseconds(*description, options.device, options.graph):.1f}", flush=True)
+
+
+main()

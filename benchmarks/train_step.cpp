@@ -118,9 +118,11 @@ double measure_compile(const std::string& name, const Device& device) {
   return times_of(std::move(times)).median;
 }
 
-// Microseconds of PyTorch's steps by model; empty without PyTorch.
-std::map<std::string, double> torch_times(const std::vector<std::string>& names) {
-  std::string command = "/usr/bin/python3 " PANDO_TORCH_STEPS;
+// Microseconds of PyTorch's eager steps by model, on the same kind of device; empty if this Python has no PyTorch.
+std::map<std::string, double> torch_times(const std::string& python, const std::vector<std::string>& names,
+                                          const Device& device) {
+  std::string command = python + " " PANDO_TORCH_STEPS;
+  if (device.backend() == "cuda") command += " --device cuda";
   for (const std::string& name : names) command += " " + name;
   std::map<std::string, double> times;
   std::FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
@@ -221,7 +223,8 @@ int main(int argc, char** argv) {
                "", "", "", "us", "samples/s");
     std::vector<Row> rows;
     for (const std::string& name : names) rows.push_back(measure_model(name, one, all));
-    const std::map<std::string, double> torch = torch_times(names);
+    std::map<std::string, double> torch = torch_times("python3", names, all);
+    if (torch.empty()) torch = torch_times("/usr/bin/python3", names, all);
     for (Row& row : rows) {
       if (const auto found = torch.find(row.name); found != torch.end()) row.torch = found->second;
       print_row(row, peak);

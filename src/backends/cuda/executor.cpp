@@ -165,6 +165,7 @@ void Executor::step(const StepPorts& ports) {
   copy_in(ports);
   {
     const HeldVariables held(variables_);
+    const FinishedOnError computed(compute_);
     if (recorder_ != nullptr) {
       recorded_kernels();
     } else if (!kernels_.empty()) {

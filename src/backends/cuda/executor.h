@@ -42,7 +42,7 @@ class Executor final : public Executable {
   // The loop over steps.
   void prepare_loop();
   void enqueue_loop_step(const Function<void()>& kernels);
-  // The host waits at the end of a turn: so many steps hold the variables together.
+  // How many steps hold the variables together. The host waits at the end of such a turn.
   std::int64_t steps_of_turn() const;
   // Runs up to `most` steps, the first of which is number `first` of the execution and has this row; returns how many.
   std::int64_t run_turn(const LoopPorts& ports, std::int64_t row, std::int64_t first, std::int64_t most);

@@ -77,6 +77,7 @@ std::int64_t Executor::run(const LoopPorts& ports) {
     const std::int64_t most = std::min({steps_of_turn(), ports.steps - done, fetched + room_ - done});
     {
       const HeldVariables held(variables_);
+      const FinishedOnError copied(copy_), computed(compute_);
       done += run_turn(ports, first_row + done, done, most);
     }
     if (done - fetched == room_ || done == ports.steps) fetch_kept(ports, std::exchange(fetched, done), done);

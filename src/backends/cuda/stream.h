@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events and graphs of the CUDA runtime, which end with their owners.
 #pragma once
+#include <exception>
 #include <utility>
 
 #include "backends/cuda/check.h"
@@ -19,6 +20,21 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+// Waits for the stream where its scope is left by an exception: the GPU still works with what the scope holds.
+class FinishedOnError {
+ public:
+  explicit FinishedOnError(const Stream& stream) : stream_(stream), exceptions_(std::uncaught_exceptions()) {}
+  ~FinishedOnError() {
+    if (std::uncaught_exceptions() > exceptions_) cudaStreamSynchronize(stream_.get());
+  }
+  FinishedOnError(const FinishedOnError&) = delete;
+  FinishedOnError& operator=(const FinishedOnError&) = delete;
+
+ private:
+  const Stream& stream_;
+  const int exceptions_;
 };
 
 class Event {
