@@ -76,7 +76,7 @@ std::string CudaBackend::instruction_set() const { return fmt::format("sm_{}", g
 
 Capabilities CudaBackend::capabilities() const {
   return {.most_instructions = most_fused_instructions,
-          .epilogues = false,
+          .epilogues = true,
           .early_pooling = true,
           .convolution_with_pooling = true,
           .matmul_with_update = true,
