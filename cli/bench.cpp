@@ -100,7 +100,7 @@ int bench(const Arguments& arguments) {
   const TrainingRecipe recipe = {.batch_size = arguments.whole("batch-size"),
                                  .steps_per_execution = arguments.whole("steps-per-execution")};
   const SampleKind kind = describe_samples(sample_choice(arguments));
-  const VirtualIpus ipus(division.ipus, division.tiles);
+  const VirtualIpus ipus(division.ipus, division.tiles, division.backend);
   const std::vector<std::string> words = arguments.words().empty() ? built_in_names() : arguments.words();
   // All models are made first, so that a wrong name costs no time.
   std::vector<OpenedModel> opened;

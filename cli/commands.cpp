@@ -64,6 +64,13 @@ const Option tiles_option = {.name = "tiles",
                              .value = "T",
                              .help = "worker threads of each virtual IPU; 0 divides the cores",
                              .fallback = "0"};
+const Option backend_option = {.name = "backend",
+                               .kind = Kind::choice,
+                               .value = "NAME",
+                               .help =
+                                   "what virtual IPUs are made of: cpu, cuda (an NVIDIA GPU), or auto, a GPU if there "
+                                   "is one; else what PANDO_BACKEND says, or cpu",
+                               .choices = {"cpu", "cuda", "auto"}};
 const Option ipus_option = {.name = "ipus",
                             .kind = Kind::whole,
                             .value = "N",
@@ -108,7 +115,8 @@ OptionGroup division_options() {
             .fallback = "50",
             .smallest = 1,
             .largest = 1'000'000},
-           tiles_option}};
+           tiles_option,
+           backend_option}};
 }
 
 OptionGroup training_options() {
@@ -225,7 +233,7 @@ Command evaluate_command() {
               "Reads the test images of the data set that the model was trained on, or of another "
               "with the same classes, and counts what the model gets right.",
           .groups = {{"Model and data", {trained_option, dataset_option(""), samples_option, skip_bad_option}},
-                     {"Virtual IPUs", {batch_size_option, ipus_option, tiles_option}},
+                     {"Virtual IPUs", {batch_size_option, ipus_option, tiles_option, backend_option}},
                      {"Output", {json_option}}},
           .examples = {{"pando evaluate --model digits", "on the images that it was not trained on"}},
           .run = evaluate};
@@ -304,7 +312,8 @@ Command devices_command() {
                     .help = "how many virtual IPUs",
                     .fallback = "1",
                     .smallest = 1},
-                   tiles_option}},
+                   tiles_option,
+                   backend_option}},
                  {"Output", {json_option}}},
       .examples = {{"pando devices --ipus 4", "how four virtual IPUs share the cores"}},
       .run = devices};

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "cli/output.h"
+#include "cli/virtual_ipus.h"
 
 namespace pando::cli {
 
@@ -17,6 +18,7 @@ int devices(const Arguments& arguments) {
   ipu::IPUConfig config;
   config.auto_select_ipus = static_cast<int>(arguments.whole("ipus"));
   config.tiles_per_ipu = static_cast<int>(arguments.whole("tiles"));
+  config.backend = backend_of(arguments);
   config.configure_ipu_system();
   Table table({"device", "IPUs", "tiles of each", "backend", "instruction set"});
   Json list;
@@ -60,7 +62,7 @@ int devices(const Arguments& arguments) {
   print(table.text() + fmt::format("\n{}: {} of {} cores may be used, {} of memory; {}{}.\n", processor_name(),
                                    usable_cores(), all_cores(), bytes_text(usable_memory()), join(sets, ", "),
                                    multiplies_bfloat16() ? ", bfloat16" : ""));
-  if (!gpus().empty()) print("\n" + gpu_table.text() + "\nThe backend 'cuda' uses them: PANDO_BACKEND=cuda.\n");
+  if (!gpus().empty()) print("\n" + gpu_table.text() + "\n--backend cuda uses them.\n");
   return 0;
 }
 

@@ -153,7 +153,7 @@ void add_training(std::vector<Finding>& findings) {
   Finding training{.subject = "training", .needed = true};
   try {
     constexpr std::int64_t images = 320;
-    const VirtualIpus ipus(1, 0);
+    const VirtualIpus ipus(1, 0, "");
     const Samples samples = load_samples({.dataset = "synthetic_digits", .limit = images});
     OpenedModel opened = open_model("mlp", samples.kind);
     prepare_training(opened, {}, {.batch_size = 32, .steps_per_execution = 10});

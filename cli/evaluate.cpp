@@ -88,7 +88,7 @@ Json json_of(const std::vector<ClassCount>& counts, const std::vector<std::strin
 int evaluate(const Arguments& arguments) {
   if (!arguments.given("model")) arguments.fail("--model is missing: --model DIR names the trained model");
   const int replicas = arguments.given("ipus") ? static_cast<int>(arguments.whole("ipus")) : 1;
-  const VirtualIpus ipus(replicas, static_cast<int>(arguments.whole("tiles")));
+  const VirtualIpus ipus(replicas, static_cast<int>(arguments.whole("tiles")), backend_of(arguments));
   TrainedModel trained = load_trained(arguments.text("model"));
   SampleChoice choice = sample_choice(arguments);
   if (choice.dataset.empty()) choice.dataset = trained.kind.dataset;

@@ -9,7 +9,7 @@ int explain(const Arguments& arguments) {
   const Division division = division_of(arguments);
   const TrainingRecipe recipe = recipe_of(arguments);
   const SampleKind kind = describe_samples(sample_choice(arguments));
-  const VirtualIpus ipus(division.ipus, division.tiles);
+  const VirtualIpus ipus(division.ipus, division.tiles, division.backend);
   OpenedModel opened = open_model(arguments.words()[0], kind);
   prepare_training(opened, division, recipe);
   const keras::Model::ExplainOptions options = {.samples = kind.train, .batch_size = recipe.batch_size};

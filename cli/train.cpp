@@ -166,7 +166,7 @@ int train(const Arguments& arguments) {
   set_random_seed(static_cast<std::uint64_t>(arguments.whole("seed")));
   const TrainingData data = load_training_data(arguments);
   const Samples& samples = data.samples;
-  const VirtualIpus ipus(division.ipus, division.tiles);
+  const VirtualIpus ipus(division.ipus, division.tiles, division.backend);
   OpenedModel opened = open_model(arguments.words()[0], samples.kind);
   learn_columns(opened, samples.train.x);
   prepare_training(opened, division, recipe);

@@ -69,7 +69,8 @@ Division division_of(const Arguments& arguments) {
       .gradient_accumulation = counts.stages > 1 ? accumulation_of_pipelines : 1,
       .schedule = schedule_named(arguments.text("schedule")),
       .reduction = arguments.text("reduction") == "mean" ? ipu::GradientReduction::Mean : ipu::GradientReduction::Sum,
-      .tiles = static_cast<int>(std::min(arguments.whole("tiles"), most_ipus))};
+      .tiles = static_cast<int>(std::min(arguments.whole("tiles"), most_ipus)),
+      .backend = backend_of(arguments)};
   if (arguments.given("gradient-accumulation-count"))
     division.gradient_accumulation = arguments.whole("gradient-accumulation-count");
   if (arguments.given("schedule") && division.stages == 1)
@@ -77,10 +78,15 @@ Division division_of(const Arguments& arguments) {
   return division;
 }
 
-ipu::IPUStrategy VirtualIpus::configured(int ipus, int tiles) {
+std::string backend_of(const Arguments& arguments) {
+  return arguments.given("backend") ? arguments.text("backend") : "";
+}
+
+ipu::IPUStrategy VirtualIpus::configured(int ipus, int tiles, const std::string& backend) {
   ipu::IPUConfig config;
   config.auto_select_ipus = ipus;
   config.tiles_per_ipu = tiles;
+  config.backend = backend;
   config.configure_ipu_system();
   return ipu::IPUStrategy();
 }

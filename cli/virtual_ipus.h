@@ -17,19 +17,25 @@ struct Division {
   ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
   // 0 divides the cores among the IPUs.
   int tiles = 0;
+  // Empty takes that of the environment.
+  std::string backend = {};
 };
 
 // Of --ipus, --stages and --replicas any two give the third. Throws UsageError, with the arithmetic, if they do not
 // match; says which options have no effect.
 Division division_of(const Arguments& arguments);
 
+// --backend, or empty.
+std::string backend_of(const Arguments& arguments);
+
 // While it lives, models are made for that many virtual IPUs.
 class VirtualIpus {
  public:
-  VirtualIpus(int ipus, int tiles) : strategy_(configured(ipus, tiles)), scope_(strategy_.scope()) {}
+  VirtualIpus(int ipus, int tiles, const std::string& backend)
+      : strategy_(configured(ipus, tiles, backend)), scope_(strategy_.scope()) {}
 
  private:
-  static ipu::IPUStrategy configured(int ipus, int tiles);
+  static ipu::IPUStrategy configured(int ipus, int tiles, const std::string& backend);
 
   ipu::IPUStrategy strategy_;
   ipu::IPUStrategy::Scope scope_;

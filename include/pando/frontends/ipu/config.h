@@ -53,7 +53,8 @@ struct PANDO_API IPUConfig {
   Counts select_ipus = {};
   // Worker threads of each IPU; 0 divides the cores among the IPUs.
   int tiles_per_ipu = 0;
-  // "cpu"; empty takes what the environment variable PANDO_BACKEND says, or "cpu".
+  // "cpu", "cuda" (an NVIDIA GPU), or "auto" (a GPU if there is one); empty takes what the environment variable
+  // PANDO_BACKEND says, or "cpu".
   std::string backend = {};
   // "portable", "neon", "avx2", "avx512"; empty takes the best that this machine has.
   std::string instruction_set = {};
