@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the backend "cuda" says on machines where it cannot be used, word for word. Needs no GPU; a build with CUDA must
-// also start where there is no driver, as every machine of CI shows.
+// also start on machines without a driver, such as those of CI.
 #include <pando/program/program.h>
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@ namespace pando::cuda {
 
 namespace {
 
-// Steps of a turn take about this long together: others wait at most so long for the variables.
+// How long the steps of a turn take together. Others who want the variables wait no longer than that.
 constexpr double seconds_per_turn = 0.02;
 constexpr std::int64_t least_steps_of_turn = 4, most_steps_of_turn = 4096;
 // Memory for rows that are copied ahead, and for results that are kept, if that is enough for one step.
@@ -145,7 +145,7 @@ void Executor::launch_steps(std::int64_t count) {
   computed_[static_cast<std::size_t>(groups_++ % 2)].record(compute_);
 }
 
-// Copies what was kept of the steps [first, last) to the host; step `first` is at the begin of the kept values.
+// Copies what was kept of the steps [first, last) to the host; step `first` is the first of the kept values.
 void Executor::fetch_kept(const LoopPorts& ports, std::int64_t first, std::int64_t last) const {
   for (std::size_t i = 0; i < ports.every_step.size() && last > first; ++i) {
     const std::size_t bytes = kept_[i].bytes;
