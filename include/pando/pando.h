@@ -6,6 +6,7 @@
 #include <pando/base/array.h>
 #include <pando/base/array_functions.h>
 #include <pando/graph/attributes.h>
+#include <pando/comm/workers.h>
 #include <pando/data/dataset.h>
 #include <pando/data/files.h>
 #include <pando/data/images.h>

@@ -64,4 +64,11 @@ void LocalGroup::all_reduce(int member, std::span<const std::span<float>> number
   barrier();
 }
 
+void LocalGroup::all_reduce_by(int member, std::span<const std::span<float>> numbers, const Reduce& reduce) {
+  parts_[static_cast<std::size_t>(member)] = numbers;
+  barrier();
+  if (member == 0) reduce(parts_);
+  barrier();
+}
+
 }  // namespace pando

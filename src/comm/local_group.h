@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LocalGroup: a reduction over replicas that are threads of one process, in memory that all can see.
 #pragma once
+#include <pando/base/function.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +28,10 @@ class LocalGroup {
   // Every member gives the same number of values; afterwards each has their sum, or mean, over all members. The bits do
   // not depend on the order of arrival. Each member computes its share of the values.
   void all_reduce(int member, std::span<const std::span<float>> numbers, bool mean);
-  // The same for parts[member], done by the calling thread while no member is in a call.
+  // The same, but one member calls `reduce` for all of them.
+  using Reduce = Function<void(std::span<const std::span<const std::span<float>>> parts)>;
+  void all_reduce_by(int member, std::span<const std::span<float>> numbers, const Reduce& reduce);
+  // As all_reduce for parts[member], done by the calling thread while no member is in a call.
   static void reduce_all(std::span<const std::span<const std::span<float>>> parts, bool mean);
 
  private:

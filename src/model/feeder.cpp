@@ -34,6 +34,7 @@ Feeder::Feeder(const Step& step, std::shared_ptr<BatchSource> source, const Feed
       options_(options),
       replicas_(step.division.replicas),
       batch_size_(step.division.batch_size),
+      replicas_here_(replicas_),
       pads_(!step.feeds.mask.empty()),
       mask_(step.feed_index(step.feeds.mask)),
       scale_(step.feed_index(step.feeds.scale)),
@@ -45,6 +46,23 @@ Feeder::Feeder(const Step& step, std::shared_ptr<BatchSource> source, const Feed
     const std::size_t bytes = feed < 0 ? 0 : ports[static_cast<std::size_t>(feed)].type.bytes();
     columns_.push_back({feed, bytes / static_cast<std::size_t>(batch_size_)});
   }
+  if (const Workers* workers = step.workers.get()) {
+    replicas_here_ = replicas_ / workers->count();
+    first_replica_ = replicas_here_ * workers->rank();
+  }
+  if (first_replica_ > 0)
+    for (const PortInfo& port : ports) first_batch_.emplace_back(port.type.bytes());
+}
+
+// The memory of the replica's feeds: null for those of other workers, whose batches are only counted.
+std::vector<std::byte*> Feeder::feeds_of(std::int64_t replica, std::span<std::byte* const> feeds) {
+  std::vector<std::byte*> places(feeds_of_replica_, nullptr);
+  const std::int64_t here = replica - first_replica_;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (here >= 0 && here < replicas_here_) places[i] = feeds[static_cast<std::size_t>(here) * feeds_of_replica_ + i];
+    else if (replica == 0) places[i] = first_batch_[i].data();
+  }
+  return places;
 }
 
 // Returns the number of samples, 0 at the end of the data.
@@ -78,14 +96,15 @@ void Feeder::weigh(std::int64_t count, std::span<std::byte* const> feeds) const 
 }
 
 bool Feeder::operator()(std::int64_t row, std::span<std::byte* const> feeds) {
-  const std::span<std::byte* const> first = feeds.subspan(0, feeds_of_replica_);
+  const std::vector<std::byte*> first = feeds_of(0, feeds);
   for (std::int64_t replica = 0; replica < replicas_; ++replica) {
-    const auto own = feeds.subspan(static_cast<std::size_t>(replica) * feeds_of_replica_, feeds_of_replica_);
+    const std::vector<std::byte*> own = feeds_of(replica, feeds);
     const std::int64_t count = take_batch(row * replicas_ + replica, own);
     if (count == 0 && (replica == 0 || !pads_)) return false;
+    counts_->add(count);
+    if (replica < first_replica_ || replica >= first_replica_ + replicas_here_) continue;
     if (pads_) fill_up(count, own, first);
     weigh(count, own);
-    counts_->add(count);
   }
   return true;
 }

@@ -32,7 +32,8 @@ class SampleCounts {
   std::deque<std::int64_t> of_batch_;
 };
 
-// Fills rows: a micro-batch for each replica. If the step has a mask, batches that are not full are filled up, and
+// Fills rows: a micro-batch for each replica. Workers read the same batches in the same order, and each fills those of
+// its own replicas. If the step has a mask, batches that are not full are filled up, and
 // spare replicas of the last row get batches without samples; otherwise a row that is not complete ends the data.
 class Feeder {
  public:
@@ -47,6 +48,7 @@ class Feeder {
     int feed = -1;
     std::size_t sample_bytes = 0;
   };
+  std::vector<std::byte*> feeds_of(std::int64_t replica, std::span<std::byte* const> feeds);
   std::int64_t take_batch(std::int64_t number, std::span<std::byte* const> feeds);
   void fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) const;
   void weigh(std::int64_t count, std::span<std::byte* const> feeds) const;
@@ -54,6 +56,10 @@ class Feeder {
   std::shared_ptr<BatchSource> source_;
   FeederOptions options_;
   std::int64_t replicas_, batch_size_;
+  // The replicas of this worker.
+  std::int64_t first_replica_ = 0, replicas_here_;
+  // A batch of replica 0, which others may be filled up from, where that is a replica of another worker.
+  std::vector<std::vector<std::byte>> first_batch_;
   std::vector<Column> columns_;
   bool pads_;
   int mask_ = -1, scale_ = -1;

@@ -9,6 +9,7 @@ Step::Step(const Trace& trace, const std::vector<Device>& devices, const Divisio
            StepFeeds feeds, const ProgramOptions& options)
     : division(division),
       feeds(std::move(feeds)),
+      workers(options.workers),
       program((trace.bind(variables), trace.graph()), devices, division, variables, options) {
   const std::vector<std::string>& columns = this->feeds.columns;
   for (const PortInfo& port : program.feeds())

@@ -31,6 +31,8 @@ struct Step {
 
   Division division;
   StepFeeds feeds;
+  // Those of the program's options.
+  std::shared_ptr<Workers> workers;
   Program program;
 
  private:

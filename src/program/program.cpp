@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "backends/cpu/cpu_backend.h"
@@ -136,6 +137,16 @@ Shape with_first_axis(std::int64_t size, const Shape& shape) {
   return result;
 }
 
+// The number of replicas of this worker.
+int replicas_here(const Division& division, const Workers* workers) {
+  const int all = std::max(1, division.replicas);
+  if (workers == nullptr) return all;
+  if (all % workers->count() != 0)
+    throw Error(fmt::format("a program of {} replicas cannot be shared by {} workers; give each the same number", all,
+                            workers->count()));
+  return all / workers->count();
+}
+
 }  // namespace
 
 Program::Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options)
@@ -146,7 +157,8 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
     : state_(new State) {
   State& state = *state_;
   for (const Device& device : devices) state.devices.push_back(device.state_);
-  const auto replicas = static_cast<std::size_t>(std::max(1, division.replicas));
+  state.workers = options.workers;
+  const auto replicas = static_cast<std::size_t>(replicas_here(division, options.workers.get()));
   const std::size_t stages = devices.size() / replicas;
   if (division.replicas < 1 || devices.size() != stages * replicas || stages < static_cast<std::size_t>(graph.stages()))
     throw Error(fmt::format("a program of {} replicas of {} stages was given {} devices; give one for each stage",
@@ -178,7 +190,7 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
   for (std::size_t r = 1; r < state.replicas.size(); ++r)
     state.copies.emplace_back(state.replicas[0].state_->store, state.replicas[r].state_->store,
                               shared_names(state.plan));
-  state.executor = std::make_unique<StepExecutor>(state.plan, std::move(loaded));
+  state.executor = std::make_unique<StepExecutor>(state.plan, std::move(loaded), options.workers);
 }
 
 Program::~Program() = default;
@@ -194,6 +206,16 @@ std::vector<PortInfo> Program::feeds() const {
 std::vector<VariableInfo> Program::variables() const { return state_->variables; }
 
 namespace {
+
+std::string message_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
 
 // Runs with room for the outputs of every step, and then cuts the outputs to the steps that were run.
 std::int64_t run_whole(auto& state, const Launch& launch, FeedRing* ring) {
@@ -211,16 +233,44 @@ std::int64_t run_whole(auto& state, const Launch& launch, FeedRing* ring) {
   return done;
 }
 
+// Makes `results`, which are those of this worker's replicas, those of all workers. Throws Error if another worker ran
+// another number of rows.
+void gather_results(Workers& workers, std::size_t bytes_of_row, std::int64_t rows, std::vector<std::byte>& results) {
+  const std::vector<std::byte> all_rows =
+      gather_from_workers(workers, result_channel, std::as_bytes(std::span(&rows, 1)));
+  const auto count = static_cast<std::size_t>(workers.count());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t other = 0;
+    std::memcpy(&other, all_rows.data() + i * sizeof other, sizeof other);
+    if (other != rows)
+      throw Error(fmt::format("worker {} ran {} rows and worker {} ran {}; all workers must be given the same data",
+                              workers.rank(), rows, i, other));
+  }
+  const std::size_t bytes = static_cast<std::size_t>(rows) * bytes_of_row;
+  const std::vector<std::byte> all = gather_from_workers(workers, result_channel, {results.data(), bytes});
+  results.resize(all.size());
+  for (std::size_t worker = 0; worker < count; ++worker)
+    for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row)
+      std::copy_n(all.data() + worker * bytes + row * bytes_of_row, bytes_of_row,
+                  results.data() + (row * count + worker) * bytes_of_row);
+}
+
 std::int64_t run_divided(auto& state, const Launch& launch, FeedRing* ring) {
   for (VariableCopies& copies : state.copies) copies.follow();
-  state.results.resize(static_cast<std::size_t>(launch.rows) * state.replicas.size() * state.plan.results.bytes);
+  const std::size_t bytes_of_row = state.replicas.size() * state.plan.results.bytes;
+  state.results.resize(static_cast<std::size_t>(launch.rows) * bytes_of_row);
   try {
-    return state.executor->run({.rows = launch.rows,
-                                .first_row = ring == nullptr ? 0 : ring->next(),
-                                .first_update = launch.first_update,
-                                .feed = ring,
-                                .results = state.results.data()});
+    const std::int64_t rows = state.executor->run({.rows = launch.rows,
+                                                   .first_row = ring == nullptr ? 0 : ring->next(),
+                                                   .first_update = launch.first_update,
+                                                   .feed = ring,
+                                                   .results = state.results.data()});
+    if (!state.workers) return rows;
+    if (rows < launch.rows && ring != nullptr) ring->rethrow();
+    gather_results(*state.workers, bytes_of_row, rows, state.results);
+    return rows;
   } catch (...) {
+    if (state.workers) state.workers->give_up(message_of(std::current_exception()));
     for (VariableCopies& copies : state.copies) copies.distrust();
     state.rows_run = 0;
     throw;

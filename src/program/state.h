@@ -25,7 +25,9 @@ struct Program::State {
   std::vector<std::shared_ptr<Device::State>> devices = {};
   StepPlan plan = {};
   std::vector<VariableInfo> variables = {};
-  // One for each replica.
+  // The processes that run it together, or null.
+  std::shared_ptr<Workers> workers = {};
+  // One for each replica of this worker.
   std::vector<Variables> replicas = {};
   // One for each device: stages may sum the same value, each for itself.
   std::vector<std::unique_ptr<VariableStore>> sums = {};
@@ -34,7 +36,8 @@ struct Program::State {
   // The program of one device, whose loop runs there; or the executor for several.
   LoadedPlans whole = {};
   std::unique_ptr<StepExecutor> executor = {};
-  // From the last run: the outputs that the host has already, and the results of a divided program, row by row.
+  // From the last run: the outputs that the host has already, and the results of a divided program, row by row, of the
+  // replicas of all workers.
   std::map<std::string, Array> kept = {};
   std::vector<std::byte> results = {};
   std::int64_t rows_run = 0, next_update = 0;

@@ -9,13 +9,14 @@ namespace pando {
 
 namespace {
 
-void reduce_blocks(const std::vector<const HostBlocks*>& members, bool mean) {
+void reduce_blocks(const std::vector<const HostBlocks*>& members, Workers* workers, int channel, bool mean) {
   std::vector<std::span<const std::span<float>>> parts;
   for (const HostBlocks* blocks : members) {
     blocks->fetch();
     parts.push_back(blocks->numbers());
   }
-  LocalGroup::reduce_all(parts, mean);
+  if (workers == nullptr) LocalGroup::reduce_all(parts, mean);
+  else reduce_over_workers(*workers, channel, parts, mean);
   for (const HostBlocks* blocks : members) blocks->store();
 }
 
@@ -67,8 +68,19 @@ bool StepExecutor::can_run(const Stage& stage, const PipelineAction& action, std
   return rows_done(*stage.next) > row - stage.next->slots;
 }
 
+// A thread that waits for other workers can do nothing else, so all workers must add up their stages in one order: the
+// last stage, which ends its actions first, comes first.
+bool StepExecutor::is_turn_to_reduce(int index) const {
+  if (!workers_) return true;
+  const Stage& own = *stages_[static_cast<std::size_t>(index)];
+  return std::all_of(stages_.begin() + index + 1, stages_.begin() + stages(), [&](const auto& later) {
+    return later->is_over || later->is_reduced || later->update_number > own.update_number;
+  });
+}
+
 // Adds up the sums of stage number `index` if all replicas have run its actions; returns whether they had.
 bool StepExecutor::reduce_alone(int index) {
+  if (!is_turn_to_reduce(index)) return false;
   std::vector<Stage*> members;
   std::vector<const HostBlocks*> sums, statistics;
   for (auto& stage : stages_) {
@@ -83,9 +95,9 @@ bool StepExecutor::reduce_alone(int index) {
   {
     std::deque<Watch> watches;
     for (Stage* stage : members) watches.emplace_back(observer_, *stage, Activity::exchange, stage->update_number);
-    reduce_blocks(sums, false);
+    reduce_blocks(sums, workers_.get(), index, false);
     for (Stage* stage : members) stage->loaded.statistics_use.begin();
-    reduce_blocks(statistics, true);
+    reduce_blocks(statistics, workers_.get(), index, true);
     for (Stage* stage : members) stage->loaded.statistics_use.end();
   }
   if (exchanges())

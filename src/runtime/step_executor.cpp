@@ -21,12 +21,13 @@ constexpr std::int64_t past_all_rows = std::numeric_limits<std::int64_t>::max() 
 
 }  // namespace
 
-StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> devices) : plan_(plan) {
+StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> devices, std::shared_ptr<Workers> workers)
+    : plan_(plan), workers_(std::move(workers)) {
   verify(plan_.schedule);
   for (int device = 0; device < static_cast<int>(devices.size()); ++device)
     add_stage(device, std::move(devices[static_cast<std::size_t>(device)]));
-  for (int i = 0; i < stages(); ++i) replicas_of_stage_.push_back(std::make_unique<LocalGroup>(plan_.replicas));
-  for (int r = 0; r < plan_.replicas; ++r) {
+  for (int i = 0; i < stages(); ++i) replicas_of_stage_.push_back(std::make_unique<LocalGroup>(replicas()));
+  for (int r = 0; r < replicas(); ++r) {
     stages_of_replica_.push_back(std::make_unique<LocalGroup>(stages()));
     exchanged_.push_back(host_memory()->allocate(plan_.exchange.bytes, "what the stages of a pipeline exchange"));
   }
@@ -93,7 +94,7 @@ void StepExecutor::stop_threads() {
 int StepExecutor::rows_in_flight() const {
   std::int64_t rows = 0;
   for (const auto& stage : stages_) rows += stage->slots;
-  return static_cast<int>(rows) / plan_.replicas + 2;
+  return static_cast<int>(rows) / replicas() + 2;
 }
 
 std::size_t StepExecutor::stash_bytes(int stage) const {
@@ -133,7 +134,7 @@ std::int64_t StepExecutor::run(const Launch& launch) {
   rest.rows -= rows;
   rest.first_row += rows;
   rest.first_update += groups;
-  rest.results += static_cast<std::size_t>(rows * plan_.replicas) * plan_.results.bytes;
+  rest.results += static_cast<std::size_t>(rows * replicas()) * plan_.results.bytes;
   return rows + run_part(rest, !crowding_.is_crowded());
 }
 
@@ -263,11 +264,14 @@ bool StepExecutor::run_update(Stage& stage) {
 }
 
 void StepExecutor::reduce(Stage& stage) {
-  LocalGroup& replicas = *replicas_of_stage_[static_cast<std::size_t>(stage.index)];
+  LocalGroup& group = *replicas_of_stage_[static_cast<std::size_t>(stage.index)];
   const Watch watch(observer_, stage, Activity::exchange, stage.update_number);
   const auto reduce = [&](const HostBlocks& blocks, bool mean) {
     blocks.fetch();
-    replicas.all_reduce(stage.replica, blocks.numbers(), mean);
+    if (!workers_) group.all_reduce(stage.replica, blocks.numbers(), mean);
+    else
+      group.all_reduce_by(stage.replica, blocks.numbers(),
+                          [&](auto parts) { reduce_over_workers(*workers_, stage.index, parts, mean); });
     blocks.store();
   };
   reduce(stage.loaded.sums, false);

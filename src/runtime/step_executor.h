@@ -13,6 +13,7 @@
 
 #include "base/crowding.h"
 #include "comm/local_group.h"
+#include "comm/worker_sums.h"
 #include "plan/step_plan.h"
 #include "runtime/backend.h"
 #include "runtime/host_blocks.h"
@@ -44,9 +45,10 @@ struct LoadedStage {
 
 class StepExecutor {
  public:
-  // devices[replica * stages + stage]; the plan must outlive this. Throws Error if there is not enough memory or
-  // threads cannot be started.
-  StepExecutor(const StepPlan& plan, std::vector<LoadedStage> devices);
+  // devices[replica * stages + stage]; the plan must outlive this. If there are workers, these are the devices of an
+  // equal share of the plan's replicas, the one of this worker. Throws Error if there is not enough memory or threads
+  // cannot be started.
+  StepExecutor(const StepPlan& plan, std::vector<LoadedStage> devices, std::shared_ptr<Workers> workers = nullptr);
   ~StepExecutor();
   StepExecutor(const StepExecutor&) = delete;
   StepExecutor& operator=(const StepExecutor&) = delete;
@@ -57,7 +59,7 @@ class StepExecutor {
     std::int64_t first_row = 0, first_update = 0;
     // Null if the plan has no inputs.
     FeedRing* feed = nullptr;
-    // Room for the results of all rows and replicas.
+    // Room for the results of all rows and of the replicas of this worker.
     std::byte* results = nullptr;
   };
   // Returns the number of rows that were run: fewer if the feed ends. If it ends within an update, the update is made
@@ -98,6 +100,7 @@ class StepExecutor {
   bool can_run(const Stage& stage, const PipelineAction& action, std::int64_t row) const;
   std::int64_t next_row(const Stage& stage) const;
   bool reduce_alone(int index);
+  bool is_turn_to_reduce(int index) const;
   bool update_alone(int index);
   void reduce(Stage& stage);
   void update_weights(Stage& stage);
@@ -117,10 +120,14 @@ class StepExecutor {
   bool training() const { return plan_.has_backward(); }
   bool exchanges() const { return !plan_.exchange.list.empty(); }
   int stages() const { return static_cast<int>(plan_.stages.size()); }
+  // The replicas of this worker, and the number of the first of them among those of all workers.
+  int replicas() const { return static_cast<int>(stages_.size()) / stages(); }
+  int first_replica() const { return workers_ ? workers_->rank() * replicas() : 0; }
   // The number of rows that are run one after the other without the end of an update.
   std::int64_t group() const { return training() ? plan_.rows_per_update : launch_.rows; }
 
   const StepPlan& plan_;
+  const std::shared_ptr<Workers> workers_;
   std::vector<std::unique_ptr<Stage>> stages_;
   // The replicas of each stage, and the stages of each replica.
   std::vector<std::unique_ptr<LocalGroup>> replicas_of_stage_, stages_of_replica_;

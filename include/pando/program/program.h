@@ -2,6 +2,7 @@
 // From a graph to a program that runs on a virtual IPU.
 #pragma once
 #include <pando/base/function.h>
+#include <pando/comm/workers.h>
 #include <pando/graph/graph.h>
 #include <pando/graph/division.h>
 
@@ -98,6 +99,9 @@ struct ProgramOptions {
   // Stop with an Error that names the op when a value becomes NaN or infinite. Slow.
   bool check_numerics = false;
   Precision precision = Precision::float32;
+  // The processes that run the program together; none if this one runs it alone. Every worker makes the same program
+  // with the same variables, and runs the same launches.
+  std::shared_ptr<Workers> workers = {};
   Function<void(const PassInfo&)> on_pass = {};
 };
 
@@ -163,7 +167,8 @@ class PANDO_API Program {
   Program(const Graph& graph, const Device& device, const Variables& variables, const ProgramOptions& options = {});
   // The graph is that of a whole step, whose nodes know their stages. `devices` lists the devices of the first
   // replica's stages, then those of the next replica, ... The first replica works on `variables`; the others have their
-  // own copies, which follow what is set there.
+  // own copies, which follow what is set there. If there are workers, they share the division's replicas equally:
+  // `devices` and Feed are those of this worker's replicas, and the outputs are those of all.
   Program(const Graph& graph, const std::vector<Device>& devices, const Division& division, const Variables& variables,
           const ProgramOptions& options = {});
   ~Program();

@@ -229,7 +229,7 @@ class CheckedBatches final : public BatchSource {
       if (const std::byte* labels = columns[use_.inputs + i]; labels != nullptr && classes_[i] > 0)
         check_label_range(use_, labels, type.dtype, count * type.shape.elements(), classes_[i]);
     }
-    if (class_weight_.empty()) return count;
+    if (class_weight_.empty() || columns.back() == nullptr) return count;
     float* weights = reinterpret_cast<float*>(columns.back());
     if (!has_weights_) std::fill_n(weights, count, 1.0f);
     weigh_classes(columns[use_.inputs], count, weights);

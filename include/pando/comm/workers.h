@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers: the processes that run one program together, each with its own replicas.
+#pragma once
+#include <pando/base/error.h>
+#include <pando/base/export.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace pando {
+
+// Another worker has failed or does not answer. Its own error is on its own output.
+class PANDO_API WorkerFailure : public Error {
+ public:
+  WorkerFailure(int rank, const std::string& message) : Error(message), rank_(rank) {}
+  int rank() const { return rank_; }
+
+ private:
+  int rank_;
+};
+
+// How workers reach each other. All workers make the same calls in the same order on each channel.
+class PANDO_API Workers {
+ public:
+  virtual ~Workers() = default;
+
+  // This worker's number, from 0, and how many there are.
+  virtual int rank() const = 0;
+  virtual int count() const = 0;
+
+  struct Sent {
+    int to = 0;
+    std::span<const std::byte> bytes = {};
+  };
+  struct Received {
+    int from = 0;
+    std::span<std::byte> bytes = {};
+  };
+  // Sends and receives all of these, and returns when that is done. Messages of different channels do not meet. Any
+  // number of threads may call it at once, each with a channel of its own. Throws Error, which names the worker, if one
+  // has failed or does not answer in time.
+  virtual void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) = 0;
+  // Tells the other workers that this one cannot go on: what they exchange with it throws Error with this text.
+  virtual void give_up(const std::string& why) noexcept = 0;
+};
+
+// The processes that `mpirun` or `srun` started together with this one. The first call starts MPI. Throws Error with
+// the remedy if this process was started alone, or if MPI cannot be used.
+PANDO_API std::shared_ptr<Workers> mpi_workers();
+// How many processes the environment says were started together with this one; 1 if it says nothing.
+PANDO_API int started_workers();
+
+}  // namespace pando
