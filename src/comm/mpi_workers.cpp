@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -81,6 +82,9 @@ const PandoMpi& open_module() {
                   problem));
 }
 
+// The rank of this process; 0 before MPI is started.
+std::atomic<int> own_rank = 0;
+
 // Does little while it waits: what a worker waits for may need its core.
 class Patience {
  public:
@@ -104,6 +108,7 @@ class MpiWorkers final : public Workers {
   MpiWorkers() : mpi_(open_module()), patience_(patience()) {
     PandoMpiMessage message;
     if (mpi_.start(&rank_, &count_, &message) != 0) throw Error(fmt::format("MPI cannot be started: {}", message.text));
+    own_rank = rank_;
   }
   // At the end of the process. A worker that cannot go on must not wait for the others.
   ~MpiWorkers() override {
@@ -238,6 +243,8 @@ class MpiWorkers final : public Workers {
 };
 
 }  // namespace
+
+bool is_first_worker() { return own_rank == 0; }
 
 int started_workers() {
   int count = 1;

@@ -164,10 +164,27 @@ std::vector<std::byte> gather_from_workers(Workers& workers, int channel, std::s
   return all;
 }
 
-bool any_worker(Workers& workers, int channel, bool here) {
+std::uint8_t bits_of_any_worker(Workers& workers, int channel, std::uint8_t here) {
   const std::byte own{here};
-  const std::vector<std::byte> all = gather_from_workers(workers, channel, {&own, 1});
-  return std::any_of(all.begin(), all.end(), [](std::byte one) { return one != std::byte{0}; });
+  std::byte bits{0};
+  for (std::byte one : gather_from_workers(workers, channel, {&own, 1})) bits |= one;
+  return std::to_integer<std::uint8_t>(bits);
+}
+
+std::vector<std::byte> from_first_worker(Workers& workers, int channel, std::vector<std::byte> own) {
+  const bool is_first = workers.rank() == 0;
+  std::uint64_t size = own.size();
+  const std::span<std::byte> header = std::as_writable_bytes(std::span(&size, 1));
+  const auto share = [&](std::span<std::byte> bytes) {
+    std::vector<Workers::Sent> sent;
+    for (int other = 1; is_first && other < workers.count(); ++other) sent.push_back({other, bytes});
+    const Workers::Received received{0, bytes};
+    workers.exchange(channel, sent, std::span(&received, is_first ? 0 : 1));
+  };
+  share(header);
+  own.resize(size);
+  if (size > 0) share(own);
+  return own;
 }
 
 }  // namespace pando

@@ -5,6 +5,8 @@
 #pragma once
 #include <pando/comm/workers.h>
 
+#include <cstdint>
+#include <exception>
 #include <vector>
 
 namespace pando {
@@ -17,8 +19,20 @@ void reduce_over_workers(Workers& workers, int channel, std::span<const std::spa
 // What every worker gave, in the order of their ranks. All give the same number of bytes.
 std::vector<std::byte> gather_from_workers(Workers& workers, int channel, std::span<const std::byte> own);
 
-// Whether it is true on any worker.
-bool any_worker(Workers& workers, int channel, bool here);
+// The bits that are set on any worker.
+std::uint8_t bits_of_any_worker(Workers& workers, int channel, std::uint8_t here);
+// What worker 0 gave.
+std::vector<std::byte> from_first_worker(Workers& workers, int channel, std::vector<std::byte> own);
+
+// Calls the function. If it throws, the other workers are told; `workers` may be null.
+auto together(Workers* workers, const auto& function) {
+  try {
+    return function();
+  } catch (const std::exception& error) {
+    if (workers != nullptr) workers->give_up(error.what());
+    throw;
+  }
+}
 
 // Channels: one for the sums of each stage of a pipeline, and these.
 inline constexpr int result_channel = 1 << 12;

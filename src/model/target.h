@@ -14,6 +14,10 @@ struct Target {
   std::vector<Device> ipus;
   // Programs stop when a value becomes a NaN or infinite.
   bool check_numerics = false;
+  // The processes whose IPUs act as one system, each with as many as this target has; null if it is this one alone.
+  std::shared_ptr<Workers> workers = {};
+
+  int worker_count() const { return workers ? workers->count() : 1; }
 };
 
 // The target of the innermost scope on this thread; the host outside of all.

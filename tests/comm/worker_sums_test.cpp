@@ -85,7 +85,16 @@ TEST(WorkerSums, ResultsComeInTheOrderOfRanks) {
 TEST(WorkerSums, OneWorkerIsEnoughToStopAll) {
   for (int wanting : {-1, 0, 2})
     ThreadWorkers(3).run([&](const std::shared_ptr<Workers>& worker) {
-      EXPECT_EQ(any_worker(*worker, 1, worker->rank() == wanting), wanting >= 0);
+      const std::uint8_t here = worker->rank() == wanting ? 2 : 0;
+      EXPECT_EQ(bits_of_any_worker(*worker, 1, here), wanting >= 0 ? 2 : 0);
+    });
+}
+
+TEST(WorkerSums, AllWorkersGetWhatTheFirstHas) {
+  for (std::size_t size : {0, 1, 100'000})
+    ThreadWorkers(3).run([&](const std::shared_ptr<Workers>& worker) {
+      const std::vector<std::byte> wanted(size, std::byte{7}), other(5);
+      EXPECT_EQ(from_first_worker(*worker, 1, worker->rank() == 0 ? wanted : other), wanted);
     });
 }
 

@@ -49,6 +49,9 @@ class PANDO_API Workers {
 // The processes that `mpirun` or `srun` started together with this one. The first call starts MPI. Throws Error with
 // the remedy if this process was started alone, or if MPI cannot be used.
 PANDO_API std::shared_ptr<Workers> mpi_workers();
+// Whether this process shows progress and writes files for all workers: true unless mpi_workers() gave it another rank
+// than 0.
+PANDO_API bool is_first_worker();
 // How many processes the environment says were started together with this one; 1 if it says nothing.
 PANDO_API int started_workers();
 

@@ -141,15 +141,30 @@ void IPUConfig::configure_ipu_system() const {
 
 void reset_ipu_configuration() { set_ipu_targets({}); }
 
-IPUStrategy::IPUStrategy(const std::string& device) : device_(find_ipu_target("IPUStrategy", device)->name) {}
+IPUStrategy::IPUStrategy(const std::string& device) : IPUStrategy(device, nullptr) {}
+IPUStrategy::IPUStrategy(const std::string& device, std::shared_ptr<Workers> workers)
+    : device_(find_ipu_target("IPUStrategy", device)->name), workers_(std::move(workers)) {}
 
 IPUStrategy::Scope::Scope(std::shared_ptr<const Target> target) : target_(std::move(target)) { enter_target(target_); }
 IPUStrategy::Scope::~Scope() { leave_target(target_); }
 
-IPUStrategy::Scope IPUStrategy::scope() const { return Scope(find_ipu_target("IPUStrategy::scope", device_)); }
+IPUStrategy::Scope IPUStrategy::scope() const {
+  const std::shared_ptr<const Target> found = find_ipu_target("IPUStrategy::scope", device_);
+  if (!workers_) return Scope(found);
+  Target shared = *found;
+  shared.workers = workers_;
+  return Scope(std::make_shared<const Target>(std::move(shared)));
+}
 int IPUStrategy::num_ipus() const {
   return static_cast<int>(find_ipu_target("IPUStrategy::num_ipus", device_)->ipus.size());
 }
+
+IPUMultiWorkerStrategy::IPUMultiWorkerStrategy(const std::string& device)
+    : IPUMultiWorkerStrategy(device, mpi_workers()) {}
+IPUMultiWorkerStrategy::IPUMultiWorkerStrategy(const std::string& device, const std::shared_ptr<Workers>& workers)
+    : IPUStrategy(device, workers), workers_(workers) {}
+int IPUMultiWorkerStrategy::worker_rank() const { return workers_->rank(); }
+int IPUMultiWorkerStrategy::num_workers() const { return workers_->count(); }
 
 }  // namespace ipu
 }  // namespace pando

@@ -35,11 +35,18 @@ std::vector<Tensor> LoopSegment::infeed_tensors() {
 void LoopSegment::compile(Computation& computation, const std::vector<Device>& devices, const Division& division) {
   StepFeeds feeds;
   for (std::size_t i = 0; infeed_ && i < infeed_->types.size(); ++i) feeds.columns.push_back(infeed_name(i));
-  step_.emplace(traced.trace, devices, division, computation.variables(), std::move(feeds),
-                computation.program_options());
+  ProgramOptions options = computation.program_options();
+  if (division.replicas > 1) options.workers = computation.target().workers;
+  step_.emplace(traced.trace, devices, division, computation.variables(), std::move(feeds), options);
 }
 
-void LoopSegment::finish(Computation& computation) { compile(computation, {computation.target().ipus.front()}, {}); }
+void LoopSegment::finish(Computation& computation) {
+  if (computation.target().workers)
+    throw Error(
+        "repeat: a loop runs on one IPU, so several workers would all do the same; give them a pipeline "
+        "(pipelining_ops::pipeline), whose replicas they share");
+  compile(computation, {computation.target().ipus.front()}, {});
+}
 
 void LoopSegment::run_rows(std::int64_t rows, const char* what) {
   if (infeed_) infeed_->check_initialised("run");

@@ -117,7 +117,7 @@ void PipelineSegment::finish(Computation& computation) {
   const int ipus = static_cast<int>(target.ipus.size());
   if (options_.device_mapping.empty() && stages_ > ipus) balance(ipus);
   ipu::check_placement("pipeline", target, stages_, options_.device_mapping);
-  replicas_ = ipus / ipu::ipus_of_replica(stages_, options_.device_mapping);
+  replicas_ = ipus / ipu::ipus_of_replica(stages_, options_.device_mapping) * target.worker_count();
   if (trains()) add_update(computation);
   compile(computation, ipu::place_stages(target, stages_, options_.device_mapping),
           {.replicas = replicas_,

@@ -9,6 +9,7 @@
 
 namespace pando {
 struct Target;
+class Workers;
 }
 
 namespace pando::ipu {
@@ -38,8 +39,33 @@ class PANDO_API IPUStrategy {
   // The IPUs that the device has now. Throws Error if the device is no longer configured.
   int num_ipus() const;
 
+ protected:
+  IPUStrategy(const std::string& device, std::shared_ptr<Workers> workers);
+
  private:
   std::string device_;
+  std::shared_ptr<Workers> workers_;
 };
+
+// The IPUs of all processes that `mpirun` or `srun` started together, as one system: models made in its scope have
+// replicas in all of them. Every process runs the same program with the same data, and computes its share of each
+// batch; results, losses and metrics are those of all, to the bit those of one process with as many replicas. The first
+// process shows progress and writes checkpoints and logs.
+class PANDO_API IPUMultiWorkerStrategy : public IPUStrategy {
+ public:
+  // Throws Error as IPUStrategy does, and if this process was started alone or MPI cannot be used.
+  explicit IPUMultiWorkerStrategy(const std::string& device = "/device:IPU:0");
+
+  // This process, from 0, and how many there are.
+  int worker_rank() const;
+  int num_workers() const;
+
+ private:
+  IPUMultiWorkerStrategy(const std::string& device, const std::shared_ptr<Workers>& workers);
+  std::shared_ptr<Workers> workers_;
+};
+
+// The name that newer releases have for it.
+using PopDistStrategy = IPUMultiWorkerStrategy;
 
 }  // namespace pando::ipu

@@ -188,7 +188,7 @@ History Model::fit(const Arrays& x, const Arrays& y, const FitOptions& options) 
             .shuffle = options.shuffle,
             .steps = options.steps_per_epoch});
   const std::unique_ptr<Job> validation = validation_job(*this, split.validation, options);
-  return Fit(job, validation.get(), options).run();
+  return together(training_->target->workers.get(), [&] { return Fit(job, validation.get(), options).run(); });
 }
 
 History Model::fit(const data::Dataset& dataset, const FitOptions& options) {
@@ -200,7 +200,7 @@ History Model::fit(const data::Dataset& dataset, const FitOptions& options) {
   Job job(*this, "fit", Mode::train);
   job.take(dataset, options.steps_per_epoch);
   const std::unique_ptr<Job> validation = validation_job(*this, options.validation_data, options);
-  return Fit(job, validation.get(), options).run();
+  return together(training_->target->workers.get(), [&] { return Fit(job, validation.get(), options).run(); });
 }
 
 Logs Model::evaluate(const Arrays& x, const Arrays& y, const EvaluateOptions& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSVLogger: a line for each epoch, written as soon as it is known. A log must not end the training: lines that cannot
 // be written are kept and tried again with the next line.
+#include <pando/comm/workers.h>
 #include <pando/frontends/keras/callbacks.h>
 
 #include <fcntl.h>
@@ -127,6 +128,7 @@ class CsvFile : public Callback {
   void begin() {
     lines_.clear();
     written_ = 0;
+    if (!is_first_worker()) return;
     if (const int error = file_.open(path_, bytes_before_); error != 0)
       throw Error(fmt::format("CSVLogger: cannot write {}: {}; see that the folder exists and is writable", path_,
                               std::strerror(error)));
@@ -135,6 +137,7 @@ class CsvFile : public Callback {
   // These lines, and those that could not be written before.
   void write(const std::string& lines) {
     lines_ += lines;
+    if (!is_first_worker()) return;
     const int before = error_;
     error_ = file_.write(std::string_view(lines_).substr(written_));
     if (error_ == 0) written_ = lines_.size();

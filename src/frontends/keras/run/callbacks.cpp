@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pando/comm/workers.h>
 #include <pando/frontends/keras/callbacks.h>
 
 #include <pando/frontends/keras/model.h>
@@ -92,7 +93,7 @@ double number_in(const Json& state, const char* name) {
 Json parsed(const CallbackState& state) { return Json::parse(state.text, "the state of a callback"); }
 
 void say(int verbose, const std::string& text) {
-  if (verbose > 0) tell(stdout, text + "\n");
+  if (verbose > 0 && is_first_worker()) tell(stdout, text + "\n");
 }
 
 class Checkpoint : public KnownCallback {
@@ -108,7 +109,7 @@ class Checkpoint : public KnownCallback {
   void on_train_begin(Model&) override {
     best_ = monitor_.worst();
     // The name may have fields that are not known yet; its folder decides.
-    if (folder_of(text_).find('{') == std::string::npos) probe_file(text_);
+    if (is_first_worker() && folder_of(text_).find('{') == std::string::npos) probe_file(text_);
   }
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
     std::string improvement;
@@ -124,6 +125,7 @@ class Checkpoint : public KnownCallback {
     }
     for (const std::string& name : path_.logs()) check_log(who, name, names_of(logs));
     const std::string path = path_.filled(epoch + 1, logs);
+    if (!is_first_worker()) return;
     try {
       model.save_weights(path);
     } catch (const Error& error) {

@@ -14,7 +14,9 @@ ModelDivision make_division(const std::string& who, const Parallelism& paralleli
   division.reduction = parallelism.reduction;
   const int stages = division.stages.stages;
   ipu::check_placement(who, target, stages, parallelism.device_mapping());
-  division.replicas = static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(stages, parallelism.device_mapping());
+  const int replicas_here =
+      static_cast<int>(target.ipus.size()) / ipu::ipus_of_replica(stages, parallelism.device_mapping());
+  division.replicas = replicas_here * target.worker_count();
   if (const auto& options = parallelism.pipelining) {
     division.accumulation = options->gradient_accumulation_steps_per_replica;
     division.order = ipu::order_of(options->pipeline_schedule);
@@ -36,7 +38,7 @@ void check_accumulation(const std::string& who, const Parallelism& parallelism, 
 std::vector<Device> devices_of(const ModelDivision& division, const Parallelism& parallelism, const Target& target) {
   std::vector<Device> devices = ipu::place_stages(target, division.stages.stages, parallelism.device_mapping());
   // A step that is not divided takes the first device.
-  devices.erase(devices.begin() + division.stages.stages * division.replicas, devices.end());
+  devices.erase(devices.begin() + division.stages.stages * division.replicas / target.worker_count(), devices.end());
   return devices;
 }
 

@@ -13,7 +13,9 @@
 #include "base/random_seed.h"
 #include "frontends/keras/build/layer.h"
 #include "frontends/keras/build/optimizer_state.h"
+#include "io/fingerprint.h"
 #include "io/probe.h"
+
 
 namespace pando::keras {
 
@@ -38,15 +40,15 @@ Fit::Fit(Job& job, Job* validation, const FitOptions& options)
   job_.set_class_weight(options.class_weight);
   check_callbacks();
   job_.tell_about_trainable();
-  if (!options.profile.empty()) probe_file(options.profile);
+  if (!options.profile.empty() && is_first_worker()) probe_file(options.profile);
   position_.epoch = options.initial_epoch;
   position_.epochs_begun = job_.training().epochs_begun;
   if (options.checkpoint.directory.empty()) return;
-  checkpoints_.emplace(job_.who(), options.checkpoint);
+  if (is_first_worker()) checkpoints_.emplace(job_.who(), options.checkpoint);
   subject_ = subject_of(model_, job_.training().goals, samples_,
                         validation_ != nullptr ? &validation_->samples() : nullptr, options_.class_weight);
   settings_ = settings_here();
-  if (const std::optional<RunCheckpoints::Resumed> resumed = checkpoints_->resumed()) resume(*resumed);
+  if (const std::optional<RunCheckpoints::Resumed> resumed = find_resumed()) resume(*resumed);
   checkpoint_at_ = {position_.epoch, position_.batches};
 }
 
@@ -60,6 +62,48 @@ void Fit::check_callbacks() {
     if (!added) return;
     names.insert(names.end(), added->begin(), added->end());
   }
+}
+
+std::optional<RunCheckpoints::Resumed> Fit::find_resumed() {
+  Workers* workers = job_.training().target->workers.get();
+  std::optional<RunCheckpoints::Resumed> found;
+  if (checkpoints_) found = checkpoints_->resumed();
+  if (workers == nullptr) return found;
+  std::vector<std::byte> bytes;
+  if (found) bytes = data::checkpoint_bytes(to_safetensors(found->state));
+  bytes = from_first_worker(*workers, agreement_channel, std::move(bytes));
+  if (bytes.empty() || found) return found;
+  const std::string name = "the checkpoint of worker 0";
+  return RunCheckpoints::Resumed{name, run_state_of(data::parse_checkpoint(bytes, name), name)};
+}
+
+void Fit::check_workers() const {
+  Workers* workers = job_.training().target->workers.get();
+  if (workers == nullptr) return;
+  const RunState state = describe();
+  Fingerprint sum;
+  for (const auto* arrays : {&state.weights, &state.optimizer_states})
+    for (const auto& [name, array] : *arrays) sum.add({array.raw(), array.bytes()});
+  sum.add(std::as_bytes(std::span(&state.model_key, 1)));
+  sum.add(std::as_bytes(std::span(state.layer_keys)));
+  const std::string own = sum.digits();
+  const std::vector<std::byte> all = gather_from_workers(*workers, agreement_channel, std::as_bytes(std::span(own)));
+  for (int other = 0; other < workers->count(); ++other)
+    if (!std::equal(own.begin(), own.end(),
+                    reinterpret_cast<const char*>(all.data()) + static_cast<std::size_t>(other) * own.size()))
+      throw Error(
+          fmt::format("{}: worker {} starts from other weights or random numbers than worker {}; make the model in the "
+                      "same way on all workers, with the same seed or the same file of weights",
+                      job_.who(), other, workers->rank()));
+}
+
+bool Fit::agree_to_stop(bool stop) {
+  constexpr std::uint8_t interrupt_bit = 1, stop_bit = 2;
+  std::uint8_t bits = (interrupt_->requested() ? interrupt_bit : 0) | (stop ? stop_bit : 0);
+  if (Workers* workers = job_.training().target->workers.get())
+    bits = bits_of_any_worker(*workers, agreement_channel, bits);
+  interrupted_ = interrupted_ || (bits & interrupt_bit) != 0;
+  return bits != 0;
 }
 
 void Fit::resume(const RunCheckpoints::Resumed& resumed) {
@@ -94,7 +138,7 @@ void Fit::resume(const RunCheckpoints::Resumed& resumed) {
   resumed_ = state;
   const std::vector<std::string> kept = kept_settings(state, settings_);
   settings_ = state.settings;
-  if (options_.verbose == 0) return;
+  if (!tells()) return;
   if (over_) tell(options_.output, fmt::format("{} is the end of the run; nothing is left to do.\n", resumed.path));
   else
     tell(options_.output, fmt::format("Resuming from {}: epoch {}, batch {}, update {}.\n", resumed.path,
@@ -128,7 +172,7 @@ void Fit::restore_state() {
 }
 
 bool Fit::is_over() {
-  return over_ || position_.epoch >= options_.epochs || job_.training().stop || interrupt_->requested();
+  return over_ || position_.epoch >= options_.epochs || agree_to_stop(job_.training().stop);
 }
 
 void Fit::for_callbacks(const Function<void(Callback&)>& tell) const {
@@ -136,7 +180,7 @@ void Fit::for_callbacks(const Function<void(Callback&)>& tell) const {
 }
 
 History Fit::run() {
-  if (options_.verbose != 0) tell_about_steps_per_execution();
+  if (tells()) tell_about_steps_per_execution();
   job_.training().stop = false;
   std::optional<Profiler> profiler;
   if (!options_.profile.empty() || options_.record_timeline) {
@@ -147,12 +191,13 @@ History Fit::run() {
   for_callbacks([&](Callback& callback) { callback.on_train_begin(model_); });
   if (resumed_) restore_state();
   job_.apply_learning_rate();
+  check_workers();
   while (!is_over()) run_epoch();
   for_callbacks([&](Callback& callback) { callback.on_train_end(model_); });
   if (profiler) {
     profiler->detach();
     if (options_.record_timeline) position_.history.set_timeline(profiler->timeline());
-    if (!options_.profile.empty()) save_profile(profiler->timeline());
+    if (!options_.profile.empty() && is_first_worker()) save_profile(profiler->timeline());
   }
   tell_of_the_end();
   interrupt_->deliver();
@@ -173,12 +218,12 @@ void Fit::run_epoch() {
     for_callbacks([&](Callback& callback) { callback.on_epoch_begin(model_, position_.epoch); });
     job_.apply_learning_rate();
   }
-  if (options_.verbose != 0) tell(options_.output, fmt::format("Epoch {}/{}\n", position_.epoch + 1, options_.epochs));
+  if (tells()) tell(options_.output, fmt::format("Epoch {}/{}\n", position_.epoch + 1, options_.epochs));
   ProgressBar bar = make_bar(samples_.steps, options_.verbose, options_.output, batches_before_);
   const auto begun = std::chrono::steady_clock::now();
   over_ = train(bar) || stopped_inside_;
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-  if (interrupt_->requested() || position_.batches == 0) {
+  if (agree_to_stop(false) || position_.batches == 0) {
     over_ = true;
     return;
   }
@@ -208,7 +253,7 @@ bool Fit::train(ProgressBar& bar) {
   // For an interrupt during validation.
   if (checkpoints_) locate(done);
   const bool ran_out = !stopped_inside_ && done < left;
-  if (ran_out)
+  if (ran_out && is_first_worker())
     tell(
         fmt::format("\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
                     "steps_per_epoch * epochs batches, or use repeat().\n",
@@ -234,7 +279,7 @@ void Fit::after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t
   position_.sums = means.sums();
   // A callback may have changed it.
   job_.apply_learning_rate();
-  stopped_inside_ = job_.training().stop || interrupt_->requested();
+  stopped_inside_ = agree_to_stop(job_.training().stop);
   if (checkpoints_ && (checkpoints_->is_due() || stopped_inside_)) {
     locate(batches);
     checkpoint();
@@ -243,7 +288,7 @@ void Fit::after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t
 
 bool Fit::validate(Logs& logs) {
   if (validation_ == nullptr) return true;
-  const std::optional<Logs> tested = validation_->test("val_", nullptr, [&] { return interrupt_->requested(); });
+  const std::optional<Logs> tested = validation_->test("val_", nullptr, [&] { return agree_to_stop(false); });
   if (!tested) return false;
   for (const auto& [name, value] : *tested) logs.set(name, value);
   return true;
@@ -323,7 +368,7 @@ void Fit::tell_of_the_end() {
   const RunCheckpoints::Outcome outcome = checkpoints_ ? checkpoints_->wait() : RunCheckpoints::Outcome();
   const std::int64_t update = job_.compiled().optimizer.iterations();
   const std::string last = outcome.path.empty() ? "there is none" : "the last is " + outcome.path;
-  if (!interrupt_->requested()) {
+  if (!interrupted_) {
     if (!outcome.failure.empty())
       tell(fmt::format("Warning: the end of the run is in no checkpoint, and {}: {}.\n", last, outcome.failure));
     return;
@@ -331,7 +376,7 @@ void Fit::tell_of_the_end() {
   if (!outcome.failure.empty())
     tell(fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.\n", update,
                      last, outcome.failure));
-  else if (options_.verbose != 0)
+  else if (tells())
     tell(fmt::format("Interrupted: training ended after update {}{}.\n", update,
                      outcome.path.empty()
                          ? ""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fit: a run of fit, from its first or any later execution to its end.
 #pragma once
+#include "comm/worker_sums.h"
 #include "frontends/keras/files/checkpoint.h"
 #include "frontends/keras/run/job.h"
 #include "model/interrupt_delay.h"
@@ -48,6 +49,14 @@ class Fit {
   void tell_about_steps_per_execution() const;
   void tell_of_the_end();
   void for_callbacks(const Function<void(Callback&)>& tell) const;
+  // Finds out whether the run was interrupted; true if any worker was asked to `stop`, or was interrupted.
+  bool agree_to_stop(bool stop);
+  // Throws Error unless all workers start from the same weights and random numbers.
+  void check_workers() const;
+  // What to resume from, if anything: that of the first worker, which alone has the folder.
+  std::optional<RunCheckpoints::Resumed> find_resumed();
+  // Whether this process tells about the run.
+  bool tells() const { return options_.verbose != 0 && is_first_worker(); }
 
   Job& job_;
   Job* validation_;
@@ -67,6 +76,8 @@ class Fit {
   // The steps of all epochs that an earlier run did; 0 if the length of an epoch is not known.
   std::int64_t steps_before_ = 0;
   bool over_ = false;
+  // Whether this worker, or any other, was interrupted.
+  bool interrupted_ = false;
   // Whether an interrupt or stop_training() ended the run within an epoch: a later run can resume from there.
   bool stopped_inside_ = false;
   // Epoch and batches of the last checkpoint, or of the beginning.

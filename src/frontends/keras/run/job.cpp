@@ -20,7 +20,7 @@ const Network* network_of(const Model& model) { return static_cast<ModelBody&>(m
 }  // namespace
 
 ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output, std::int64_t done) {
-  const ProgressStyle style = verbose == 0   ? ProgressStyle::silent
+  const ProgressStyle style = verbose == 0 || !is_first_worker() ? ProgressStyle::silent
                               : verbose == 1 ? ProgressStyle::bar
                                              : ProgressStyle::lines;
   return ProgressBar(std::max<std::int64_t>(0, steps), {.stream = output, .style = style, .initial = done});
@@ -143,6 +143,8 @@ StepContext Job::context(const ModelDivision& division) const {
                       .division = division,
                       .devices = {},
                       .options = {.check_numerics = training().target->check_numerics}};
+  // Steps that are only looked at are those of this process.
+  if (division.replicas > 1) context.options.workers = training().target->workers;
   if (training().options) context.options.precision = precision_named(compiled().precision);
   return context;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Job: one call of fit, evaluate, predict or train_on_batch, with its samples and the step that it runs on them.
 #pragma once
+#include <pando/comm/workers.h>
 #include <pando/report/progress.h>
 
 #include "frontends/keras/run/running_means.h"

@@ -20,7 +20,7 @@ Array flattened(const Array& batches, const Type& of_batch) {
 }  // namespace
 
 PoplarExecutor::State::Call PoplarExecutor::State::prepared(const std::vector<Type>& inputs) {
-  const std::int64_t samples = samples_of(inputs), row = micro_batch() * options.state().replicas;
+  const std::int64_t samples = samples_of(inputs), row = micro_batch() * options.state().all_replicas();
   const std::int64_t used_rows = (samples + row - 1) / row;
   const bool masked = samples != used_rows * row;
   if (masked && !masked_step) masked_step.emplace(make_step(compiled_for, true));
@@ -50,14 +50,14 @@ PoplarExecutor::State::Parts PoplarExecutor::State::real_parts(const Call& call,
 Array PoplarExecutor::State::returned(const Call& call, std::size_t output, const Array& rows_of,
                                       std::int64_t samples) const {
   const Type& type = call.step.outputs[output];
-  const std::int64_t batches = rows_of.shape()[0] * options.state().replicas;
+  const std::int64_t batches = rows_of.shape()[0] * options.state().all_replicas();
   const Array all = flattened(rows_of.reshape(joined({batches}, type.shape, 0)), type);
   const auto [real, parts] = real_parts(call, output, batches, samples);
   return real == parts ? all : all.slice(0, all.shape()[0] / parts * real);
 }
 
 Array PoplarExecutor::State::summed(const Call& call, std::size_t output, const Array& rows_of) const {
-  const std::int64_t replicas = options.state().replicas, row = micro_batch() * replicas;
+  const std::int64_t replicas = options.state().all_replicas(), row = micro_batch() * replicas;
   Array counted = rows_of.clone();
   // The outputs of copied samples are at the end.
   const auto [real, parts] =
@@ -71,7 +71,7 @@ Array PoplarExecutor::State::summed(const Call& call, std::size_t output, const 
 
 Array PoplarExecutor::State::collected(const Call& call, std::size_t output) const {
   const Type& type = call.step.outputs[output];
-  const std::int64_t replicas = options.state().replicas, row = micro_batch() * replicas;
+  const std::int64_t replicas = options.state().all_replicas(), row = micro_batch() * replicas;
   if (call.is_single) {
     const Array& value = single_outputs[output];
     return output_mode() == OutputMode::All && type.shape.rank() == 0 ? value.reshape({1}) : value;

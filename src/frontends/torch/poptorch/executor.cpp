@@ -68,7 +68,7 @@ std::vector<Type> PoplarExecutor::State::micro_batch_types(const std::vector<Typ
           "deviceIterations {} x gradientAccumulation {} x replicationFactor {}; later calls may have fewer "
           "samples",
           who(), i, to_string(shape), product, options.state().device_iterations, accumulation(),
-          options.state().replicas));
+          options.state().all_replicas()));
     types.push_back({inputs[i].dtype, joined({shape[0] / product}, shape, 1)});
   }
   return types;

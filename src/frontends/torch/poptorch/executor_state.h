@@ -34,7 +34,7 @@ struct PoplarExecutor::State {
   std::int64_t accumulation() const { return optimizer ? options.state().accumulation : 1; }
   // The number of rows; a row has a micro-batch for each replica.
   std::int64_t rows() const { return options.state().device_iterations * accumulation(); }
-  std::int64_t micro_batches() const { return rows() * options.state().replicas; }
+  std::int64_t micro_batches() const { return rows() * options.state().all_replicas(); }
   // The samples of a micro-batch; without tensors, a micro-batch counts as one.
   std::int64_t micro_batch() const { return compiled_for.empty() ? 1 : compiled_for[0].shape[0] / micro_batches(); }
   OutputMode output_mode() const {

@@ -16,7 +16,7 @@ Explanation PoplarExecutor::State::explanation(const char* what) const {
   Explanation explanation{.model = torch::nn::kind_of(module),
                           .batch_size = micro_batch(),
                           .ipus = static_cast<int>(devices.size()),
-                          .replicas = options.replicas,
+                          .replicas = options.all_replicas(),
                           .stages = explain_stages(step->program),
                           .gradient_accumulation = accumulation(),
                           .reduction = options.reduction == ReductionType::Sum ? "sum" : "mean",

@@ -27,7 +27,7 @@ void notice(const std::string& text) { tell("Notice: " + text + "\n"); }
 
 }  // namespace
 
-Options::Options() : state_(std::make_shared<OptionsState>()) { Training.state_ = Precision.state_ = state_; }
+Options::Options() : state_(std::make_shared<OptionsState>()) { Training.state_ = Precision.state_ = Distributed.state_ = state_; }
 
 Options Options::clone() const {
   Options copy;
@@ -104,6 +104,22 @@ TrainingOptions& TrainingOptions::accumulationAndReplicationReductionType(Reduct
   return *this;
 }
 
+DistributedOptions& DistributedOptions::configureProcessId(int process_id, int num_processes) {
+  OptionsState& state = changeable(state_, "Distributed.configureProcessId");
+  check_positive("the number of processes", num_processes);
+  std::shared_ptr<Workers> workers;
+  if (num_processes > 1) workers = mpi_workers();
+  const int rank = workers ? workers->rank() : 0, count = workers ? workers->count() : 1;
+  if (process_id != rank || num_processes != count)
+    throw Error(fmt::format("Options: configureProcessId({}, {}) was called in process {} of {}", process_id,
+                            num_processes, rank, count));
+  state.workers = std::move(workers);
+  return *this;
+}
+
+int DistributedOptions::numProcesses() const { return state_->workers ? state_->workers->count() : 1; }
+int DistributedOptions::processId() const { return state_->workers ? state_->workers->rank() : 0; }
+
 PrecisionOptions& PrecisionOptions::enableFloatingPointExceptions(bool enable) {
   changeable(state_, "enableFloatingPointExceptions").check_numerics = enable;
   return *this;
@@ -125,7 +141,7 @@ PrecisionOptions& PrecisionOptions::enableStochasticRounding(bool enable) {
 torch::utils::data::DataLoaderOptions combined(torch::utils::data::DataLoaderOptions options,
                                                const Options& model_options) {
   const OptionsState& state = model_options.state();
-  if (options.batch_size > 0) options.batch_size *= state.device_iterations * state.accumulation * state.replicas;
+  if (options.batch_size > 0) options.batch_size *= state.device_iterations * state.accumulation * state.all_replicas();
   return options;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <pando/comm/workers.h>
 #include <pando/frontends/torch/poptorch/options.h>
 
 #include <optional>
@@ -19,6 +20,11 @@ struct OptionsState {
   std::optional<std::uint64_t> random_seed = {};
   bool check_numerics = false;
   bool frozen = false;
+  // The processes that share the replicas; null if it is this one alone.
+  std::shared_ptr<Workers> workers = {};
+
+  // Those of all processes.
+  int all_replicas() const { return replicas * (workers ? workers->count() : 1); }
 };
 
 }  // namespace pando::poptorch

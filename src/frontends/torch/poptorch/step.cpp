@@ -217,7 +217,7 @@ ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& contex
   else BlockChecker(traced->graph).check();
   const OptionsState& options = context.options;
   const int stages = traced->graph.stages();
-  const Division division{.replicas = options.replicas,
+  const Division division{.replicas = options.all_replicas(),
                           .accumulation = context.optimizer != nullptr ? options.accumulation : 1,
                           .batch_size = inputs.empty() ? 1 : inputs[0].shape[0],
                           .order = options.order};
@@ -235,7 +235,7 @@ ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& contex
   StepFeeds feeds{.mask = context.masked ? mask_feed : ""};
   for (std::size_t i = 0; i < inputs.size(); ++i) feeds.columns.push_back(input_feed(i));
   return {Step(*traced->trace, context.devices, division, context.variables, std::move(feeds),
-               {.check_numerics = options.check_numerics}),
+               {.check_numerics = options.check_numerics, .workers = options.workers}),
           std::move(outputs), std::move(has_rows), std::move(modules), is_whole};
 }
 

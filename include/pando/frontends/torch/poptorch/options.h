@@ -55,6 +55,21 @@ class PANDO_API PrecisionOptions {
   std::shared_ptr<OptionsState> state_;
 };
 
+// Several processes that share the work: Options::Distributed. Every process makes the same calls with the same samples
+// and computes those of its own replicas; outputs are those of all, as in one process with as many replicas.
+class PANDO_API DistributedOptions {
+ public:
+  // Joins the processes that `mpirun` or `srun` started together with this one; each has its own replicationFactor
+  // replicas. Throws Error if this process has another number, or there are not as many.
+  DistributedOptions& configureProcessId(int process_id, int num_processes);
+  int numProcesses() const;
+  int processId() const;
+
+ private:
+  friend class Options;
+  std::shared_ptr<OptionsState> state_;
+};
+
 // Copies are the same options. They are frozen once a model is compiled with them: changing them then throws Error.
 class PANDO_API Options {
  public:
@@ -78,6 +93,7 @@ class PANDO_API Options {
 
   TrainingOptions Training;
   PrecisionOptions Precision;
+  DistributedOptions Distributed;
 
   const OptionsState& state() const { return *state_; }
   void freeze() const;
