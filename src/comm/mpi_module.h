@@ -30,4 +30,4 @@ struct PandoMpi {
   void (*abort)();
 };
 
-extern "C" const PandoMpi* pando_mpi();
+extern "C" __attribute__((visibility("default"))) const PandoMpi* pando_mpi();

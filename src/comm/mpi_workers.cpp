@@ -111,7 +111,7 @@ class MpiWorkers final : public Workers {
     own_rank = rank_;
   }
   // At the end of the process. A worker that cannot go on must not wait for the others.
-  ~MpiWorkers() override {
+  void end() noexcept {
     const std::lock_guard lock(mutex_);
     if (failure_.empty()) mpi_.finish();
     else mpi_.abort();
@@ -257,8 +257,10 @@ std::shared_ptr<Workers> mpi_workers() {
     throw Error(
         "workers are processes that run one program together, but this process was started alone; start the "
         "program with mpirun -n COUNT PROGRAM, or with srun");
-  // MPI can be started once in a process.
-  static const std::shared_ptr<Workers> workers = std::make_shared<MpiWorkers>();
+  // MPI can be started once in a process, and must be ended before it exits, even if a model still holds the workers.
+  static const std::shared_ptr<MpiWorkers>& workers = *new std::shared_ptr<MpiWorkers>(std::make_shared<MpiWorkers>());
+  static const int registered = std::atexit([] { workers->end(); });
+  static_cast<void>(registered);
   return workers;
 }
 
