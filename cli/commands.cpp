@@ -119,6 +119,17 @@ OptionGroup division_options() {
            backend_option}};
 }
 
+// Only for training: everything else is quick enough alone.
+OptionGroup worker_options() {
+  return {"Workers",
+          {{.name = "workers",
+            .kind = Kind::choice,
+            .value = "WHICH",
+            .help = "auto: the processes that mpirun or srun started together train one model, each with its own "
+                    "virtual IPUs; none: this process alone",
+            .choices = {"auto", "none"}}}};
+}
+
 OptionGroup training_options() {
   return {"Training",
           {batch_size_option,
@@ -212,6 +223,7 @@ Command train_command() {
                     .choices = dataset_names}}},
                  training_options(),
                  division_options(),
+                 worker_options(),
                  file_options(),
                  {"Output",
                   {json_option,
@@ -222,8 +234,39 @@ Command train_command() {
                    {"pando train vgg-small --dataset photos --stages 2 --checkpoint run",
                     "a pipeline, on your own images"},
                    {"pando train mlp --dataset flowers.csv --label species --validation-split 0.1",
-                    "on your own table, with validation"}},
+                    "on your own table, with validation"},
+                   {"mpirun -n 2 pando train keras-cnn --workers auto --checkpoint run", "on two processes"}},
       .run = train};
+}
+
+Command launch_command() {
+  return {.name = "launch",
+          .arguments = "-- PROGRAM [ARGUMENT...]",
+          .least_arguments = 1,
+          .most_arguments = -1,
+          .offered = {{{}, true}},
+          .summary = "start a program as several workers, again if one of them dies",
+          .description =
+              "Starts PROGRAM with mpirun. If it fails, and is not interrupted or wrongly called, it is started again: "
+              "`pando train` with --resume added, so that nothing but the time since the last checkpoint is lost. "
+              "Programs of your own must resume by themselves. What mpirun reads from its own environment and files, "
+              "such as the list of hosts, holds here, too.",
+          .groups = {{"Workers",
+                      {{.name = "workers",
+                        .letter = 'n',
+                        .kind = Kind::whole,
+                        .value = "N",
+                        .help = "how many processes",
+                        .fallback = "1",
+                        .smallest = 1},
+                       {.name = "restarts",
+                        .kind = Kind::whole,
+                        .value = "K",
+                        .help = "how often the program is started again at most",
+                        .fallback = "3"}}}},
+          .examples = {{"pando launch -n 4 --restarts 10 -- pando train keras-cnn --workers auto --checkpoint run",
+                        "four workers that survive ten failures"}},
+          .run = launch};
 }
 
 Command evaluate_command() {
@@ -388,9 +431,9 @@ Command bench_command() {
 }  // namespace
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> list = {train_command(),   evaluate_command(), predict_command(),
-                                            explain_command(), summary_command(),  datasets_command(),
-                                            devices_command(), bench_command(),    doctor_command()};
+  static const std::vector<Command> list = {train_command(),   evaluate_command(), predict_command(), explain_command(),
+                                            summary_command(), datasets_command(), devices_command(), bench_command(),
+                                            launch_command(),  doctor_command()};
   return list;
 }
 

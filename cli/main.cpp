@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `pando`: finds the command, and turns what it throws into messages and exit statuses.
 #include <pando/base/error.h>
+#include <pando/comm/workers.h>
 #include <pando/version.h>
 
 #include <fcntl.h>
@@ -95,8 +96,13 @@ int main(int count, char** words) {
     tell(fmt::format("{}: {}\n{}\nTry '{} --help'.", name, terminal_text(error.what()), usage_line(error.command),
                      name));
     return 2;
+  } catch (const WorkerFailure& failure) {
+    // A worker that failed tells why itself; one that is silent cannot.
+    if (is_first_worker()) tell(fmt::format("pando: {}", terminal_text(failure.what())));
+    return 1;
   } catch (const std::exception& error) {
-    tell(fmt::format("pando: {}", terminal_text(message_of(error))));
+    const std::string who = is_first_worker() ? "pando" : fmt::format("pando, worker {}", mpi_workers()->rank());
+    tell(fmt::format("{}: {}", who, terminal_text(message_of(error))));
     return 1;
   }
 }

@@ -7,13 +7,17 @@
 
 namespace pando::cli {
 
-void save_report(const std::string& path, OpenedModel& opened, const Samples& samples, std::int64_t trained,
-                 const keras::History& history, const TrainingRecipe& recipe) {
+report::Run make_run_report(OpenedModel& opened, const Samples& samples, std::int64_t trained,
+                            const keras::History& history, const TrainingRecipe& recipe) {
   const std::string title = fmt::format("{} on {}", opened.model.name(), samples.kind.dataset);
-  const report::Run run = keras::make_report(
+  return keras::make_report(
       opened.model, history, as_input(opened, samples.test.x), samples.test.y,
       {.title = title, .class_names = samples.kind.class_names, .batch_size = recipe.batch_size, .samples = trained});
-  report::save(run, path);
+}
+
+void save_report(const std::string& path, OpenedModel& opened, const Samples& samples, std::int64_t trained,
+                 const keras::History& history, const TrainingRecipe& recipe) {
+  report::save(make_run_report(opened, samples, trained, history, recipe), path);
 }
 
 }  // namespace pando::cli

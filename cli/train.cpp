@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pando/base/random.h>
+#include <pando/comm/workers.h>
 
 #include <fmt/format.h>
 
@@ -106,13 +107,14 @@ TrainingData load_training_data(const Arguments& arguments) {
 }
 
 std::string headline(const std::string& model, const TrainingData& data, const Division& division,
-                     std::int64_t batch_size) {
+                     std::int64_t batch_size, bool shared) {
   const SampleKind& kind = data.samples.kind;
   const std::string validation =
       data.validated == 0 ? "" : fmt::format("{} for validation\n", counted(data.validated, kind.noun()));
   return fmt::format("{} on {}: {} in micro-batches of {}\n{}{} = {} x {}", model, kind.dataset,
                      counted(data.trained, kind.noun()), batch_size, validation, counted(division.ipus, "virtual IPU"),
-                     counted(division.stages, "stage"), counted(division.replicas, "replica"));
+                     counted(division.stages, "stage"), counted(division.replicas, "replica")) +
+         (shared ? fmt::format(" in each of {} workers", mpi_workers()->count()) : "");
 }
 
 keras::FitOptions fit_options(const Arguments& arguments, const TrainingRecipe& recipe, Attempts& attempts) {
@@ -144,12 +146,31 @@ Outcome fit(OpenedModel& opened, const TrainingData& data, keras::FitOptions opt
 }
 
 void tell_plan(const Arguments& arguments, const OpenedModel& opened, const TrainingData& data,
-               const Division& division, const TrainingRecipe& recipe) {
+               const Division& division, const TrainingRecipe& recipe, bool shared) {
   if (arguments.flag("quiet")) return;
-  tell(headline(opened.model.name(), data, division, recipe.batch_size));
+  tell(headline(opened.model.name(), data, division, recipe.batch_size, shared));
   if (!arguments.flag("verbose")) return;
   tell(opened.model.summary_text());
   tell(opened.model.explain({.samples = data.trained, .batch_size = recipe.batch_size}));
+}
+
+// What a worker other than the first does: its share of the training, the test and the report. The first one shows and
+// writes the results.
+int help_to_train(const Arguments& arguments, const Division& division, const TrainingRecipe& recipe) {
+  const TrainingData data = load_training_data(arguments);
+  const Samples& samples = data.samples;
+  const VirtualIpus ipus(division.ipus, division.tiles, division.backend, true);
+  OpenedModel opened = open_model(arguments.words()[0], samples.kind);
+  learn_columns(opened, samples.train.x);
+  prepare_training(opened, division, recipe);
+  Attempts attempts;
+  const InterruptWatch watch;
+  const Outcome outcome = fit(opened, data, fit_options(arguments, recipe, attempts), watch);
+  if (watch.interrupted()) return 130;
+  opened.model.evaluate(as_input(opened, samples.test.x), samples.test.y,
+                        {.batch_size = recipe.batch_size, .verbose = 0});
+  if (arguments.given("report")) make_run_report(opened, samples, data.trained, outcome.history, recipe);
+  return 0;
 }
 
 }  // namespace
@@ -160,17 +181,19 @@ int train(const Arguments& arguments) {
   TrainingRecipe recipe = recipe_of(arguments);
   recipe.learning_rate = arguments.number("learning-rate");
   recipe.precision = arguments.text("precision");
+  set_random_seed(static_cast<std::uint64_t>(arguments.whole("seed")));
+  const bool shared = joins_workers(arguments);
+  if (shared && mpi_workers()->rank() > 0) return help_to_train(arguments, division, recipe);
   probe_files(arguments);
   ModelPlace place(arguments);
   check_checkpoints(arguments);
-  set_random_seed(static_cast<std::uint64_t>(arguments.whole("seed")));
   const TrainingData data = load_training_data(arguments);
   const Samples& samples = data.samples;
-  const VirtualIpus ipus(division.ipus, division.tiles, division.backend);
+  const VirtualIpus ipus(division.ipus, division.tiles, division.backend, shared);
   OpenedModel opened = open_model(arguments.words()[0], samples.kind);
   learn_columns(opened, samples.train.x);
   prepare_training(opened, division, recipe);
-  tell_plan(arguments, opened, data, division, recipe);
+  tell_plan(arguments, opened, data, division, recipe, shared);
 
   Attempts attempts;
   Outcome outcome;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/virtual_ipus.h"
 
+#include <pando/comm/workers.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,12 +84,23 @@ std::string backend_of(const Arguments& arguments) {
   return arguments.given("backend") ? arguments.text("backend") : "";
 }
 
-ipu::IPUStrategy VirtualIpus::configured(int ipus, int tiles, const std::string& backend) {
+bool joins_workers(const Arguments& arguments) {
+  const int started = started_workers();
+  if (!arguments.given("workers") && started > 1)
+    arguments.fail(
+        fmt::format("this is one of {} processes that were started together, and each would train a model of its own; "
+                    "--workers auto lets them train one, --workers none lets each train alone",
+                    started));
+  return arguments.text("workers") == "auto" && started > 1;
+}
+
+ipu::IPUStrategy VirtualIpus::configured(int ipus, int tiles, const std::string& backend, bool shared) {
   ipu::IPUConfig config;
   config.auto_select_ipus = ipus;
   config.tiles_per_ipu = tiles;
   config.backend = backend;
   config.configure_ipu_system();
+  if (shared) return ipu::IPUMultiWorkerStrategy();
   return ipu::IPUStrategy();
 }
 

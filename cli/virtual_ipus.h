@@ -28,14 +28,18 @@ Division division_of(const Arguments& arguments);
 // --backend, or empty.
 std::string backend_of(const Arguments& arguments);
 
-// While it lives, models are made for that many virtual IPUs.
+// Whether --workers lets several processes train together. Throws UsageError if there are several and it says nothing:
+// each would train a model of its own.
+bool joins_workers(const Arguments& arguments);
+
+// While it lives, models are made for that many virtual IPUs; if they are shared, for those of all workers.
 class VirtualIpus {
  public:
-  VirtualIpus(int ipus, int tiles, const std::string& backend)
-      : strategy_(configured(ipus, tiles, backend)), scope_(strategy_.scope()) {}
+  VirtualIpus(int ipus, int tiles, const std::string& backend, bool shared = false)
+      : strategy_(configured(ipus, tiles, backend, shared)), scope_(strategy_.scope()) {}
 
  private:
-  static ipu::IPUStrategy configured(int ipus, int tiles, const std::string& backend);
+  static ipu::IPUStrategy configured(int ipus, int tiles, const std::string& backend, bool shared);
 
   ipu::IPUStrategy strategy_;
   ipu::IPUStrategy::Scope scope_;

@@ -38,7 +38,7 @@ build() {
 
 scripts/install.sh git g++ clang libclang-rt-dev cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format clang-tidy \
     binutils pkg-config tmux
-scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libjpeg62-turbo-dev libcairo2-dev ccache chromium \
+scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libjpeg62-turbo-dev libcairo2-dev libopenmpi-dev openmpi-bin ccache chromium \
     valgrind python3-numpy dpkg-dev lintian
 
 title "Checks"

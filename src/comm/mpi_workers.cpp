@@ -30,14 +30,8 @@ constexpr int failure_tag = 0;
 // MPI counts the bytes of a message with an int.
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
-// What mpirun, srun and others say of the number of processes that they start together.
-constexpr const char* count_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
-                                           "SLURM_STEP_NUM_TASKS"};
-
-int number_in(const char* variable) {
-  const std::string text = environment(variable);
-  return text.empty() ? 0 : std::atoi(text.c_str());
-}
+// What mpirun, srun and others say of the number of processes that they start together; 0 if that is nothing.
+int count_in(const std::string& text) { return text.empty() ? 0 : std::atoi(text.c_str()); }
 
 // How long a worker waits without hearing from another.
 std::chrono::duration<double> patience() {
@@ -247,9 +241,8 @@ class MpiWorkers final : public Workers {
 bool is_first_worker() { return own_rank == 0; }
 
 int started_workers() {
-  int count = 1;
-  for (const char* variable : count_variables) count = std::max(count, number_in(variable));
-  return count;
+  return std::max({1, count_in(environment("OMPI_COMM_WORLD_SIZE")), count_in(environment("PMI_SIZE")),
+                   count_in(environment("MPI_LOCALNRANKS")), count_in(environment("SLURM_STEP_NUM_TASKS"))});
 }
 
 std::shared_ptr<Workers> mpi_workers() {

@@ -2,9 +2,9 @@
 // Trains a small model of a style, alone or as one of several workers, and writes what came out of it to a file for
 // each worker: run_workers.py compares them.
 //
-// Usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE]]: `keras`, `pipeline`, `poptorch` or `session`, with that
-// many replicas altogether. With CHECKPOINTS, a folder, keras writes checkpoints and resumes; PAUSE is in milliseconds
-// after each execution. `loop` and `uneven` are for errors.
+// Usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE]]: `keras`, `pipeline`, `poptorch` or `session`, with
+// that many replicas altogether. With CHECKPOINTS, a folder, keras writes checkpoints and resumes; PAUSE is in
+// milliseconds after each execution. `loop` and `uneven` are for errors.
 #include <pando/pando.h>
 
 #include <chrono>
@@ -108,7 +108,9 @@ void train_keras(int replicas, int stages, const std::string& checkpoints, int p
 }
 
 struct Network : nn::Module {
-  Network() { register_modules({{"conv", conv}, {"hidden", hidden}, {"drop", drop}, {"output", output}, {"loss", loss}}); }
+  Network() {
+    register_modules({{"conv", conv}, {"hidden", hidden}, {"drop", drop}, {"output", output}, {"loss", loss}});
+  }
   std::tuple<Tensor, Tensor> forward(Tensor x, Tensor y) {
     x = output(drop(relu(hidden(flatten(relu(conv(x)))))));
     return {x, loss(x, y)};
@@ -185,9 +187,8 @@ void fail(const std::string& style) {
   const auto strategy = make_strategy(workers());
   const auto scope = strategy->scope();
   if (style == "loop") {
-    ipu::ipu_compiler::compile([&] {
-      return ipu::loops::repeat(3, [](Tensor t) { return t + 1.0; }, {tf::constant(1.0F)});
-    });
+    ipu::ipu_compiler::compile(
+        [&] { return ipu::loops::repeat(3, [](Tensor t) { return t + 1.0; }, {tf::constant(1.0F)}); });
     return;
   }
   if (style == "uneven" && !is_first_worker()) set_random_seed(5);

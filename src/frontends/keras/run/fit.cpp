@@ -16,7 +16,6 @@
 #include "io/fingerprint.h"
 #include "io/probe.h"
 
-
 namespace pando::keras {
 
 namespace {
@@ -171,9 +170,7 @@ void Fit::restore_state() {
   resumed_.reset();
 }
 
-bool Fit::is_over() {
-  return over_ || position_.epoch >= options_.epochs || agree_to_stop(job_.training().stop);
-}
+bool Fit::is_over() { return over_ || position_.epoch >= options_.epochs || agree_to_stop(job_.training().stop); }
 
 void Fit::for_callbacks(const Function<void(Callback&)>& tell) const {
   for (const auto& callback : options_.callbacks) tell(*callback);

@@ -21,8 +21,8 @@ const Network* network_of(const Model& model) { return static_cast<ModelBody&>(m
 
 ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output, std::int64_t done) {
   const ProgressStyle style = verbose == 0 || !is_first_worker() ? ProgressStyle::silent
-                              : verbose == 1 ? ProgressStyle::bar
-                                             : ProgressStyle::lines;
+                              : verbose == 1                     ? ProgressStyle::bar
+                                                                 : ProgressStyle::lines;
   return ProgressBar(std::max<std::int64_t>(0, steps), {.stream = output, .style = style, .initial = done});
 }
 
