@@ -235,7 +235,7 @@ Command train_command() {
                     "a pipeline, on your own images"},
                    {"pando train mlp --dataset flowers.csv --label species --validation-split 0.1",
                     "on your own table, with validation"},
-                   {"mpirun -n 2 pando train keras-cnn --workers auto --checkpoint run", "on two processes"}},
+                   {"mpirun -n 2 pando train keras-cnn --workers auto", "on two processes"}},
       .run = train};
 }
 
@@ -264,8 +264,8 @@ Command launch_command() {
                         .value = "K",
                         .help = "how often the program is started again at most",
                         .fallback = "3"}}}},
-          .examples = {{"pando launch -n 4 --restarts 10 -- pando train keras-cnn --workers auto --checkpoint run",
-                        "four workers that survive ten failures"}},
+          .examples = {{"pando launch -n 4 -- pando train mlp --workers auto --checkpoint run",
+                        "four workers; a failure costs little"}},
           .run = launch};
 }
 

@@ -23,7 +23,7 @@ WRONG_TRAIN = [
     (["mlp", "-e", "3"], "unknown option '-e'; known are: --dataset, --samples, --image-size, --label, --skip-bad, "
                          "--validation-split, --validation-data, --batch-size, --epochs, --optimizer, --learning-rate, "
                          "--precision, --seed, --ipus, --stages, --replicas, --schedule, --gradient-accumulation-count, "
-                         "--reduction, --steps-per-execution, --tiles, --backend, --save, --overwrite, --checkpoint, --resume, "
+                         "--reduction, --steps-per-execution, --tiles, --backend, --workers, --save, --overwrite, --checkpoint, --resume, "
                          "--report, --profile, --log-csv, --json, --quiet, --verbose"),
     (["mlp", "--epochs"], "--epochs needs a value: --epochs E"),
     (["mlp", "--epochs", "0"], "--epochs is '0' but must be a whole number of at least 1"),
