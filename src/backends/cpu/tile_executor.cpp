@@ -49,12 +49,13 @@ WorkingMemory::WorkingMemory(std::span<const Plan* const> plans, std::span<const
   arena_ = allocation_.place() + all_scratch + shared_bytes;
 }
 
-TileExecutor::TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles,
+TileExecutor::TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles, int tile_count,
                            std::shared_ptr<const WorkingMemory> working, const std::shared_ptr<Memory>& memory,
                            const BindVariable& bind)
     : plan_(plan),
       kernels_(std::move(kernels)),
       tiles_(std::move(tiles)),
+      tile_count_(tile_count),
       working_(std::move(working)),
       memory_(memory),
       inputs_(memory, plan_.inputs) {
@@ -120,7 +121,7 @@ void TileExecutor::set_input(std::size_t input, const Place& place) {
 void TileExecutor::execute(const Execution& execution) {
   execution_ = execution;
   failure_.clear();
-  tiles_->run([this](int first, int last) { run_tiles(first, last); });
+  tiles_->run(tile_count_, [this](int first, int last) { run_tiles(first, last); });
 }
 
 void TileExecutor::step(const StepPorts& ports) {
@@ -165,7 +166,7 @@ void TileExecutor::run_superstep(std::size_t superstep, std::int64_t number, int
   using Kind = RecordedEvent::Kind;
   const auto& kernels = kernels_[superstep];
   const auto& shared = shared_[superstep];
-  const int count = tiles_->count();
+  const int count = tile_count_;
   for (std::size_t k = 0; k < kernels.size(); ++k)
     timed(first, Kind::kernel, number + static_cast<std::int64_t>(k), [&] {
       for (int tile = first; tile < last; ++tile)
@@ -183,7 +184,7 @@ void TileExecutor::run_superstep(std::size_t superstep, std::int64_t number, int
 }
 
 void TileExecutor::run_tiles(int first, int last) {
-  const int count = tiles_->count();
+  const int count = tile_count_;
   const bool has_others = last - first < count;
   bool waits = has_others;
   const auto wait_for_others = [&] {

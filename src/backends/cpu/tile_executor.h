@@ -39,7 +39,8 @@ class WorkingMemory {
 // system call. It holds its variables for a step at a time.
 class TileExecutor final : public Executable {
  public:
-  TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles,
+  // Uses the first `tile_count` tiles of the group.
+  TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles, int tile_count,
                std::shared_ptr<const WorkingMemory> working, const std::shared_ptr<Memory>& memory,
                const BindVariable& bind);
 
@@ -85,6 +86,7 @@ class TileExecutor final : public Executable {
   std::vector<std::vector<std::byte*>> shared_;
   std::vector<bool> has_second_part_;
   std::shared_ptr<TileGroup> tiles_;
+  int tile_count_;
   std::shared_ptr<const WorkingMemory> working_;
   std::shared_ptr<Memory> memory_;
   // For constants that kernels cannot reach on the host.

@@ -12,6 +12,8 @@ namespace pando {
 
 namespace {
 
+constexpr int bits_of_tiles = 32;
+
 // Tiles of all groups of this process that are at work.
 std::atomic<int> tiles_at_work = 0;
 
@@ -65,16 +67,19 @@ void TileGroup::stop() {
   launch_.notify_all();
 }
 
-void TileGroup::run(const Function<void(int, int)>& work) {
-  if (count_ > 1) process_.check("a device of several tiles");
-  if (count_ == 1 || taken_.exchange(true, std::memory_order_acquire)) {
+void TileGroup::run(int tiles, const Function<void(int, int)>& work) {
+  if (tiles > 1) process_.check("a device of several tiles");
+  if (tiles == 1 || taken_.exchange(true, std::memory_order_acquire)) {
     const AtWork alone(1);
-    return work(0, count_);
+    return work(0, tiles);
   }
-  const AtWork all(count_);
+  const AtWork all(tiles);
   crowding_.resume();
   work_ = &work;
-  running_.store(count_ - 1, std::memory_order_relaxed);
+  barrier_.set_count(tiles);
+  running_.store(tiles - 1, std::memory_order_relaxed);
+  const std::uint64_t number = (newest_.load(std::memory_order_relaxed) >> bits_of_tiles) + 1;
+  newest_.store(number << bits_of_tiles | static_cast<std::uint32_t>(tiles), std::memory_order_release);
   launch_.fetch_add(1);
   launch_.notify_all();
   work(0, 1);
@@ -86,10 +91,14 @@ void TileGroup::run(const Function<void(int, int)>& work) {
 
 void TileGroup::serve(int tile) {
   std::uint32_t seen = 0;
+  std::uint64_t done = 0;
   while (true) {
     wait_while(launch_, seen, time_to_stay_awake(cores_));
     seen = launch_.load(std::memory_order_acquire);
     if (stopping_) return;
+    const std::uint64_t newest = newest_.load(std::memory_order_acquire);
+    if (newest == done || static_cast<std::uint32_t>(newest) <= static_cast<std::uint32_t>(tile)) continue;
+    done = newest;
     (*work_)(tile, tile + 1);
     if (running_.fetch_sub(1) == 1) running_.notify_one();
   }
