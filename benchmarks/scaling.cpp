@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -104,6 +105,8 @@ struct Row {
 std::vector<int> tile_counts(int cores) {
   std::vector<int> counts;
   for (int tiles = 1; tiles < cores; tiles *= 2) counts.push_back(tiles);
+  // With one core left for the thread that fills the feed.
+  if (cores > 4) counts.push_back(cores - 1);
   counts.push_back(cores);
   return counts;
 }
@@ -125,6 +128,7 @@ void print_row(const Row& row) {
   for (const Measured& measured : row.measured) fmt::print("{:>10.1f}", measured.microseconds);
   fmt::print("{:>10.1f}{:>8.2f}x on {}\n", row.chosen.microseconds,
              row.measured.front().microseconds / row.best().microseconds, row.best().tiles);
+  std::fflush(stdout);
 }
 
 void print_kernels(const Row& row) {
