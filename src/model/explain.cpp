@@ -14,7 +14,8 @@ std::vector<ExplainedStage> explain_stages(const Program& program) {
                                  .gradients = use.sums,
                                  .activations = use.working,
                                  .stash = use.stash,
-                                 .feeds = use.feeds}});
+                                 .feeds = use.feeds},
+                      .tiles = use.tiles});
   return stages;
 }
 

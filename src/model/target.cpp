@@ -40,7 +40,7 @@ std::optional<int> current_stage() { return stage_of_scope; }
 void set_current_stage(std::optional<int> stage) { stage_of_scope = stage; }
 
 std::vector<Device> make_ipus(int count, DeviceOptions options) {
-  if (options.tiles == 0) options.tiles = std::max(1, usable_cores() / count);
+  if (options.tiles == 0 && count > 1) options.tiles = std::max(1, usable_cores() / count);
   std::vector<Device> ipus;
   for (int i = 0; i < count; ++i) ipus.emplace_back(options);
   return ipus;

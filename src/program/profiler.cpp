@@ -241,21 +241,25 @@ std::vector<KernelTime> Profiler::kernel_times() const {
   for (const Track::Kernel& kernel : track.kernels.front()) times.push_back({kernel.op, kernel.name, 0});
   KernelTime barrier{"barrier", "", 0}, feed{"feed", "", 0};
   std::int64_t steps = 0;
+  // The program may leave out the last tiles; and a kernel of two parts is recorded twice in a step.
+  int tiles = 1;
+  bool is_new_step = true;
   for (int tile = 0; tile < track.pass_row(); ++tile)
     for (const RecordedEvent& event : track.recorder.events(tile)) {
       if (!span.includes(event)) continue;
       const double microseconds = static_cast<double>(event.end - event.begin) / 1e3;
+      tiles = std::max(tiles, tile + 1);
+      is_new_step |= event.kind == RecordedEvent::Kind::feed;
       if (event.kind == RecordedEvent::Kind::barrier) barrier.microseconds += microseconds;
       else if (event.kind == RecordedEvent::Kind::feed) feed.microseconds += microseconds;
       else if (event.kind == RecordedEvent::Kind::kernel && event.plan == 0) {
         times[static_cast<std::size_t>(event.number)].microseconds += microseconds;
-        if (tile == 0 && event.number == 0) ++steps;
+        if (tile == 0 && event.number == 0 && std::exchange(is_new_step, false)) ++steps;
       }
     }
   times.push_back(barrier);
   times.push_back(feed);
-  for (KernelTime& time : times)
-    time.microseconds /= static_cast<double>(std::max<std::int64_t>(1, steps) * track.pass_row());
+  for (KernelTime& time : times) time.microseconds /= static_cast<double>(std::max<std::int64_t>(1, steps) * tiles);
   return times;
 }
 

@@ -445,6 +445,7 @@ std::vector<DeviceUse> Program::device_use() const {
     const auto index = static_cast<int>(i);
     DeviceUse& use = uses.emplace_back();
     use.working = state.executor ? state.executor->working_bytes(index) : state.whole.working_bytes;
+    use.tiles = state.executor ? state.executor->tiles(index) : state.whole.tiles;
     if (state.executor) use.stash = state.executor->stash_bytes(index);
     add_variables(stage, use);
     const int slots =

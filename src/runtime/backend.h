@@ -65,6 +65,8 @@ struct LoadedPlans {
   std::vector<std::unique_ptr<Executable>> executables = {};
   // The arena, and what kernels use in addition while they run.
   std::size_t working_bytes = 0;
+  // The tiles of the device that they use.
+  int tiles = 1;
 };
 
 // One virtual IPU.

@@ -102,6 +102,8 @@ std::size_t StepExecutor::stash_bytes(int stage) const {
   return own.slot_bytes * static_cast<std::size_t>(own.slots);
 }
 
+int StepExecutor::tiles(int stage) const { return stages_[static_cast<std::size_t>(stage)]->loaded.programs.tiles; }
+
 std::size_t StepExecutor::working_bytes(int stage) const {
   return stages_[static_cast<std::size_t>(stage)]->loaded.programs.working_bytes;
 }

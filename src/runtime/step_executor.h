@@ -75,6 +75,8 @@ class StepExecutor {
   // The bytes that the device of a stage keeps between passes.
   std::size_t stash_bytes(int stage) const;
   std::size_t working_bytes(int stage) const;
+  // The tiles that each device of a stage uses.
+  int tiles(int stage) const;
 
  private:
   // In the order of StagePlan::all().

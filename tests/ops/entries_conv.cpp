@@ -37,7 +37,8 @@ double slack_of(double terms) { return std::sqrt(terms + 1); }
 double filter_slack(const Convolution& c) { return slack_of(static_cast<double>(c.filter.part(0, 3).elements())); }
 
 // Plain, of one element, strided, padded unevenly, dilated, grouped, depthwise, without samples, wide enough for every
-// vector path (also strided in groups, and with images of several runs of pixels), and with more taps than pixels.
+// vector path (also strided in groups, and with images of several runs of pixels), with more taps than pixels, and with
+// few filters or channels on images so wide that they become planes, also with sums that are split between taps.
 std::vector<Convolution> convolutions() {
   return {{{2, 5, 6, 3}, {3, 2, 3, 4}},
           {{1, 1, 1, 1}, {1, 1, 1, 1}},
@@ -55,7 +56,13 @@ std::vector<Convolution> convolutions() {
           {{4, 14, 13, 1}, {5, 5, 1, 32}},
           {{5, 6, 6, 16}, {1, 1, 16, 40}},
           {{2, 9, 9, 3}, {2, 2, 3, 16}, {.strides = {3, 3}, .padding = {0, 1, 0, 1}}},
-          {{1, 3, 3, 2}, {5, 5, 2, 2}, {.padding = {3, 3, 2, 4}}}};
+          {{1, 3, 3, 2}, {5, 5, 2, 2}, {.padding = {3, 3, 2, 4}}},
+          {{3, 9, 21, 8}, {3, 3, 8, 8}, {.padding = {1, 1, 1, 1}}},
+          {{2, 6, 37, 6}, {3, 3, 6, 3}},
+          {{2, 7, 40, 1}, {5, 5, 1, 6}, {.padding = {2, 2, 2, 2}}},
+          {{1, 8, 35, 11}, {2, 3, 11, 5}, {.dilations = {2, 3}, .padding = {1, 0, 2, 3}}},
+          {{1, 5, 33, 130}, {3, 3, 130, 1}, {.padding = {1, 1, 1, 1}}},
+          {{2, 4, 48, 2}, {3, 1, 2, 7}}};
 }
 
 Case forward(const Convolution& c) {

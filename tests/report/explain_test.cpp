@@ -22,6 +22,16 @@ Explanation plain_model() {
           .schedule = grouped_schedule(1, true)};
 }
 
+TEST(Explain, SaysHowManyTilesTheProgramUses) {
+  Explanation explanation = plain_model();
+  explanation.tiles_per_ipu = 16;
+  explanation.cores = 16;
+  explanation.stages[0].tiles = 4;
+  EXPECT_NE(to_text(explanation).find("1 stage, 4 of 16 tiles, 16 cores"), std::string::npos) << to_text(explanation);
+  explanation.stages[0].tiles = 16;
+  EXPECT_NE(to_text(explanation).find("1 stage, 16 tiles, 16 cores"), std::string::npos) << to_text(explanation);
+}
+
 Explanation two_stages() {
   return {.model = "model",
           .samples = 60'000,

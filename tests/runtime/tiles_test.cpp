@@ -28,6 +28,18 @@ TEST(TileGroup, RunsEveryTileOnce) {
   }
 }
 
+TEST(TileGroup, RunsTheFirstTilesOnly) {
+  TileGroup tiles(5);
+  std::vector<std::atomic<int>> calls(5);
+  for (int round = 0; round < 500; ++round)
+    tiles.run(round % 5 + 1, [&](int first, int last) {
+      for (int tile = first; tile < last; ++tile) ++calls[static_cast<std::size_t>(tile)];
+      // A tile that was left out would be waited for here, or break the barrier.
+      if (last - first == 1 && round % 5 > 0) tiles.barrier().arrive_and_wait();
+    });
+  for (int tile = 0; tile < 5; ++tile) EXPECT_EQ(calls[static_cast<std::size_t>(tile)], 100 * (5 - tile)) << tile;
+}
+
 TEST(TileGroup, TheBarrierSeparatesSupersteps) {
   for (int count : {2, 3, 16}) {
     TileGroup tiles(count);

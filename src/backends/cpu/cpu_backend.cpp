@@ -3,6 +3,7 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/suggested_tiles.h"
 #include "backends/cpu/tile_executor.h"
 
 namespace pando::cpu {
@@ -35,6 +36,7 @@ CpuBackend::CpuBackend(int tiles, std::string_view instruction_set, std::shared_
     : routines_(routines_for(choose_instruction_set(instruction_set))),
       mixed_routines_(with_mixed_products(routines_)),
       tiles_(std::make_shared<TileGroup>(tiles)),
+      chooses_tiles_(tiles == 0),
       memory_(std::move(memory)) {}
 
 std::string CpuBackend::instruction_set() const { return std::string(cpu::name(routines_.instruction_set)); }
@@ -49,12 +51,14 @@ LoadedPlans CpuBackend::load(std::span<const Plan* const> plans, const BindVaria
     kernels.emplace_back();
     if (plan != nullptr) kernels.back() = make_kernels(*plan, plan->mixed_bfloat16 ? mixed_routines_ : routines_);
   }
-  const auto working = std::make_shared<const WorkingMemory>(plans, kernels, tiles(), memory_);
-  LoadedPlans loaded{.working_bytes = working->bytes()};
+  const int used = chooses_tiles_ ? suggested_tiles(plans, routines_.instruction_set, tiles()) : tiles();
+  const auto working = std::make_shared<const WorkingMemory>(plans, kernels, used, memory_);
+  LoadedPlans loaded{.working_bytes = working->bytes(), .tiles = used};
   for (std::size_t i = 0; i < plans.size(); ++i)
-    loaded.executables.push_back(plans[i] == nullptr ? nullptr
-                                                     : std::make_unique<TileExecutor>(*plans[i], std::move(kernels[i]),
-                                                                                      tiles_, working, memory_, bind));
+    loaded.executables.push_back(
+        plans[i] == nullptr
+            ? nullptr
+            : std::make_unique<TileExecutor>(*plans[i], std::move(kernels[i]), tiles_, used, working, memory_, bind));
   return loaded;
 }
 
@@ -73,7 +77,10 @@ std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs) 
   }
   const auto kernel = factory_of(*node.op)(call, routines_for(choose_instruction_set("")));
   const Allocation scratch = host_memory()->allocate(kernel->scratch_bytes(), "folding constants");
-  kernel->run({0, 1, host_pointer(scratch.place()), buffers.data()});
+  const Allocation shared = host_memory()->allocate(kernel->shared_bytes(), "folding constants");
+  const Tile tile = {0, 1, host_pointer(scratch.place()), buffers.data(), host_pointer(shared.place())};
+  kernel->run(tile);
+  if (kernel->shared_bytes() > 0) kernel->finish(tile);
   return results;
 }
 

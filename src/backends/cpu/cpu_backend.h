@@ -9,7 +9,8 @@ namespace pando::cpu {
 
 class CpuBackend : public Backend {
  public:
-  // Works in the host's memory, or in one that its kernels can reach.
+  // Works in the host's memory, or in one that its kernels can reach. With 0 tiles it has one for each core, and plans
+  // use as many of them as suggested_tiles() says.
   CpuBackend(int tiles, std::string_view instruction_set, std::shared_ptr<Memory> memory = host_memory());
 
   std::string name() const override { return "cpu"; }
@@ -24,6 +25,7 @@ class CpuBackend : public Backend {
   // The same, with products of bfloat16 where they are faster.
   const Routines mixed_routines_;
   std::shared_ptr<TileGroup> tiles_;
+  bool chooses_tiles_;
   std::shared_ptr<Memory> memory_;
 };
 

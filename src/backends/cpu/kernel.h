@@ -14,6 +14,8 @@ struct Tile {
   std::byte* scratch = nullptr;
   // By buffer number of the Plan.
   std::byte* const* buffers = nullptr;
+  // As many bytes as the kernel asked for, the same for all tiles; aligned and undefined likewise.
+  std::byte* shared = nullptr;
 };
 
 // All tiles run every kernel of a superstep; each tile does its own share. One tile computes each element of an output,
@@ -22,8 +24,12 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t scratch_bytes() const { return 0; }
+  // Memory by which tiles hand each other what their shares of finish() need. A kernel that asks for some has a second
+  // part, which begins when all tiles have ended the first.
+  virtual std::size_t shared_bytes() const { return 0; }
   // Must not allocate, lock, throw or make a system call.
   virtual void run(const Tile& tile) const = 0;
+  virtual void finish(const Tile&) const {}
 };
 
 struct Range {

@@ -26,6 +26,7 @@ namespace pando::cpu {
   void fill(NormRoutines&);                         \
   void fill(RandomRoutines&);                       \
   void fill(ConvRoutines&);                         \
+  void fill(PlaneRoutines&);                        \
   void fill(UpdateRoutines&);                       \
   }                                                 \
   static Routines make_##set() {                    \
@@ -39,6 +40,7 @@ namespace pando::cpu {
     set::fill(routines.norm);                       \
     set::fill(routines.random);                     \
     set::fill(routines.conv);                       \
+    set::fill(routines.planes);                     \
     set::fill(routines.update);                     \
     return routines;                                \
   }

@@ -5,6 +5,7 @@
 #pragma once
 #include "backends/cpu/instruction_set.h"
 #include "backends/cpu/routines/conv.h"
+#include "backends/cpu/routines/conv_planes.h"
 #include "backends/cpu/routines/elementwise.h"
 #include "backends/cpu/routines/loss.h"
 #include "backends/cpu/routines/matmul.h"
@@ -26,6 +27,7 @@ struct Routines {
   NormRoutines norm;
   RandomRoutines random;
   ConvRoutines conv;
+  PlaneRoutines planes;
   UpdateRoutines update;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All tiles run the same loop over steps, supersteps and kernels, each with its share of every kernel, and meet at a
-// barrier after each superstep. Tile 0 alone begins and ends a step: it takes the feed, the counter and the variables.
+// barrier after each superstep, and after its first part if a kernel has two. Tile 0 alone begins and ends a step: it
+// takes the feed, the counter and the variables.
 #include "backends/cpu/tile_executor.h"
 
 #include <fmt/format.h>
@@ -28,31 +29,49 @@ bool is_finite(const Type& type, const std::byte* data) {
 
 WorkingMemory::WorkingMemory(std::span<const Plan* const> plans, std::span<const PlanKernels> kernels, int tiles,
                              const std::shared_ptr<Memory>& memory) {
-  std::size_t arena_bytes = 0;
+  std::size_t arena_bytes = 0, shared_bytes = 0;
   for (const Plan* plan : plans)
     if (plan != nullptr) arena_bytes = std::max(arena_bytes, plan->arena_bytes);
   for (const PlanKernels& supersteps : kernels)
-    for (const auto& superstep : supersteps)
-      for (const auto& kernel : superstep) scratch_bytes_ = std::max(scratch_bytes_, align(kernel->scratch_bytes()));
+    for (const auto& superstep : supersteps) {
+      std::size_t shared = 0;
+      for (const auto& kernel : superstep) {
+        scratch_bytes_ = std::max(scratch_bytes_, align(kernel->scratch_bytes()));
+        shared += align(kernel->shared_bytes());
+      }
+      shared_bytes = std::max(shared_bytes, shared);
+    }
   const std::size_t all_scratch = scratch_bytes_ * static_cast<std::size_t>(tiles);
-  bytes_ = all_scratch + arena_bytes;
+  bytes_ = all_scratch + shared_bytes + arena_bytes;
   allocation_ = memory->allocate(bytes_, "the arena of a device");
   scratch_ = memory->kernel_pointer(allocation_.place());
-  arena_ = allocation_.place() + all_scratch;
+  shared_ = scratch_ + all_scratch;
+  arena_ = allocation_.place() + all_scratch + shared_bytes;
 }
 
-TileExecutor::TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles,
+TileExecutor::TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles, int tile_count,
                            std::shared_ptr<const WorkingMemory> working, const std::shared_ptr<Memory>& memory,
                            const BindVariable& bind)
     : plan_(plan),
       kernels_(std::move(kernels)),
       tiles_(std::move(tiles)),
+      tile_count_(tile_count),
       working_(std::move(working)),
       memory_(memory),
       inputs_(memory, plan_.inputs) {
   for (const Buffer& buffer : plan_.buffers) {
     places_.push_back(place_of(buffer, bind));
     buffers_.push_back(places_.back() ? memory_->kernel_pointer(places_.back()) : nullptr);
+  }
+  for (const auto& superstep : kernels_) {
+    std::byte* next = working_->shared();
+    shared_.emplace_back();
+    for (const auto& kernel : superstep) {
+      const std::size_t bytes = align(kernel->shared_bytes());
+      shared_.back().push_back(bytes == 0 ? nullptr : next);
+      next += bytes;
+    }
+    has_second_part_.push_back(next != working_->shared());
   }
   for (const Port& output : plan_.outputs) {
     if (output.every_step) every_step_.push_back({output.buffer, output.type.bytes()});
@@ -102,7 +121,7 @@ void TileExecutor::set_input(std::size_t input, const Place& place) {
 void TileExecutor::execute(const Execution& execution) {
   execution_ = execution;
   failure_.clear();
-  tiles_->run([this](int first, int last) { run_tiles(first, last); });
+  tiles_->run(tile_count_, [this](int first, int last) { run_tiles(first, last); });
 }
 
 void TileExecutor::step(const StepPorts& ports) {
@@ -142,8 +161,30 @@ void TileExecutor::timed(int tile, RecordedEvent::Kind kind, std::int64_t number
   recorder_->record(tile, {kind, plan_number_, number, begin, Recorder::now()});
 }
 
+void TileExecutor::run_superstep(std::size_t superstep, std::int64_t number, int first, int last,
+                                 const auto& wait_for_others) {
+  using Kind = RecordedEvent::Kind;
+  const auto& kernels = kernels_[superstep];
+  const auto& shared = shared_[superstep];
+  const int count = tile_count_;
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    timed(first, Kind::kernel, number + static_cast<std::int64_t>(k), [&] {
+      for (int tile = first; tile < last; ++tile)
+        kernels[k]->run({tile, count, working_->scratch_of(tile), buffers_.data(), shared[k]});
+    });
+  timed(first, Kind::barrier, static_cast<std::int64_t>(superstep), wait_for_others);
+  if (!has_second_part_[superstep]) return;
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    if (shared[k] != nullptr)
+      timed(first, Kind::kernel, number + static_cast<std::int64_t>(k), [&] {
+        for (int tile = first; tile < last; ++tile)
+          kernels[k]->finish({tile, count, working_->scratch_of(tile), buffers_.data(), shared[k]});
+      });
+  timed(first, Kind::barrier, static_cast<std::int64_t>(superstep), wait_for_others);
+}
+
 void TileExecutor::run_tiles(int first, int last) {
-  const int count = tiles_->count();
+  const int count = tile_count_;
   const bool has_others = last - first < count;
   bool waits = has_others;
   const auto wait_for_others = [&] {
@@ -163,12 +204,8 @@ void TileExecutor::run_tiles(int first, int last) {
     if (execution_.stopped) return;
     std::int64_t number = 0;
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
-      for (const auto& kernel : kernels_[s])
-        timed(first, Kind::kernel, number++, [&] {
-          for (int tile = first; tile < last; ++tile)
-            kernel->run({tile, count, working_->scratch_of(tile), buffers_.data()});
-        });
-      timed(first, Kind::barrier, static_cast<std::int64_t>(s), wait_for_others);
+      run_superstep(s, number, first, last, wait_for_others);
+      number += static_cast<std::int64_t>(kernels_[s].size());
       if (!plan_.check_numerics) continue;
       if (first == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
       wait_for_others();

@@ -23,12 +23,15 @@ class WorkingMemory {
   std::size_t bytes() const { return bytes_; }
   Place arena() const { return arena_; }
   std::byte* scratch_of(int tile) const { return scratch_ + scratch_bytes_ * static_cast<std::size_t>(tile); }
+  // What the tiles share: enough for all kernels of a superstep, one after the other.
+  std::byte* shared() const { return shared_; }
 
  private:
   std::size_t scratch_bytes_ = 0, bytes_ = 0;
-  // The scratch of all tiles, then the arena: together they are more often large enough for large pages.
+  // The scratch of all tiles, what they share, then the arena: together they are more often large enough for large
+  // pages.
   Allocation allocation_;
-  std::byte* scratch_ = nullptr;
+  std::byte *scratch_ = nullptr, *shared_ = nullptr;
   Place arena_;
 };
 
@@ -36,7 +39,8 @@ class WorkingMemory {
 // system call. It holds its variables for a step at a time.
 class TileExecutor final : public Executable {
  public:
-  TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles,
+  // Uses the first `tile_count` tiles of the group.
+  TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_ptr<TileGroup> tiles, int tile_count,
                std::shared_ptr<const WorkingMemory> working, const std::shared_ptr<Memory>& memory,
                const BindVariable& bind);
 
@@ -63,6 +67,8 @@ class TileExecutor final : public Executable {
   void execute(const Execution& execution);
   // Does the work of the tiles [first, last): of one tile or of all.
   void run_tiles(int first, int last);
+  // Their shares of both parts of a superstep, and the wait after each; `number` is that of its first kernel.
+  void run_superstep(std::size_t superstep, std::int64_t number, int first, int last, const auto& wait_for_others);
   template <class Work>
   void timed(int tile, RecordedEvent::Kind kind, std::int64_t number, const Work& work);
   void set_input(std::size_t input, const Place& place);
@@ -76,7 +82,11 @@ class TileExecutor final : public Executable {
 
   Plan plan_;
   PlanKernels kernels_;
+  // What each kernel shares, null if nothing; and whether a kernel of the superstep has a second part.
+  std::vector<std::vector<std::byte*>> shared_;
+  std::vector<bool> has_second_part_;
   std::shared_ptr<TileGroup> tiles_;
+  int tile_count_;
   std::shared_ptr<const WorkingMemory> working_;
   std::shared_ptr<Memory> memory_;
   // For constants that kernels cannot reach on the host.

@@ -5,12 +5,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/cores.h"
 #include "base/waiting.h"
 
 namespace pando {
 
 namespace {
+
+constexpr int bits_of_tiles = 32;
 
 // Tiles of all groups of this process that are at work.
 std::atomic<int> tiles_at_work = 0;
@@ -27,8 +31,11 @@ class AtWork {
 };
 
 // If more tiles are at work than there are cores, a tile that others wait for may need the core of one that waits.
-std::chrono::nanoseconds time_to_stay_awake(int cores) {
-  return tiles_at_work.load(std::memory_order_relaxed) > cores ? std::chrono::nanoseconds(0) : awake_time;
+// Tiles that sleep are woken one after the other, which takes longer the more there are: if the first did not wait
+// awake for the last, they would sleep again, at every barrier.
+std::chrono::nanoseconds time_to_stay_awake(int tiles, int cores) {
+  if (tiles_at_work.load(std::memory_order_relaxed) > cores) return std::chrono::nanoseconds(0);
+  return awake_time * std::max(tiles / 2, 1);
 }
 
 }  // namespace
@@ -42,7 +49,7 @@ bool TileBarrier::arrive_and_wait() {
     generation_.notify_all();
     return false;
   }
-  return wait_while(generation_, generation, time_to_stay_awake(cores_));
+  return wait_while(generation_, generation, time_to_stay_awake(count_, cores_));
 }
 
 TileGroup::TileGroup(int count) : cores_(usable_cores()), count_(count > 0 ? count : cores_), barrier_(count_, cores_) {
@@ -65,31 +72,41 @@ void TileGroup::stop() {
   launch_.notify_all();
 }
 
-void TileGroup::run(const Function<void(int, int)>& work) {
-  if (count_ > 1) process_.check("a device of several tiles");
-  if (count_ == 1 || taken_.exchange(true, std::memory_order_acquire)) {
+void TileGroup::run(int tiles, const Function<void(int, int)>& work) {
+  if (tiles > 1) process_.check("a device of several tiles");
+  if (tiles == 1 || taken_.exchange(true, std::memory_order_acquire)) {
     const AtWork alone(1);
-    return work(0, count_);
+    return work(0, tiles);
   }
-  const AtWork all(count_);
+  const AtWork all(tiles);
   crowding_.resume();
   work_ = &work;
-  running_.store(count_ - 1, std::memory_order_relaxed);
+  barrier_.set_count(tiles);
+  running_.store(tiles - 1, std::memory_order_relaxed);
+  const std::uint64_t number = (newest_.load(std::memory_order_relaxed) >> bits_of_tiles) + 1;
+  newest_.store(number << bits_of_tiles | static_cast<std::uint32_t>(tiles), std::memory_order_release);
   launch_.fetch_add(1);
   launch_.notify_all();
   work(0, 1);
   for (int running; (running = running_.load(std::memory_order_acquire)) != 0;)
-    wait_while(running_, running, time_to_stay_awake(cores_));
+    wait_while(running_, running, time_to_stay_awake(tiles, cores_));
   crowding_.pause();
   taken_.store(false, std::memory_order_release);
 }
 
 void TileGroup::serve(int tile) {
   std::uint32_t seen = 0;
+  std::uint64_t done = 0;
+  // A tile that was left out is likely to be left out again.
+  bool is_left_out = false;
   while (true) {
-    wait_while(launch_, seen, time_to_stay_awake(cores_));
+    wait_while(launch_, seen, is_left_out ? std::chrono::nanoseconds(0) : time_to_stay_awake(1, cores_));
     seen = launch_.load(std::memory_order_acquire);
     if (stopping_) return;
+    const std::uint64_t newest = newest_.load(std::memory_order_acquire);
+    is_left_out = static_cast<std::uint32_t>(newest) <= static_cast<std::uint32_t>(tile);
+    if (newest == done || is_left_out) continue;
+    done = newest;
     (*work_)(tile, tile + 1);
     if (running_.fetch_sub(1) == 1) running_.notify_one();
   }

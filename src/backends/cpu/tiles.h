@@ -15,13 +15,16 @@ namespace pando {
 class TileBarrier {
  public:
   TileBarrier(int count, int cores) : count_(count), cores_(cores) {}
+  // While no tile uses it: how many tiles will.
+  void set_count(int count) { count_ = count; }
 
   // Returns when all tiles have arrived, and says whether the caller slept meanwhile. What each tile wrote before is
   // then visible to all.
   bool arrive_and_wait();
 
  private:
-  const int count_, cores_;
+  int count_;
+  const int cores_;
   alignas(64) std::atomic<int> arrived_ = 0;
   alignas(64) std::atomic<std::uint32_t> generation_ = 0;
 };
@@ -40,10 +43,11 @@ class TileGroup {
   TileBarrier& barrier() { return barrier_; }
   // For tile 0 at work: whether it is faster by itself at the moment.
   Crowding& crowding() { return crowding_; }
-  // Returns when the work of all tiles is done: work(tile, tile + 1) was called on every tile, or work(0, count()) on
-  // the calling thread because another call had the tiles. The work must not throw. Throws Error in a child made by
-  // fork(), where the tiles' threads do not exist.
-  void run(const Function<void(int first, int last)>& work);
+  // Returns when the work of the first `tiles` tiles is done: work(tile, tile + 1) was called on each, or work(0,
+  // tiles) on the calling thread because another call had the tiles. The work must not throw. Throws Error in a child
+  // made by fork(), where the tiles' threads do not exist.
+  void run(int tiles, const Function<void(int first, int last)>& work);
+  void run(const Function<void(int first, int last)>& work) { run(count_, work); }
 
  private:
   void serve(int tile);
@@ -56,6 +60,8 @@ class TileGroup {
   std::atomic<bool> taken_ = false;
   const Function<void(int, int)>* work_ = nullptr;
   alignas(64) std::atomic<std::uint32_t> launch_ = 0;
+  // The number of the newest launch and, in the lower half, of its tiles. A tile that launches leave out may miss some.
+  std::atomic<std::uint64_t> newest_ = 0;
   alignas(64) std::atomic<int> running_ = 0;
   std::atomic<bool> stopping_ = false;
   std::vector<Thread> threads_;

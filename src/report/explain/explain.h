@@ -24,6 +24,8 @@ struct ExplainedStage {
   // The work of one micro-batch.
   double megaflops = 0;
   MemoryUse memory = {};
+  // The tiles of its IPU that it uses; 0: not known.
+  int tiles = 0;
 };
 
 struct Explanation {

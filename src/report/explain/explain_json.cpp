@@ -55,6 +55,7 @@ void write_stages(JsonWriter& json, const std::vector<ExplainedStage>& stages, d
     write_rounded(json, "share", megaflops > 0 ? stage.megaflops / megaflops : 0.0);
     json.name("memory");
     write_memory(json, stage.memory);
+    json.member("tiles", stage.tiles);
     json.end_object();
   }
   json.end_list();

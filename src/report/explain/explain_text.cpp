@@ -68,7 +68,10 @@ std::string mapping_text(const Explanation& explanation, const ExplainedCounts& 
 }
 
 std::string devices_text(const Explanation& explanation, const ExplainedCounts& counts) {
-  const std::string tiles = counted(explanation.tiles_per_ipu, "tile");
+  int used_tiles = 0;
+  for (const ExplainedStage& stage : explanation.stages) used_tiles = std::max(used_tiles, stage.tiles);
+  std::string tiles = counted(explanation.tiles_per_ipu, "tile");
+  if (used_tiles > 0 && used_tiles < explanation.tiles_per_ipu) tiles = fmt::format("{} of {}", used_tiles, tiles);
   const std::string cores = explanation.cores == 0 ? "" : ", " + counted(explanation.cores, "core");
   if (explanation.ipus == 0) return labelled("Device", "the host: " + tiles + cores);
   const int used = explanation.ipus - counts.idle_ipus;

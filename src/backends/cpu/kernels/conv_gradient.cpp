@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv2d_weight_gradient of convolutions with few channels, and of those of each channel by itself.
+// conv2d_weight_gradient of convolutions with few channels whose filters are not small, of groups, and of each channel
+// by itself.
 #include "backends/cpu/kernels/weight_gradient.h"
 
 namespace pando::cpu {
@@ -162,6 +163,7 @@ std::unique_ptr<Kernel> factories::conv2d_weight_gradient(const KernelCall& call
   const Window window = conv_window(call.attributes, call.outputs[0].type.shape);
   if (auto kernel = mixed_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (auto kernel = wide_conv2d_weight_gradient(call, window, routines)) return kernel;
+  if (auto kernel = small_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (call.inputs[0].type.dtype == DType::float64) {
     return std::make_unique<Conv2dWeightGradient<double>>(call, window, routines);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv2d_max_pool_weight_gradient: the gradients that are not zero are listed by filter, and each adds its multiple of
 // the pixels under the window to the filter's sums, which stay in registers. The pixels come in the runs and in the
-// order of conv2d_weight_gradient, so the sums have the same bits.
+// order of conv2d_weight_gradient, so the sums have the same bits. Tiles divide the runs if the filters are small, or
+// else the filters.
 #include "backends/cpu/kernels/pooled_gradient.h"
 #include "backends/cpu/kernels/weight_gradient.h"
 
@@ -31,6 +32,8 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         copies_(runs_.image().is_padded() || padded_row_ != row_),
         blocks_(cut_into_blocks()),
         grid_(work()),
+        run_sums_(runs_, filters_ * sums_step()),
+        by_runs_(result_.type.shape.elements() > 0 && RunSums<T>::suits(runs_, filters_ * sums_step())),
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
         image_scratch_(copies_ ? layout_.add_elements<T>(runs_.most_images() * runs_.copy_elements() + conv_.lanes)
                                : 0),
@@ -43,14 +46,29 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         sums_(layout_.add_elements<T>(filters_ * sums_step())) {}
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
+  std::size_t shared_bytes() const override { return by_runs_ ? run_sums_.bytes() : 0; }
 
   void run(const Tile& tile) const override {
-    const Part part = grid_.part(tile);
+    const Part part = by_runs_ ? whole() : grid_.part(tile);
     if (part.blocks.begin >= part.blocks.end || part.panels.begin >= part.panels.end) return;
-    runs_.for_each([&](const PixelRun& run, bool accumulate) { add_run(tile, part, run, accumulate); });
-    for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
-      write_block(tile, part.panels, blocks_[static_cast<std::size_t>(block)]);
+    if (by_runs_) {
+      const Range runs = share(tile, runs_.count());
+      for (std::int64_t run = runs.begin; run < runs.end; ++run) {
+        add_run(tile, part, runs_[run], false, run_sums_.of(tile, run));
+      }
+      return;
     }
+    T* const sums = at<T>(tile.scratch, sums_);
+    runs_.for_each([&](const PixelRun& run, bool accumulate) { add_run(tile, part, run, accumulate, sums); });
+    write_blocks(tile, part);
+  }
+
+  void finish(const Tile& tile) const override {
+    Part part = whole();
+    part.panels = share(tile, filters_);
+    run_sums_.add_up(tile, part.panels.begin * sums_step(), (part.panels.end - part.panels.begin) * sums_step(),
+                     at<T>(tile.scratch, sums_));
+    write_blocks(tile, part);
   }
 
  private:
@@ -85,6 +103,8 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
             .load_panel = 8};
   }
 
+  Part whole() const { return {{0, 1}, {0, static_cast<std::int64_t>(blocks_.size())}, {0, filters_}}; }
+
   std::int64_t sums_step() const { return window_.kernel[0] * padded_row_; }
 
   // The pixels that a run meets, and the elements between its images.
@@ -103,7 +123,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
     return {to, runs_.copy_elements()};
   }
 
-  void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate) const {
+  void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate, T* sums) const {
     const RunPixels pixels = place_x(tile, run);
     const Range filters = part.panels;
     auto* const counts = at<std::int64_t>(tile.scratch, counts_);
@@ -116,7 +136,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
     }
     for (std::int64_t filter = 0; filter < filters.end - filters.begin; ++filter) {
       for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
-        add_block(tile, pixels.x, filter, blocks_[static_cast<std::size_t>(block)], accumulate);
+        add_block(tile, pixels.x, filter, blocks_[static_cast<std::size_t>(block)], accumulate, sums);
       }
     }
   }
@@ -138,7 +158,8 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
     }
   }
 
-  void add_block(const Tile& tile, const T* x, std::int64_t filter, const Block& block, bool accumulate) const {
+  void add_block(const Tile& tile, const T* x, std::int64_t filter, const Block& block, bool accumulate,
+                 T* sums) const {
     const std::int64_t first = block.first_vector * conv_.lanes, row_elements = runs_.image().row_elements();
     conv_.sum_filter({.x = x + block.first_row * row_elements + first,
                       .offsets = at<std::int64_t>(tile.scratch, offsets_) + filter * most_listed_,
@@ -147,9 +168,15 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
                       .x_step = row_elements,
                       .rows = block.rows,
                       .vectors = block.vectors,
-                      .sums = at<T>(tile.scratch, sums_) + filter * sums_step() + block.first_row * padded_row_ + first,
+                      .sums = sums + filter * sums_step() + block.first_row * padded_row_ + first,
                       .sums_step = padded_row_,
                       .accumulate = accumulate});
+  }
+
+  void write_blocks(const Tile& tile, const Part& part) const {
+    for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+      write_block(tile, part.panels, blocks_[static_cast<std::size_t>(block)]);
+    }
   }
 
   // The sums lie filter by filter; in the result the filters are the last axis.
@@ -173,6 +200,8 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   bool copies_;
   std::vector<Block> blocks_;
   TileGrid grid_;
+  RunSums<T> run_sums_;
+  bool by_runs_;
   // What a filter can have in a run.
   std::int64_t most_listed_;
   ScratchLayout layout_;

@@ -1,81 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Correlation: rows of images made from rows of other images through a filter. conv2d is one, and so is the gradient of
-// its input: each element of it belongs to one of stride x stride phases, and a phase is a correlation of stride 1 with
-// those taps of the filter that meet it.
+// Correlation: rows of images made from rows of other images through a filter, as a product of pixels and filters, or
+// by planes where there are few filters.
 #pragma once
-#include "backends/cpu/kernels/product.h"
-#include "ops/window.h"
+#include <optional>
+
+#include "backends/cpu/kernels/planes.h"
 
 namespace pando::cpu {
-
-// How one axis of the result is made: element t * phases + p is a sum over taps[p] of source[t * step + offset].
-struct CorrelationAxis {
-  struct Tap {
-    std::int64_t index;
-    std::int64_t offset;
-  };
-  std::int64_t source = 0, result = 0;
-  std::int64_t step = 1, phases = 1;
-  // By phase, in the order of the offsets.
-  std::vector<std::vector<Tap>> taps = {};
-
-  static CorrelationAxis of_convolution(const Window& window, std::size_t axis, std::int64_t input,
-                                        std::int64_t output);
-  static CorrelationAxis of_input_gradient(const Window& window, std::size_t axis, std::int64_t input,
-                                           std::int64_t output);
-  std::int64_t steps(std::int64_t phase) const { return divide_up(result - phase, phases); }
-  // Zeros before the source, and its size with the zeros on both sides that the taps reach.
-  std::int64_t lead() const;
-  std::int64_t padded() const;
-  // Elements of the padded source that one step reads, from its first on.
-  std::int64_t reach() const;
-};
-
-// Images with zeros around them, of which a few rows at a time are made in scratch memory.
-struct PaddedImage {
-  std::int64_t height, width, channels;
-  std::int64_t lead_rows, lead_columns;
-  std::int64_t padded_height, padded_width;
-
-  bool is_padded() const { return padded_height != height || padded_width != width; }
-  std::int64_t row_elements() const { return padded_width * channels; }
-  // Rows [first, first + count) of the padded image; copy(from, count, to) copies elements.
-  template <class T, class S>
-  void copy_rows(const T* image, std::int64_t first, std::int64_t count, S* to, const auto& copy) const;
-  template <class T>
-  void copy_rows(const T* image, std::int64_t first, std::int64_t count, T* to) const;
-};
-
-// `transposed`: the filter's last axis is that of the source rather than of the result.
-struct CorrelationSizes {
-  CorrelationAxis rows, columns;
-  std::int64_t source_channels, result_channels, groups;
-  std::int64_t kernel_width;
-  bool transposed;
-};
-
-// How the taps of a phase are summed. A segment is what one run of the source holds: a row of taps that lie side by
-// side in it if they are few, or else one tap. At most `at_once` segments are summed from zero, and each such sum is
-// added to the result.
-struct TapSegments {
-  // Whether the taps of a row are one segment, and the products that a segment adds.
-  bool joins = false;
-  std::int64_t depth = 0;
-  std::int64_t row_segments = 0, at_once = 1;
-};
-// For factors of type S.
-template <class S>
-TapSegments tap_segments(const CorrelationSizes& sizes, std::int64_t column_phase);
-// The taps of the row axis that meet the source, not the zeros around it, at this step; all of them where the rows are
-// so short that several fill a block of registers.
-Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t columns, std::int64_t block_rows,
-               std::int64_t step);
-
-// The convolution of the call's first two inputs, x and the filter.
-CorrelationSizes convolution_sizes(const KernelCall& call, const Window& window);
-Shape convolved_shape(const KernelCall& call, const Window& window);
-// The gradient `dx` of a convolution's input from that of its result.
-CorrelationSizes input_gradient_sizes(const Shape& dy, const Shape& dx, const Window& window, std::int64_t groups);
 
 // Results of type T from factors of type S: the same, or bfloat16 for float.
 template <class T, class S = T>
@@ -108,6 +39,8 @@ class Correlation {
   bool copies() const { return image_.is_padded() || !std::is_same_v<T, S>; }
 
   CorrelationSizes sizes_;
+  // What computes it, where that is faster.
+  std::optional<PlaneCorrelation<T>> planes_;
   const ProductRoutines<T, S>& matrix_;
   PaddedImage image_;
   // Rows of the padded image that one step reads.
@@ -118,8 +51,8 @@ class Correlation {
   std::vector<Phase> phases_;
   // The taps (row * kernel_width + column) in the order of the packed filter.
   std::vector<std::int64_t> taps_;
-  std::int64_t panel_step_, group_step_;
-  std::size_t filter_scratch_, image_scratch_;
+  std::int64_t panel_step_ = 0, group_step_ = 0;
+  std::size_t filter_scratch_ = 0, image_scratch_ = 0;
 };
 
 extern template class Correlation<float>;

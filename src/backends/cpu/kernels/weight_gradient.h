@@ -32,25 +32,54 @@ class PixelRuns {
     }
   }
 
-  // Calls add(run, accumulate), where `accumulate` says whether there is a sum to add to. Calls it once even if there
-  // are no pixels.
+  // At least one, which is empty if there are no pixels.
+  std::int64_t count() const { return std::max<std::int64_t>(divide_up(dy_[0], images_) * row_runs(), 1); }
+  PixelRun operator[](std::int64_t run) const {
+    if (dy_[0] == 0 || dy_[1] == 0) return {};
+    const std::int64_t image = run / row_runs() * images_, row = run % row_runs() * rows_;
+    return {image, std::min(images_, dy_[0] - image), row, std::min(rows_, dy_[1] - row)};
+  }
+  // Calls add(run, accumulate) for each, where `accumulate` says whether there is a sum to add to.
   template <class Add>
   void for_each(const Add& add) const {
-    bool accumulate = false;
-    for (std::int64_t image = 0; image < dy_[0]; image += images_) {
-      for (std::int64_t row = 0; row < dy_[1]; row += rows_) {
-        add(PixelRun{image, std::min(images_, dy_[0] - image), row, std::min(rows_, dy_[1] - row)}, accumulate);
-        accumulate = true;
-      }
-    }
-    if (!accumulate) add(PixelRun{}, false);
+    for (std::int64_t run = 0; run < count(); ++run) add((*this)[run], run > 0);
   }
 
  private:
+  std::int64_t row_runs() const { return divide_up(dy_[1], rows_); }
+
   Window window_;
   Shape dy_;
   PaddedImage image_;
   std::int64_t images_ = 1, rows_ = 1;
+};
+
+// The sums of each run in the memory that tiles share, where tiles divide the runs among them: the second part of the
+// kernel adds them up in their order, so the result has the bits of one tile that does run after run.
+template <class T>
+class RunSums {
+ public:
+  // Whether filters of this size are so small that their sums of all runs stay in the caches.
+  static bool suits(const PixelRuns& runs, std::int64_t elements) {
+    return runs.count() * elements * static_cast<std::int64_t>(sizeof(T)) <= most_bytes;
+  }
+  RunSums(const PixelRuns& runs, std::int64_t elements) : runs_(runs.count()), elements_(elements) {}
+
+  std::size_t bytes() const { return static_cast<std::size_t>(runs_ * elements_) * sizeof(T); }
+  T* of(const Tile& tile, std::int64_t run) const { return reinterpret_cast<T*>(tile.shared) + run * elements_; }
+  // The sum over all runs of elements [first, first + count).
+  void add_up(const Tile& tile, std::int64_t first, std::int64_t count, T* to) const {
+    std::copy_n(of(tile, 0) + first, count, to);
+    for (std::int64_t run = 1; run < runs_; ++run) {
+      const T* const more = of(tile, run) + first;
+      for (std::int64_t i = 0; i < count; ++i) to[i] += more[i];
+    }
+  }
+
+ private:
+  static constexpr std::int64_t most_bytes = 1 << 20;
+
+  std::int64_t runs_, elements_;
 };
 
 // The channels of x in blocks, of which a copy is made, and the rows of its product with dy: one for each tap and
@@ -99,6 +128,10 @@ class ChannelBlocks {
   std::int64_t block_, channels_, filters_, taps_;
   Table full_, last_;
 };
+
+// For convolutions with small filters, in one group; else null. They need not fill vectors.
+std::unique_ptr<Kernel> small_conv2d_weight_gradient(const KernelCall& call, const Window& window,
+                                                     const Routines& routines);
 
 // For convolutions with channels that fill a block of rows, and enough filters; else null.
 std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,

@@ -27,7 +27,7 @@ constexpr int panel_vectors = 2;
 
 // A product of exactly this many rows, such as the taps of a 3 x 3 filter, is one block, and rows side by side make
 // blocks of this many.
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(__AVX512F__)
 constexpr int most_rows = 9;
 #else
 constexpr int most_rows = block_rows;
@@ -188,8 +188,10 @@ __attribute__((noinline)) void multiply_side_by_side(const Product<T>& product, 
                                                      const T* b) {
   Sums<T, rows, vectors> sums;
   const T* const rows_of_a = product.a + product.a_rows[first_row];
+  const T* const first_b = b;
   for (int64_t s = 0; s < product.segment_count; ++s) {
     const T* a = rows_of_a + product.segments[s];
+    if (product.b_segments != nullptr) b = first_b + product.b_segments[s];
     for (int64_t k = 0; k < product.depth; ++k, a += product.a_step, b += product.b_step) sums.add_side_by_side(a, b);
   }
   write_block<T, rows, vectors>(product, first_row, first_column, sums.sum);
@@ -202,8 +204,10 @@ __attribute__((noinline)) void multiply_block(const Product<T>& product, int64_t
   Sums<T, rows, vectors> sums;
   int64_t row[rows];
   for (int r = 0; r < rows; ++r) row[r] = product.a_rows[first_row + r];
+  const T* const first_b = b;
   for (int64_t s = 0; s < product.segment_count; ++s) {
     const T* a = product.a + product.segments[s];
+    if (product.b_segments != nullptr) b = first_b + product.b_segments[s];
     int64_t k = 0;
 #if defined(__aarch64__)
     constexpr int lanes = VectorOf<T>::lanes;

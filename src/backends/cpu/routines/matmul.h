@@ -13,7 +13,8 @@ namespace pando::cpu {
 //                      a[a_rows[i] + segments[s] + k * a_step] * b(s * depth + k, j)
 // where b(k, j) = b[j / panel * b_panel + k * b_step + j % panel]; with `accumulate` the sum times `scale` is added to
 // c instead. Each element is summed in the order of s and k, whatever the other sizes, so any split of rows and columns
-// gives the same bits.
+// gives the same bits. With `b_segments`, the rows of b that segment s meets begin at b_segments[s] instead, k * b_step
+// further each; products of bfloat16 and of each column by itself have none.
 template <class T, class S = T>
 struct Product {
   const S* a = nullptr;
@@ -25,6 +26,7 @@ struct Product {
   // Rows of b are readable up to the next whole vector.
   const S* b = nullptr;
   std::int64_t b_step = 0;
+  const std::int64_t* b_segments = nullptr;
   std::int64_t b_panel = 0;
   std::int64_t panel = 0;
   T* c = nullptr;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a training step gains from more cores: for each model the time on 1, 2, 4, ... tiles, up to one for each core,
+// the number that `tiles = 0` chooses, and how many times as fast as one tile the best of them is.
+//
+//   scaling [--json FILE] [--kernels] [MODEL...]
+#include <pando/base/error.h>
+#include <pando/program/profile.h>
+#include <pando/program/program.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "models.h"
+
+namespace {
+
+using namespace pando;
+using Clock = std::chrono::steady_clock;
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+Array noise(const Shape& shape, float limit) {
+  Array array(DType::float32, shape);
+  std::uint32_t state = 1;
+  for (float *p = array.mutable_data<float>(), *end = p + array.elements(); p != end; ++p) {
+    state = state * 1664525u + 1013904223u;
+    *p = (static_cast<float>(state >> 8) / 8388608.0F - 1.0F) * limit;
+  }
+  return array;
+}
+
+// A model on a device, ready to run.
+class Runner {
+ public:
+  Runner(const models::TrainingStep& step, const Device& device) : program_(step.graph, device, weights(step)) {
+    Shape shape = {step.batch};
+    for (std::int64_t size : step.image) shape.append(size);
+    const auto labels = static_cast<std::size_t>(step.batch) * sizeof(std::int32_t);
+    feed_.emplace(program_, [=, images = noise(shape, 1.0F)](std::int64_t, std::span<std::byte* const> feeds) {
+      std::memcpy(feeds[0], images.raw(), images.bytes());
+      if (feeds.size() > 1) std::memset(feeds[1], 0, labels);
+      return true;
+    });
+    program_.run(10, *feed_);
+  }
+
+  // The lowest time of a step, in executions of ten.
+  double measure() {
+    double lowest = 1e30;
+    const auto begin = Clock::now();
+    for (int i = 0; i < 10 || (microseconds_since(begin) < 3e5 && i < 500); ++i) {
+      const auto start = Clock::now();
+      program_.run(10, *feed_);
+      lowest = std::min(lowest, microseconds_since(start) / 10);
+    }
+    return lowest;
+  }
+
+  std::vector<KernelTime> kernel_times() {
+    Profiler profiler("scaling");
+    profiler.attach(program_);
+    program_.run(20, *feed_);
+    profiler.detach();
+    return profiler.kernel_times();
+  }
+
+ private:
+  static Variables weights(const models::TrainingStep& step) {
+    Variables variables;
+    for (const auto& parameter : step.parameters) variables.set(parameter.name, noise(parameter.shape, 0.05F));
+    return variables;
+  }
+
+  Program program_;
+  std::optional<Feed> feed_;
+};
+
+struct Measured {
+  int tiles = 0;
+  double microseconds = 0;
+  std::vector<KernelTime> kernels = {};
+};
+
+struct Row {
+  std::string model;
+  std::vector<Measured> measured = {};
+  // With tiles = 0.
+  Measured chosen = {};
+
+  const Measured& best() const {
+    return *std::min_element(measured.begin(), measured.end(),
+                             [](const Measured& a, const Measured& b) { return a.microseconds < b.microseconds; });
+  }
+};
+
+std::vector<int> tile_counts(int cores) {
+  std::vector<int> counts;
+  for (int tiles = 1; tiles < cores; tiles *= 2) counts.push_back(tiles);
+  // With one core left for the thread that fills the feed.
+  if (cores > 4) counts.push_back(cores - 1);
+  counts.push_back(cores);
+  return counts;
+}
+
+Row measure_model(const std::string& name, int cores) {
+  const models::TrainingStep step = models::build(name);
+  Row row = {.model = name};
+  for (int tiles : tile_counts(cores)) {
+    Runner runner(step, Device({.tiles = tiles}));
+    const double microseconds = runner.measure();
+    row.measured.push_back({tiles, microseconds, runner.kernel_times()});
+  }
+  row.chosen.microseconds = Runner(step, Device()).measure();
+  return row;
+}
+
+void print_row(const Row& row) {
+  fmt::print("{:<13}", row.model);
+  for (const Measured& measured : row.measured) fmt::print("{:>10.1f}", measured.microseconds);
+  fmt::print("{:>10.1f}{:>8.2f}x on {}\n", row.chosen.microseconds,
+             row.measured.front().microseconds / row.best().microseconds, row.best().tiles);
+  std::fflush(stdout);
+}
+
+void print_kernels(const Row& row) {
+  fmt::print("\n{}: a kernel's time on each number of tiles\n", row.model);
+  for (std::size_t k = 0; k < row.measured.front().kernels.size(); ++k) {
+    const KernelTime& kernel = row.measured.front().kernels[k];
+    if (kernel.microseconds < 0.005 * row.measured.front().microseconds && kernel.op != "barrier") continue;
+    fmt::print("  {:<33}{:<24}", kernel.op, kernel.name);
+    for (const Measured& measured : row.measured)
+      if (k < measured.kernels.size()) fmt::print("{:>9.1f}", measured.kernels[k].microseconds);
+    fmt::print("\n");
+  }
+}
+
+std::string json_of(const std::vector<Row>& rows, const std::string& instruction_set) {
+  std::vector<std::string> models;
+  for (const Row& row : rows) {
+    std::vector<std::string> times;
+    for (const Measured& measured : row.measured)
+      times.push_back(fmt::format(R"({{"tiles": {}, "step_us": {:.3f}}})", measured.tiles, measured.microseconds));
+    models.push_back(fmt::format(R"(  {{"model": "{}", "chosen_us": {:.3f}, "times": [{}]}})", row.model,
+                                 row.chosen.microseconds, fmt::join(times, ", ")));
+  }
+  return fmt::format("{{\"instruction_set\": \"{}\", \"models\": [\n{}\n]}}\n", instruction_set,
+                     fmt::join(models, ",\n"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> names;
+  std::string json;
+  bool kernels = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--json" && i + 1 < argc) json = argv[++i];
+    else if (word == "--kernels") kernels = true;
+    else if (word.starts_with("-")) {
+      std::cerr << "usage: scaling [--json FILE] [--kernels] [MODEL...]\n";
+      return 2;
+    } else names.push_back(word);
+  }
+  try {
+    if (names.empty()) names = models::names();
+    const Device all;
+    fmt::print("{}; microseconds of a step, the lowest, by the number of tiles\n{:<13}", all.instruction_set(), "");
+    for (int tiles : tile_counts(all.tiles())) fmt::print("{:>10}", tiles);
+    fmt::print("{:>10}{:>9}\n", "chosen", "best");
+    std::vector<Row> rows;
+    for (const std::string& name : names) {
+      rows.push_back(measure_model(name, all.tiles()));
+      print_row(rows.back());
+    }
+    if (kernels)
+      for (const Row& row : rows) print_kernels(row);
+    if (!json.empty() && !(std::ofstream(json) << json_of(rows, all.instruction_set())).flush())
+      throw Error("cannot write '" + json + "'");
+  } catch (const Error& error) {
+    std::cerr << "scaling: " << error.what() << "\n";
+    return 1;
+  }
+}

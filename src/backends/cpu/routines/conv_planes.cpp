@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/routines/conv_planes.h"
+
+#include "backends/cpu/routines/transpose.h"
+
+namespace pando::cpu {
+namespace {
+
+using std::int64_t;
+
+// As many accumulators as leave registers for vectors of pixels and a weight.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int most_sums = 24;
+#else
+constexpr int most_sums = 12;
+#endif
+constexpr int most_filters = 8, most_vectors = 4;
+
+constexpr int vectors_at_once(int filters) {
+  const int vectors = most_sums / filters;
+  return vectors < 1 ? 1 : vectors > most_vectors ? most_vectors : vectors;
+}
+
+template <class T, int filters, int vectors>
+__attribute__((noinline)) void sum_block(const PlaneSums<T>& given, int64_t first) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  // A copy, which no store can change.
+  const PlaneSums<T> sums = given;
+  Vector<T> sum[filters][vectors] = {};
+  const T* weights = sums.filter;
+  for (int64_t k = 0; k < sums.products; ++k, weights += filters) {
+    const T* const x = sums.x + sums.offsets[k] + first;
+    Vector<T> pixels[vectors];
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) pixels[v] = load(x + v * lanes);
+    PANDO_UNROLL
+    for (int f = 0; f < filters; ++f) {
+      const Vector<T> weight = splat(weights[f]);
+      PANDO_UNROLL
+      for (int v = 0; v < vectors; ++v) sum[f][v] = fused_multiply_add(weight, pixels[v], sum[f][v]);
+    }
+  }
+  PANDO_UNROLL
+  for (int f = 0; f < filters; ++f) {
+    T* const to = sums.sums + f * sums.sums_step + first;
+    PANDO_UNROLL
+    for (int v = 0; v < vectors; ++v) {
+      store(to + v * lanes, sums.accumulate ? load(to + v * lanes) + sum[f][v] : sum[f][v]);
+    }
+  }
+}
+
+template <class T, int filters, int vectors = vectors_at_once(filters)>
+void sum_filters(const PlaneSums<T>& sums, int64_t vector) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  for (; vector + vectors <= sums.vectors; vector += vectors) sum_block<T, filters, vectors>(sums, vector * lanes);
+  if constexpr (vectors > 1) sum_filters<T, filters, vectors - 1>(sums, vector);
+}
+
+template <class T>
+void sum(const PlaneSums<T>& sums) {
+  switch (sums.filters) {
+    case 1: return sum_filters<T, 1>(sums, 0);
+    case 2: return sum_filters<T, 2>(sums, 0);
+    case 3: return sum_filters<T, 3>(sums, 0);
+    case 4: return sum_filters<T, 4>(sums, 0);
+    case 5: return sum_filters<T, 5>(sums, 0);
+    case 6: return sum_filters<T, 6>(sums, 0);
+    case 7: return sum_filters<T, 7>(sums, 0);
+    default: return sum_filters<T, 8>(sums, 0);
+  }
+}
+
+template <class V, int... i>
+inline V even_elements(V a, V b, Indices<0, i...>) {
+  return __builtin_shufflevector(a, b, (2 * i)...);
+}
+template <class V, int... i>
+inline V odd_elements(V a, V b, Indices<0, i...>) {
+  return __builtin_shufflevector(a, b, (2 * i + 1)...);
+}
+
+// Each round sorts by one more bit of the channel: first those of even channels, then the others.
+template <class T, int channels, int rounds>
+inline void separate(Vector<T> (&vectors)[channels]) {
+  if constexpr (rounds > 1) {
+    constexpr Indices<VectorOf<T>::lanes> indices{};
+    Vector<T> next[channels];
+    PANDO_UNROLL
+    for (int i = 0; i < channels / 2; ++i) {
+      next[i] = even_elements(vectors[2 * i], vectors[2 * i + 1], indices);
+      next[i + channels / 2] = odd_elements(vectors[2 * i], vectors[2 * i + 1], indices);
+    }
+    PANDO_UNROLL
+    for (int i = 0; i < channels; ++i) vectors[i] = next[i];
+    separate<T, channels, rounds / 2>(vectors);
+  }
+}
+
+template <class T, int channels, int rounds>
+inline void interleave(Vector<T> (&vectors)[channels]) {
+  if constexpr (rounds > 1) {
+    constexpr Indices<VectorOf<T>::lanes> indices{};
+    Vector<T> next[channels];
+    PANDO_UNROLL
+    for (int i = 0; i < channels / 2; ++i) {
+      next[2 * i] = interleave_lower(vectors[i], vectors[i + channels / 2], indices);
+      next[2 * i + 1] = interleave_upper(vectors[i], vectors[i + channels / 2], indices);
+    }
+    PANDO_UNROLL
+    for (int i = 0; i < channels; ++i) vectors[i] = next[i];
+    interleave<T, channels, rounds / 2>(vectors);
+  }
+}
+
+// Pixels of `width` channels without room between them; the last ones, after which there may be no memory, one by one.
+template <class T, int width>
+inline void copy_pixels(const T* pixels, int64_t step, int64_t channels, int64_t count, T* to) {
+  const int64_t last = step >= width ? 1 : (width + step - 1) / step;
+  int64_t p = 0;
+  for (; p + last < count; ++p) __builtin_memcpy(to + p * width, pixels + p * step, width * sizeof(T));
+  for (; p < count; ++p) {
+    for (int64_t c = 0; c < channels; ++c) to[p * width + c] = pixels[p * step + c];
+    for (int64_t c = channels; c < width; ++c) to[p * width + c] = T(0);
+  }
+}
+
+template <class T, int width>
+void split_channels(const T* pixels, int64_t step, int64_t channels, int64_t count, T* planes, int64_t plane_step,
+                    T* room) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  const bool as_they_are = step == width && channels == width;
+  // What is read where: whole vectors of pixels, and the rest from the copy.
+  const int64_t whole = count / lanes * lanes, copied = as_they_are ? whole : 0;
+  copy_pixels<T, width>(pixels + copied * step, step, channels, count - copied, room);
+  for (int64_t p = 0; p < count; p += lanes) {
+    const T* const from = p < copied ? pixels + p * width : room + (p - copied) * width;
+    Vector<T> vectors[width];
+    PANDO_UNROLL
+    for (int v = 0; v < width; ++v) vectors[v] = load(from + v * lanes);
+    separate<T, width, width>(vectors);
+    PANDO_UNROLL
+    for (int v = 0; v < width; ++v) store(planes + v * plane_step + p, vectors[v]);
+  }
+}
+
+template <class T>
+void split(const T* pixels, int64_t step, int64_t channels, int64_t count, T* planes, int64_t plane_step, T* room) {
+  if (channels == 1 && step == 1) {
+    __builtin_memcpy(planes, pixels, static_cast<std::size_t>(count) * sizeof(T));
+  } else if (channels == 1) {
+    for (int64_t p = 0; p < count; ++p) planes[p] = pixels[p * step];
+  } else if (channels == 2) {
+    split_channels<T, 2>(pixels, step, channels, count, planes, plane_step, room);
+  } else if (channels <= 4) {
+    split_channels<T, 4>(pixels, step, channels, count, planes, plane_step, room);
+  } else {
+    split_channels<T, 8>(pixels, step, channels, count, planes, plane_step, room);
+  }
+}
+
+template <class T, int width>
+void join_channels(const T* planes, int64_t plane_step, int64_t channels, int64_t count, T* pixels) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  for (int64_t p = 0; p < count; p += lanes) {
+    Vector<T> vectors[width];
+    PANDO_UNROLL
+    for (int v = 0; v < width; ++v) vectors[v] = load(planes + (v < channels ? v * plane_step : 0) + p);
+    interleave<T, width, width>(vectors);
+    const bool whole = channels == width && p + lanes <= count;
+    T room[width * lanes];
+    T* const to = whole ? pixels + p * width : room;
+    PANDO_UNROLL
+    for (int v = 0; v < width; ++v) store(to + v * lanes, vectors[v]);
+    if (whole) continue;
+    const int64_t rest = count - p < lanes ? count - p : lanes;
+    // Each overwrites what the one before it wrote too much; the last one writes nothing too much.
+    for (int64_t i = 0; i + 1 < rest; ++i) {
+      const int64_t after = (rest - i) * channels;
+      if (after < width) {
+        for (int64_t c = 0; c < channels; ++c) pixels[(p + i) * channels + c] = room[i * width + c];
+      } else {
+        __builtin_memcpy(pixels + (p + i) * channels, room + i * width, width * sizeof(T));
+      }
+    }
+    for (int64_t c = 0; c < channels; ++c) pixels[(p + rest - 1) * channels + c] = room[(rest - 1) * width + c];
+  }
+}
+
+template <class T>
+void join(const T* planes, int64_t plane_step, int64_t channels, int64_t count, T* pixels) {
+  if (channels == 1) __builtin_memcpy(pixels, planes, static_cast<std::size_t>(count) * sizeof(T));
+  else if (channels == 2) join_channels<T, 2>(planes, plane_step, channels, count, pixels);
+  else if (channels <= 4) join_channels<T, 4>(planes, plane_step, channels, count, pixels);
+  else join_channels<T, 8>(planes, plane_step, channels, count, pixels);
+}
+
+template <class T>
+void fill_table(PlaneRoutinesOf<T>& table) {
+  table.lanes = VectorOf<T>::lanes;
+  table.most_filters = most_filters;
+  table.sum = sum<T>;
+  table.split = split<T>;
+  table.join = join<T>;
+}
+
+}  // namespace
+
+PANDO_KERNEL_BEGIN
+
+void fill(PlaneRoutines& table) {
+  fill_table(table.float32);
+  fill_table(table.float64);
+}
+
+PANDO_KERNEL_END
+}  // namespace pando::cpu

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's arithmetic and the bytes that it takes from other cores are divided among the tiles. Each superstep adds a
+// wait, which grows with the number of tiles. Only the proportions of the figures matter; benchmarks/scaling shows
+// whether the choice is the best one.
+#include "backends/cpu/suggested_tiles.h"
+
+#include "plan/cost.h"
+
+namespace pando::cpu {
+
+namespace {
+
+// A tile's operations in a microsecond.
+double arithmetic_rate(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::portable: return 6e3;
+    case InstructionSet::neon: return 3e4;
+    case InstructionSet::avx2: return 5e4;
+    case InstructionSet::avx512: return 9e4;
+  }
+  return 3e4;
+}
+
+// Bytes in a microsecond: from a tile's own cache, and from those of others.
+constexpr double own_rate = 3e4, foreign_rate = 8e3;
+// A wait of two tiles, and what each further tile adds to it.
+constexpr double shortest_wait = 1.5, wait_for_one_more = 0.6;
+
+}  // namespace
+
+double estimated_time(const Plan& plan, InstructionSet set, int tiles) {
+  double time = 0;
+  for (const Superstep& superstep : plan.supersteps) {
+    for (const KernelCall& call : superstep) {
+      const KernelCost cost = cost_of(call);
+      const double foreign = cost.bytes * (tiles - 1) / tiles, own = cost.bytes - foreign;
+      time += (cost.flops / arithmetic_rate(set) + own / own_rate + foreign / foreign_rate) / tiles;
+    }
+    if (tiles > 1) time += shortest_wait + wait_for_one_more * (tiles - 2);
+  }
+  return time;
+}
+
+int suggested_tiles(std::span<const Plan* const> plans, InstructionSet set, int most) {
+  int best = 1;
+  double best_time = -1;
+  for (int tiles = 1; tiles <= most; ++tiles) {
+    double time = 0;
+    for (const Plan* plan : plans)
+      if (plan != nullptr) time += estimated_time(*plan, set, tiles);
+    if (best_time < 0 || time < best_time) {
+      best = tiles;
+      best_time = time;
+    }
+  }
+  return best;
+}
+
+}  // namespace pando::cpu

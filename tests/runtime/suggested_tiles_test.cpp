@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs run on as many tiles as make them fastest, by the estimate of suggested_tiles.
+#include "backends/cpu/suggested_tiles.h"
+
+#include <gtest/gtest.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
+
+#include "ops/op_list.h"
+
+namespace pando {
+namespace {
+
+constexpr auto set = cpu::InstructionSet::avx512;
+
+// Supersteps of one product of square matrices each.
+Plan products(std::int64_t size, int supersteps) {
+  const Operand square = {0, {DType::float32, {size, size}}};
+  Plan plan;
+  for (int i = 0; i < supersteps; ++i)
+    plan.supersteps.push_back({{.op = &definitions::matmul,
+                                .attributes = {{"transpose_a", false}, {"transpose_b", false}},
+                                .inputs = {square, square},
+                                .outputs = {square},
+                                .name = "product"}});
+  return plan;
+}
+
+int suggested(const Plan& plan, int most) {
+  const Plan* const plans[] = {nullptr, &plan};
+  return cpu::suggested_tiles(plans, set, most);
+}
+
+TEST(SuggestedTiles, AreOneForLittleWork) { EXPECT_EQ(suggested(products(8, 20), 16), 1); }
+
+TEST(SuggestedTiles, AreAllForMuchWork) {
+  EXPECT_EQ(suggested(products(2048, 3), 16), 16);
+  EXPECT_EQ(suggested(products(2048, 3), 1), 1);
+}
+
+TEST(SuggestedTiles, GrowWithTheWork) {
+  int before = 1;
+  for (std::int64_t size = 8; size <= 2048; size *= 2) {
+    const int tiles = suggested(products(size, 5), 64);
+    EXPECT_GE(tiles, before) << size;
+    before = tiles;
+  }
+  EXPECT_GT(before, 16);
+}
+
+TEST(SuggestedTiles, AreThoseOfTheLowestEstimate) {
+  const Plan plan = products(128, 8);
+  const int tiles = suggested(plan, 32);
+  for (int other = 1; other <= 32; ++other)
+    EXPECT_LE(cpu::estimated_time(plan, set, tiles), cpu::estimated_time(plan, set, other)) << other;
+}
+
+TEST(SuggestedTiles, AreUsedIfTheDeviceNamesNone) {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {4});
+  graph.add_output("y", x + x);
+  EXPECT_EQ(Program(graph, Device({.backend = "cpu"}), Variables()).device_use().front().tiles, 1);
+  EXPECT_EQ(Program(graph, Device({.tiles = 3, .backend = "cpu"}), Variables()).device_use().front().tiles, 3);
+}
+
+}  // namespace
+}  // namespace pando
