@@ -6,6 +6,7 @@
 
 #include "model/batches.h"
 #include "model/step.h"
+#include "runtime/feed.h"
 
 namespace pando {
 
@@ -39,14 +40,22 @@ class Feeder {
   Feeder(const Step& step, std::shared_ptr<BatchSource> source, const FeederOptions& options);
   bool operator()(std::int64_t row, std::span<std::byte* const> feeds);
 
+  // What a device could gather itself; without a table if there is nothing.
+  FeedSamples samples() const;
+  // From now on it writes numbers for those samples.
+  void leave_to_device(const FeedSamples& samples);
+
   std::shared_ptr<SampleCounts> counts() const { return counts_; }
 
  private:
   struct Column {
     // The index among the program's feeds, or -1.
     int feed = -1;
+    // Of what it writes for a sample: its values or, if the device gathers them, its number.
     std::size_t sample_bytes = 0;
+    bool is_gathered = false;
   };
+  std::int64_t take_samples(std::span<std::byte* const> places, std::span<std::byte* const> feeds);
   std::int64_t take_batch(std::int64_t number, std::span<std::byte* const> feeds);
   void fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) const;
   void weigh(std::int64_t count, std::span<std::byte* const> feeds) const;

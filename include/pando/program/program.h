@@ -86,9 +86,10 @@ struct PassInfo {
   Function<std::string()> text;
 };
 
-// The precision of the factors of matrix products and convolutions. mixed_bfloat16 rounds them to bfloat16 where the
-// processor multiplies those faster; weights, sums and everything else stay float32.
-enum class Precision { float32, mixed_bfloat16 };
+// The precision of the factors of matrix products and convolutions. mixed_bfloat16 rounds them to bfloat16, and tf32 to
+// the 11 significant bits of a GPU's tf32, where the device multiplies those faster; weights, sums and everything else
+// stay float32. No CPU has tf32: there it is float32.
+enum class Precision { float32, mixed_bfloat16, tf32 };
 // Finds the precision by its name; throws Error with the nearest name.
 PANDO_API Precision precision_named(const std::string& name);
 
@@ -206,6 +207,7 @@ class PANDO_API Program {
 
  private:
   friend class Feed;
+  friend class SampleFeed;
   friend class Profiler;
   friend class ProgramInside;
   struct State;
@@ -224,6 +226,8 @@ class PANDO_API Feed {
 
  private:
   friend class Program;
+  friend class SampleFeed;
+  Feed();
   struct State;
   std::unique_ptr<State> state_;
 };
