@@ -27,7 +27,7 @@ double first_step(const models::TrainingStep& step, const Device& device) {
   return microseconds_since(start);
 }
 
-void measure_gpu(const std::vector<std::string>& names, bool kernels, std::vector<Column>& columns) {
+void measure_gpu(const std::vector<std::string>& names, const Comparison& comparison, std::vector<Column>& columns) {
   const Device gpu({.backend = "cuda"});
   Column made{"graph to step 5"}, exact{"cuda float32"}, tf32{"cuda tf32"}, mixed{"cuda bfloat16"};
   for (const std::string& name : names) {
@@ -35,11 +35,12 @@ void measure_gpu(const std::vector<std::string>& names, bool kernels, std::vecto
     made.times[name] = first_step(step, gpu);
     Runner runner(step, gpu);
     exact.times[name] = runner.measure(steps_of_execution).median;
-    if (kernels) print_kernels(name, runner.kernel_times());
+    if (comparison.kernels) print_kernels(name, runner.kernel_times());
     tf32.times[name] = Runner(step, gpu, {.precision = Precision::tf32}).measure(steps_of_execution).median;
     mixed.times[name] = Runner(step, gpu, {.precision = Precision::mixed_bfloat16}).measure(steps_of_execution).median;
   }
   columns.insert(columns.end(), {made, exact, tf32, mixed});
+  if (comparison.alone) return;
   columns.push_back({"torch eager", steps_of_python(PANDO_TORCH_STEPS, "--device cuda", names)});
   columns.push_back({"torch graph", steps_of_python(PANDO_TORCH_STEPS, "--device cuda --graph", names)});
   columns.push_back({"torch compile", steps_of_python(PANDO_TORCH_STEPS, "--device cuda --compile", names)});
@@ -91,22 +92,21 @@ std::string json_of(const std::vector<Column>& columns) {
 
 }  // namespace
 
-void compare_backends(const std::string& backends, const std::vector<std::string>& names, bool kernels,
-                      const std::string& json) {
-  std::vector<std::string> wanted = names;
+void compare_backends(const Comparison& comparison) {
+  std::vector<std::string> wanted = comparison.names;
   if (wanted.empty()) {
     wanted = models::names();
     for (const std::string& other : models::other_names()) wanted.push_back(other);
   }
   std::vector<Column> columns;
-  for (const std::string& backend : parts_of(backends)) {
-    if (backend == "cuda") measure_gpu(wanted, kernels, columns);
+  for (const std::string& backend : parts_of(comparison.backends)) {
+    if (backend == "cuda") measure_gpu(wanted, comparison, columns);
     else if (backend == "cpu") measure_cpu(wanted, columns);
     else throw Error(fmt::format("there is no backend '{}' to compare; give cuda, cpu, or cuda,cpu", backend));
   }
   print(columns, wanted);
-  if (!json.empty() && !(std::ofstream(json) << json_of(columns)).flush())
-    throw Error(fmt::format("cannot write '{}'", json));
+  if (!comparison.json.empty() && !(std::ofstream(comparison.json) << json_of(columns)).flush())
+    throw Error(fmt::format("cannot write '{}'", comparison.json));
 }
 
 }  // namespace pando

@@ -9,7 +9,14 @@ namespace pando {
 // `backends` is a list such as "cuda,cpu": the GPU, in each precision, and PyTorch (eager, a CUDA graph, compiled) and
 // JAX (a scan over the steps) on it; the CPU on 2 cores and on all. Steps are those of executions of 100, samples are
 // in the device's memory. All models if there are no names. Throws Error for an unknown backend.
-void compare_backends(const std::string& backends, const std::vector<std::string>& names, bool kernels,
-                      const std::string& json);
+struct Comparison {
+  std::string backends;
+  std::vector<std::string> names = {};
+  // Whether other libraries are left out, and whether the times of kernels are printed.
+  bool alone = false, kernels = false;
+  // A file, or empty.
+  std::string json = {};
+};
+void compare_backends(const Comparison& comparison);
 
 }  // namespace pando

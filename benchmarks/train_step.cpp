@@ -7,7 +7,7 @@
 //
 // With --backend, a table that compares devices, and other libraries on the same GPU (backends.h):
 //
-//   train_step --backend cuda,cpu [--json FILE] [--kernels] [MODEL...]
+//   train_step --backend cuda,cpu [--alone] [--json FILE] [--kernels] [MODEL...]
 #include <pando/ops/ops.h>
 #include <pando/program/profile.h>
 
@@ -98,20 +98,21 @@ std::string json_of(const std::vector<Row>& rows, const Device& device, double p
 int main(int argc, char** argv) {
   std::vector<std::string> names;
   std::string json, backends;
-  bool kernels = false;
+  bool alone = false, kernels = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--json" && i + 1 < argc) json = argv[++i];
     else if (word == "--backend" && i + 1 < argc) backends = argv[++i];
+    else if (word == "--alone") alone = true;
     else if (word == "--kernels") kernels = true;
     else if (word.starts_with("-")) {
-      std::cerr << "usage: train_step [--backend NAME,...] [--json FILE] [--kernels] [MODEL...]\n";
+      std::cerr << "usage: train_step [--backend NAME,... [--alone]] [--json FILE] [--kernels] [MODEL...]\n";
       return 2;
     } else names.push_back(word);
   }
   try {
     if (!backends.empty()) {
-      compare_backends(backends, names, kernels, json);
+      compare_backends({backends, names, alone, kernels, json});
       return 0;
     }
     if (names.empty()) names = models::names();
