@@ -12,6 +12,7 @@
 #include "backends/cuda/executor.h"
 #include "backends/cuda/kernel.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/regions/use_regions.h"
 #include "ops/op_list.h"
 
 namespace pando::cuda {
@@ -47,6 +48,7 @@ PlanKernels make_kernels(Plan& plan, const Gpu& gpu) {
                          .call = k,
                          .number = kernels.size()});
     }
+  use_regions(plan, gpu, kernels);
   return kernels;
 }
 
