@@ -40,6 +40,7 @@ struct KernelContext {
   bool mixed_bfloat16 = false;
   // The same with tf32, which has the range of float32 and 11 bits of its precision.
   bool tf32 = false;
+  bool rounds_factors() const { return mixed_bfloat16 || tf32; }
   int multiprocessors = 1;
   // Compute capability 9.0 is 90.
   int architecture = 80;
