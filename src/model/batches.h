@@ -8,7 +8,7 @@
 #include <span>
 
 #include "model/data_position.h"
-#include "runtime/sample_table.h"
+#include "program/sample_feed.h"
 
 namespace pando {
 

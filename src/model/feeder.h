@@ -6,7 +6,7 @@
 
 #include "model/batches.h"
 #include "model/step.h"
-#include "runtime/feed.h"
+#include "program/sample_feed.h"
 
 namespace pando {
 
