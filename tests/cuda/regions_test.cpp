@@ -133,7 +133,9 @@ TEST(Regions, MultilayerPerceptron) {
 
 TEST(Regions, ConvolutionsWithPooling) {
   Model model(64, {14, 14, 1});
-  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten().dense(10).descend(model.cross_entropy());
+  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
+  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
+  model.dense(10).descend(model.cross_entropy());
   EXPECT_EQ(compare(model, "pooled"), 2);
 }
 
@@ -181,6 +183,20 @@ TEST(Regions, SeveralLosses) {
   model.graph.add_output("second", second);
   model.move_along(first + second);
   EXPECT_GT(compare(model, "losses"), 0);
+}
+
+TEST(Regions, Metrics) {
+  Model model(16, {20});
+  model.dense(12);
+  model.x = ops::tanh(model.x);
+  model.dense(6);
+  const Value target = ops::input(model.graph, "target", DType::float32, {16, 6});
+  const Value weight = ops::input(model.graph, "weight", DType::float32, {16});
+  const Value correct = ops::cast(ops::equal(ops::argmax(model.x, 1), ops::argmax(target, 1)), DType::float32);
+  model.graph.add_output("accuracy", ops::reduce_sum(correct * weight));
+  model.graph.add_output("likely", ops::softmax(model.x));
+  model.descend(ops::reduce_sum(ops::softmax_cross_entropy(model.x, target) * weight));
+  EXPECT_EQ(compare(model, "metrics"), 8);
 }
 
 // NVRTC needs no GPU.

@@ -116,6 +116,13 @@ void Emitter::emit(const Member& member) {
     case Op::transpose: return emit_transpose(member);
     case Op::reduce_sum:
     case Op::reduce_mean: return emit_column_sums(member);
+    case Op::argmax: {
+      const std::string from = pointer(member, 0), to = out(member, 0);
+      if (!to.empty())
+        phase(false, fmt::format("each_own<1>(t, [&](int) {{ {}.put_own(t, 0, largest_at<{}>({})); }})", to,
+                                 member.call.inputs[0].type.shape[1], from));
+      return;
+    }
     case Op::broadcast: {
       const std::int64_t elements = per_sample(member.call.outputs[0].type);
       const std::string from = pointer(member, 0), to = out(member, 0);

@@ -44,6 +44,7 @@ std::vector<RegionHeader> region_headers() {
           {"backends/cuda/regions/device/cluster.h", std::string(assets::cluster_h)},
           {"backends/cuda/regions/device/images.h", std::string(assets::images_h)},
           {"backends/cuda/regions/device/kernel.h", std::string(assets::kernel_h)},
+          {"backends/cuda/regions/device/pooled_images.h", std::string(assets::pooled_images_h)},
           {"backends/cuda/regions/device/rows.h", std::string(assets::rows_h)},
           {"backends/cuda/regions/device/updates.h", std::string(assets::updates_h)}};
 }

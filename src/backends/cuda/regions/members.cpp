@@ -102,6 +102,10 @@ bool is_local_op(const KernelCall& call, std::int64_t batch) {
       const Shape& logits = call.inputs[0].type.shape;
       return logits.rank() == 2 && logits[1] <= most_classes && is_float(call.inputs[0]);
     }
+    case Op::argmax: {
+      const Shape& x = call.inputs[0].type.shape;
+      return x.rank() == 2 && call.attributes.integer("axis") == 1 && x[1] <= most_classes && is_float(call.inputs[0]);
+    }
     case Op::dropout: return is_float(call.inputs[0]);
     case Op::broadcast: return call.inputs[0].type.shape.elements() == 1;
     case Op::transpose: return call.attributes.integers("permutation")[0] == 0;

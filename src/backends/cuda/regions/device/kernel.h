@@ -4,6 +4,7 @@
 #pragma once
 #include "backends/cuda/kernels/update_rules.h"
 #include "backends/cuda/regions/device/images.h"
+#include "backends/cuda/regions/device/pooled_images.h"
 #include "backends/cuda/regions/device/rows.h"
 #include "backends/cuda/regions/device/updates.h"
 #include "base/philox.h"

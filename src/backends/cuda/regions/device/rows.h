@@ -115,6 +115,15 @@ PANDO_DEVICE float sum_of_exp(const float* x, float largest) {
   return sum;
 }
 
+// Where the first of the largest is; the first NaN wins.
+template <int columns>
+PANDO_DEVICE int largest_at(const float* x) {
+  int found = 0;
+  for (int i = 1; i < columns; ++i)
+    if (x[i] > x[found] || (x[i] != x[i] && x[found] == x[found])) found = i;
+  return found;
+}
+
 // A thread for each class, and each finds the sum for itself. f(class, its gradient, loss).
 template <int columns, class F>
 PANDO_DEVICE void sparse_cross_entropy(const Thread& t, const float* x, int label, bool counts, F f) {
