@@ -55,6 +55,9 @@ struct GpuInfo {
 PANDO_API std::vector<GpuInfo> gpus();
 // Why there is none, as a sentence with the remedy; empty if there is one.
 PANDO_API std::string why_no_gpu();
+// Why kernels for a GPU cannot be compiled when a program is made, as a sentence with the remedy; empty if they can.
+// Without them, ops that act on each sample alone keep kernels of their own.
+PANDO_API std::string why_no_gpu_compiler();
 // The instruction sets that Device takes on this machine, the slowest first.
 PANDO_API std::vector<std::string> available_instruction_sets();
 

@@ -50,4 +50,7 @@ struct RegionHeader {
 };
 std::vector<RegionHeader> region_headers();
 
+// Why the kernels of regions cannot be compiled here, as a sentence with the remedy; empty if they can.
+std::string why_no_runtime_compiler();
+
 }  // namespace pando::cuda

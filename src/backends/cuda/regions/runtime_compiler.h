@@ -9,9 +9,6 @@
 
 namespace pando::cuda {
 
-// Why kernels cannot be compiled here, as a sentence with the remedy; empty if they can.
-std::string why_no_runtime_compiler();
-
 // A kernel in the current context; it stays loaded until the process ends.
 struct LoadedKernel {
   void* function = nullptr;
