@@ -41,7 +41,13 @@ std::optional<Feed> SampleFeed::make(const Program& program, const FeedSamples& 
     if (field.type.bytes() > most_gathered_bytes) return std::nullopt;
     const auto count = samples_of(field, samples.table->sample_bytes(static_cast<std::size_t>(column)));
     bytes += align(static_cast<std::size_t>(count) * sizeof(std::int32_t));
-    samples.table->mirror_in(backend.memory(), static_cast<std::size_t>(column));
+  }
+  try {
+    for (const int column : samples.columns)
+      if (column >= 0) samples.table->mirror_in(backend.memory(), static_cast<std::size_t>(column));
+  } catch (const Error&) {
+    // Another program took the room meanwhile.
+    return std::nullopt;
   }
   const auto slots =
       static_cast<int>(std::clamp(ring_bytes / std::max<std::size_t>(bytes, 1), least_slots, most_slots));
