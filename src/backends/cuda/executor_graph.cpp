@@ -14,8 +14,8 @@ namespace {
 // More steps gain little, and a graph of many kernels takes long to make.
 constexpr int most_steps_of_graph = 16;
 constexpr std::size_t most_kernels_of_graph = 1024;
-// Memory for results that are kept, if that is enough for one step.
-constexpr std::size_t kept_bytes = std::size_t{16} << 20;
+// Pinned memory for results that are kept, if that is enough for one step: more takes long to pin.
+constexpr std::size_t kept_bytes = std::size_t{4} << 20;
 constexpr std::int64_t most_kept = 4096;
 
 }  // namespace
