@@ -94,9 +94,9 @@ void measure_cpu(Table& table) {
 void measure_others(Table& table) {
   const std::vector<std::string>& names = table.names();
   table.add({"jax scan", steps_of_python(PANDO_JAX_STEPS, "", names)});
-  table.add({"jax scan, tf32", steps_of_python(PANDO_JAX_STEPS, "--tf32", names)});
   table.add({"torch graph", steps_of_python(PANDO_TORCH_STEPS, "--device cuda --graph", names)});
   table.add({"torch eager", steps_of_python(PANDO_TORCH_STEPS, "--device cuda", names)});
+  table.add({"jax scan, tf32", steps_of_python(PANDO_JAX_STEPS, "--tf32", names)});
   table.add({"torch compile", steps_of_python(PANDO_TORCH_STEPS, "--device cuda --compile", names)});
 }
 
