@@ -22,11 +22,11 @@ class Builder {
   }
 
   Builder& conv(const std::string& name, std::int64_t filters, ops::Padding padding = ops::Padding::valid,
-                std::int64_t size = 3) {
+                std::int64_t size = 3, std::int64_t stride = 1) {
     const Graph::Scope scope(step_.graph, name);
     const std::int64_t channels = x_.shape()[3];
     const Value filter = parameter(name + "_w", {size, size, channels, filters});
-    x_ = ops::conv2d(x_, filter, {.padding = padding});
+    x_ = ops::conv2d(x_, filter, {.strides = {stride, stride}, .padding = padding});
     count(static_cast<double>(x_.shape().elements() * size * size * channels));
     x_ = x_ + parameter(name + "_b", {filters});
     return *this;
@@ -41,6 +41,14 @@ class Builder {
   }
   Builder& relu() {
     x_ = ops::relu(x_);
+    return *this;
+  }
+  // relu(x + two convolutions of x).
+  Builder& residual(const std::string& name) {
+    const Value before = x_;
+    const std::int64_t filters = x_.shape()[3];
+    conv(name + "a", filters, ops::Padding::same).relu().conv(name + "b", filters, ops::Padding::same);
+    x_ = ops::relu(x_ + before);
     return *this;
   }
   Builder& pool() {
@@ -189,6 +197,26 @@ TrainingStep make(const std::string& name, std::int64_t batch, bool training) {
         .relu()
         .dense("dense3", 10)
         .with_sgd(0.01);
+  if (name == "strided")
+    return begin(48, {24, 24, 2})
+        .conv("conv1", 12, Padding::same, 5, 2)
+        .relu()
+        .conv("conv2", 20, Padding::valid, 3, 2)
+        .relu()
+        .flatten()
+        .dense("dense1", 7)
+        .with_sgd(0.01);
+  if (name == "residual")
+    return begin(16, {16, 16, 3})
+        .conv("conv1", 16, Padding::same)
+        .relu()
+        .residual("block")
+        .pool()
+        .flatten()
+        .dense("dense1", 40)
+        .relu()
+        .dense("dense2", 5)
+        .with_adam(0.01);
   throw Error("unknown model '" + name + "'");
 }
 
@@ -197,6 +225,8 @@ TrainingStep make(const std::string& name, std::int64_t batch, bool training) {
 std::vector<std::string> names() {
   return {"mlp", "keras_cnn", "fashion", "poptorch_cnn", "vgg_small", "large_mlp", "lenet"};
 }
+
+std::vector<std::string> other_names() { return {"strided", "residual"}; }
 
 TrainingStep build(const std::string& name) { return make(name, 0, true); }
 TrainingStep build_inference(const std::string& name, std::int64_t batch) { return make(name, batch, false); }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The training steps of train_step in PyTorch: a line "NAME MICROSECONDS" for each model.
 
-Usage: torch_steps.py [--device cpu|cuda] [--graph] [MODEL...]
+Usage: torch_steps.py [--device cpu|cuda] [--graph | --compile] [MODEL...]
 
-The steps are eager ones, on two threads or on a GPU; with --graph the GPU replays one CUDA graph for a step. All of them
-compute in float32, without tf32. Exit status 3 if there is no PyTorch.
+The steps are eager ones, on two threads or on a GPU; with --graph the GPU replays one CUDA graph for a step, with --compile
+torch.compile makes the module's passes. All of them compute in float32, without tf32. Exit status 3 if there is no PyTorch.
 """
 import argparse
 import statistics
@@ -31,6 +31,17 @@ def convolutions(channels, *filters):
     return layers
 
 
+class Residual(nn.Module):
+    """relu(x + two convolutions of x)."""
+
+    def __init__(self, channels):
+        super().__init__()
+        self.first, self.second = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
+
+    def forward(self, x):
+        return torch.relu(x + self.second(torch.relu(self.first(x))))
+
+
 def models(graph):
     sgd = lambda module: torch.optim.SGD(module.parameters(), lr=0.01)
     # A graph cannot count steps on the host.
@@ -54,6 +65,12 @@ def models(graph):
         "lenet": (64, image, sgd, [
             nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
             nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10)]),
+        "strided": (48, (2, 24, 24), sgd, [
+            nn.Conv2d(2, 12, 5, stride=2, padding=2), nn.ReLU(), nn.Conv2d(12, 20, 3, stride=2), nn.ReLU(), nn.Flatten(),
+            nn.Linear(500, 7)]),
+        "residual": (16, (3, 16, 16), adam, [
+            nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), Residual(16), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1024, 40),
+            nn.ReLU(), nn.Linear(40, 5)]),
     }
 
 
@@ -70,8 +87,9 @@ def captured(step):
     return graph.replay
 
 
-def microseconds(batch, shape, optimizer, layers, device, graph):
+def microseconds(batch, shape, optimizer, layers, device, graph, compiled):
     module = nn.Sequential(*layers).to(device)
+    forward = torch.compile(module, mode="reduce-overhead") if compiled else module
     update = optimizer(module)
     loss = nn.CrossEntropyLoss()
     x = torch.rand(batch, *shape, device=device)
@@ -79,7 +97,7 @@ def microseconds(batch, shape, optimizer, layers, device, graph):
 
     def step():
         update.zero_grad()
-        loss(module(x), labels).backward()
+        loss(forward(x), labels).backward()
         update.step()
 
     run = captured(step) if graph else step
@@ -87,7 +105,9 @@ def microseconds(batch, shape, optimizer, layers, device, graph):
     steps = 50 if device == "cuda" else 1
     times = []
     begin = time.perf_counter()
-    while len(times) < 15 or time.perf_counter() - begin < 1:
+    for _ in range(10):
+        run()
+    while len(times) < 15 or time.perf_counter() - begin < 0.5:
         start = time.perf_counter()
         for _ in range(steps):
             run()
@@ -101,12 +121,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--graph", action="store_true")
+    parser.add_argument("--compile", action="store_true")
     parser.add_argument("models", nargs="*")
     options = parser.parse_args()
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     for name, description in models(options.graph).items():
         if not options.models or name in options.models:
-            print(name, f"{microseconds(*description, options.device, options.graph):.1f}", flush=True)
+            print(name, f"{microseconds(*description, options.device, options.graph, options.compile):.1f}", flush=True)
 
 
 main()

@@ -90,7 +90,13 @@ void add_machine(std::vector<Finding>& findings) {
        .text = fmt::format("{}; {}", join(available_instruction_sets(), ", "),
                            multiplies_bfloat16() ? "bfloat16 is fast" : "bfloat16 is not faster than float32")});
   findings.push_back({.subject = "GPU", .good = false, .text = why_no_gpu()});
-  if (why_no_gpu().empty()) findings.back() = {.subject = "GPU", .text = gpu_words()};
+  if (why_no_gpu().empty()) {
+    findings.back() = {.subject = "GPU", .text = gpu_words()};
+    const std::string problem = why_no_gpu_compiler();
+    findings.push_back({.subject = "NVRTC",
+                        .good = problem.empty(),
+                        .text = problem.empty() ? "kernels of small models are merged" : "kernels are not merged: " + problem});
+  }
   findings.push_back({.subject = "MPI", .good = false, .text = "not used: this version runs in one process"});
 }
 

@@ -40,6 +40,6 @@ else
     say "compute-sanitizer does not support this machine"
 fi
 
-say "steps"
-PANDO_BACKEND=cuda build/gpu/benchmarks/train_step --kernels || status=1
+say "steps, beside those of PyTorch and JAX where Python has them"
+build/gpu/benchmarks/train_step --backend cuda,cpu --kernels --json build/gpu/steps.json || status=1
 exit $status

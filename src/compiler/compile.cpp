@@ -121,6 +121,7 @@ Plan compile(const Graph& original, const CompileOptions& options) {
   Plan plan = emit_plan(graph, supersteps, is_enabled(options, memory_pass));
   plan.check_numerics = options.check_numerics;
   plan.mixed_bfloat16 = options.mixed_bfloat16;
+  plan.tf32 = options.tf32;
   report(memory_pass, memory_timer, [&] { return to_string(plan); });
   check_kernels(plan, options);
   return plan;

@@ -17,7 +17,7 @@ struct PassReport {
 struct CompileOptions {
   std::vector<std::string> disabled_passes = {};
   bool check_numerics = false;
-  bool mixed_bfloat16 = false;
+  bool mixed_bfloat16 = false, tf32 = false;
   Evaluate evaluate = {};
   // What the backend that will run the plan wants.
   std::string backend = "cpu";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "data/pipeline/recipe.h"
 #include "data/pipeline/shuffled_order.h"
@@ -15,14 +16,28 @@ namespace {
 
 class ArrayBatches final : public BatchPasses {
  public:
-  ArrayBatches(const Arrays& columns, std::int64_t batch_size, bool shuffle)
-      : columns_(columns), count_(columns.front().shape()[0]), batch_size_(batch_size), shuffle_(shuffle) {}
+  ArrayBatches(const Arrays& columns, std::int64_t batch_size, bool shuffle, bool stay)
+      : columns_(columns), count_(columns.front().shape()[0]), batch_size_(batch_size), shuffle_(shuffle) {
+    if (stay && count_ > 0 && count_ <= std::numeric_limits<std::int32_t>::max())
+      table_ = std::make_shared<const SampleTable>(columns, count_);
+  }
 
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
     const std::int64_t count = std::min(limit, count_ - first_);
     for (std::size_t i = 0; i < columns_.size(); ++i)
       if (columns[i] != nullptr) copy(columns_[i], count, columns[i]);
     first_ += count;
+    return count;
+  }
+
+  std::shared_ptr<const SampleTable> table_of(std::size_t column) const override {
+    const bool is_even = columns_[column].bytes() % static_cast<std::size_t>(std::max<std::int64_t>(count_, 1)) == 0;
+    return is_even ? table_ : nullptr;
+  }
+  std::int64_t next_numbered(std::int64_t limit, std::span<std::byte* const> columns, std::int32_t* numbers) override {
+    const std::int64_t first = first_, count = next(limit, columns);
+    for (std::int64_t i = 0; i < count; ++i)
+      numbers[i] = static_cast<std::int32_t>(shuffle_ ? order_[static_cast<std::size_t>(first + i)] : first + i);
     return count;
   }
 
@@ -52,6 +67,7 @@ class ArrayBatches final : public BatchPasses {
   }
 
   Arrays columns_;
+  std::shared_ptr<const SampleTable> table_;
   std::int64_t count_, batch_size_;
   bool shuffle_;
   std::vector<std::int64_t> order_;
@@ -74,8 +90,12 @@ Type row_type(const std::string& who, const Array& array) {
   return {array.dtype(), array.shape().part(1, array.shape().rank())};
 }
 
-std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle) {
-  return std::make_shared<ArrayBatches>(columns, batch_size, shuffle);
+std::int64_t BatchSource::next_numbered(std::int64_t, std::span<std::byte* const>, std::int32_t*) {
+  throw InternalError("samples without a table were asked for their numbers");
+}
+
+std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle, bool stay) {
+  return std::make_shared<ArrayBatches>(columns, batch_size, shuffle, stay);
 }
 
 DatasetBatches::DatasetBatches(const std::string& who, const data::Dataset& dataset, bool goes_on)

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "model/data_position.h"
+#include "program/sample_feed.h"
 
 namespace pando {
 
@@ -17,6 +18,11 @@ class BatchSource {
   // Copies the next samples, at most `limit`, to the memory of each column (null if it is not wanted), and returns how
   // many it copied; 0 at the end.
   virtual std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) = 0;
+
+  // The table that has this column under the same number, if a device may gather its samples there; null otherwise.
+  virtual std::shared_ptr<const SampleTable> table_of(std::size_t) const { return nullptr; }
+  // As next(), and writes the numbers of the samples in the table. Only for a source that has one.
+  virtual std::int64_t next_numbered(std::int64_t limit, std::span<std::byte* const> columns, std::int32_t* numbers);
 };
 
 // No other thread may be in next() while begin(), end() or restore() run.
@@ -39,8 +45,10 @@ class BatchPasses : public BatchSource {
 };
 
 // Samples along the first axis of arrays, in another order for each key if `shuffle`. The first array says how many
-// there are; another may have several rows for each, or one row for several.
-std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle);
+// there are; another may have several rows for each, or one row for several. With `stay`, devices may keep the arrays
+// in their memory and gather the samples there; for arrays that are used once that gains nothing.
+std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle,
+                                           bool stay = true);
 
 // The batches of a Dataset: each element is a batch, its columns with samples along axis 0.
 class DatasetBatches final : public BatchPasses {

@@ -23,6 +23,9 @@ std::int64_t SampleCounts::of_batch(std::int64_t batch) const {
 
 namespace {
 
+// What is smaller than a few numbers is written as it is.
+constexpr std::size_t least_gathered_bytes = 64;
+
 std::byte* memory_of(int feed, std::span<std::byte* const> feeds) {
   return feed < 0 ? nullptr : feeds[static_cast<std::size_t>(feed)];
 }
@@ -65,13 +68,49 @@ std::vector<std::byte*> Feeder::feeds_of(std::int64_t replica, std::span<std::by
   return places;
 }
 
+FeedSamples Feeder::samples() const {
+  FeedSamples samples{.table = nullptr, .columns = std::vector<int>(feeds_of_replica_, -1)};
+  // A worker that counts the batches of others reads them.
+  if (replicas_here_ < replicas_) return samples;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    if (column.feed < 0 || column.sample_bytes < least_gathered_bytes) continue;
+    const std::shared_ptr<const SampleTable> table = source_->table_of(i);
+    if (!table || table->sample_bytes(i) != column.sample_bytes) continue;
+    samples.table = table;
+    samples.columns[static_cast<std::size_t>(column.feed)] = static_cast<int>(i);
+  }
+  return samples;
+}
+
+void Feeder::leave_to_device(const FeedSamples& samples) {
+  for (Column& column : columns_) {
+    if (column.feed < 0 || samples.columns[static_cast<std::size_t>(column.feed)] < 0) continue;
+    column.is_gathered = true;
+    column.sample_bytes = sizeof(std::int32_t);
+  }
+}
+
 // Returns the number of samples, 0 at the end of the data.
 std::int64_t Feeder::take_batch(std::int64_t number, std::span<std::byte* const> feeds) {
   if (options_.most_batches >= 0 && number >= options_.most_batches) return 0;
   std::vector<std::byte*> places;
-  for (const Column& column : columns_) places.push_back(memory_of(column.feed, feeds));
+  for (const Column& column : columns_) places.push_back(column.is_gathered ? nullptr : memory_of(column.feed, feeds));
   if (options_.weighted) places.push_back(memory_of(mask_, feeds));
-  return source_->next(batch_size_, places);
+  return take_samples(places, feeds);
+}
+
+// All columns that the device gathers get the same numbers.
+std::int64_t Feeder::take_samples(std::span<std::byte* const> places, std::span<std::byte* const> feeds) {
+  std::int32_t* numbers = nullptr;
+  std::int64_t count = 0;
+  for (const Column& column : columns_) {
+    if (!column.is_gathered) continue;
+    auto* own = reinterpret_cast<std::int32_t*>(memory_of(column.feed, feeds));
+    if (numbers == nullptr) count = source_->next_numbered(batch_size_, places, numbers = own);
+    else std::copy_n(numbers, count, own);
+  }
+  return numbers == nullptr ? source_->next(batch_size_, places) : count;
 }
 
 // A batch is filled up with a real sample, the first of `example`, so that nothing unusual is computed.

@@ -6,6 +6,7 @@
 
 #include "model/batches.h"
 #include "model/step.h"
+#include "program/sample_feed.h"
 
 namespace pando {
 
@@ -40,15 +41,23 @@ class Feeder {
   Feeder(const Step& step, std::shared_ptr<BatchSource> source, const FeederOptions& options);
   bool operator()(std::int64_t row, std::span<std::byte* const> feeds);
 
+  // What a device could gather itself; without a table if there is nothing.
+  FeedSamples samples() const;
+  // From now on it writes numbers for those samples.
+  void leave_to_device(const FeedSamples& samples);
+
   std::shared_ptr<SampleCounts> counts() const { return counts_; }
 
  private:
   struct Column {
     // The index among the program's feeds, or -1.
     int feed = -1;
+    // Of what it writes for a sample: its values or, if the device gathers them, its number.
     std::size_t sample_bytes = 0;
+    bool is_gathered = false;
   };
   std::vector<std::byte*> feeds_of(std::int64_t replica, std::span<std::byte* const> feeds);
+  std::int64_t take_samples(std::span<std::byte* const> places, std::span<std::byte* const> feeds);
   std::int64_t take_batch(std::int64_t number, std::span<std::byte* const> feeds);
   void fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) const;
   void weigh(std::int64_t count, std::span<std::byte* const> feeds) const;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "program/sample_feed.h"
+
 namespace pando {
 
 RunLoop::RunLoop(Step& step, std::shared_ptr<BatchSource> source, std::int64_t first_update,
@@ -11,7 +13,13 @@ RunLoop::RunLoop(Step& step, std::shared_ptr<BatchSource> source, std::int64_t f
   if (!source) return;
   Feeder feeder(step, std::move(source), options);
   counts_ = feeder.counts();
-  feed_.emplace(step.program, std::move(feeder));
+  if (const FeedSamples samples = feeder.samples(); samples.table) {
+    Feeder numbered = feeder;
+    numbered.leave_to_device(samples);
+    if (std::optional<Feed> made = SampleFeed::make(step.program, samples, std::move(numbered)))
+      feed_.emplace(std::move(*made));
+  }
+  if (!feed_) feed_.emplace(step.program, std::move(feeder));
 }
 
 std::int64_t RunLoop::run(std::int64_t batches) {

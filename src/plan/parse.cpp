@@ -52,6 +52,7 @@ class PlanParser {
     plan_.feed_bytes = line.number<std::size_t>();
     plan_.check_numerics = line.take("check_numerics");
     plan_.mixed_bfloat16 = line.take("mixed_bfloat16");
+    plan_.tf32 = line.take("tf32");
   }
 
   void parse_buffer(LineReader& line) {

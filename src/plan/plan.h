@@ -83,6 +83,8 @@ struct Plan {
   bool check_numerics = false;
   // Products may round their float32 factors to bfloat16 where that is faster; their sums stay float32.
   bool mixed_bfloat16 = false;
+  // The same with tf32.
+  bool tf32 = false;
 };
 
 // Every buffer starts on a multiple of this.

@@ -89,15 +89,15 @@ bool same_constant(const Array& a, const Array& b) {
 bool operator==(const Plan& a, const Plan& b) {
   return a.buffers == b.buffers && a.inputs == b.inputs && a.outputs == b.outputs && a.variables == b.variables &&
          a.arena_bytes == b.arena_bytes && a.feed_bytes == b.feed_bytes && a.check_numerics == b.check_numerics &&
-         a.mixed_bfloat16 == b.mixed_bfloat16 &&
+         a.mixed_bfloat16 == b.mixed_bfloat16 && a.tf32 == b.tf32 &&
          std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(), same_constant) &&
          std::equal(a.supersteps.begin(), a.supersteps.end(), b.supersteps.begin(), b.supersteps.end(), same_superstep);
 }
 
 std::string to_string(const Plan& plan) {
-  std::string text =
-      fmt::format("plan arena {} feed {}{}{}\n", plan.arena_bytes, plan.feed_bytes,
-                  plan.check_numerics ? " check_numerics" : "", plan.mixed_bfloat16 ? " mixed_bfloat16" : "");
+  std::string text = fmt::format("plan arena {} feed {}{}{}{}\n", plan.arena_bytes, plan.feed_bytes,
+                                 plan.check_numerics ? " check_numerics" : "",
+                                 plan.mixed_bfloat16 ? " mixed_bfloat16" : "", plan.tf32 ? " tf32" : "");
   for (std::size_t i = 0; i < plan.buffers.size(); ++i)
     text += fmt::format("b{} = {}, {} bytes\n", i, buffer_text(plan.buffers[i]), plan.buffers[i].bytes);
   for (const Port& port : plan.inputs) text += port_text("feed", port, PortKind::host);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #ifdef PANDO_WITH_CUDA
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/regions/program.h"
 #endif
 
 namespace pando {
@@ -41,6 +42,7 @@ std::map<std::string, MakeBackend>& registered_backends() {
 
 #ifdef PANDO_WITH_CUDA
 std::string why_no_gpu() { return cuda::why_unusable(cuda::machine()); }
+std::string why_no_gpu_compiler() { return why_no_gpu().empty() ? cuda::why_no_runtime_compiler() : why_no_gpu(); }
 
 std::vector<GpuInfo> gpus() {
   std::vector<GpuInfo> list;
@@ -54,6 +56,7 @@ std::string why_no_gpu() {
   return "this build of Pando has no backend 'cuda'; build it with -DPANDO_WITH_CUDA=ON, or use the backend 'cpu'";
 }
 
+std::string why_no_gpu_compiler() { return why_no_gpu(); }
 std::vector<GpuInfo> gpus() { return {}; }
 #endif
 

@@ -41,7 +41,8 @@ std::vector<std::string> compile_passes() { return pass_names(); }
 Precision precision_named(const std::string& name) {
   if (name == "float32") return Precision::float32;
   if (name == "mixed_bfloat16") return Precision::mixed_bfloat16;
-  throw Error(unknown_name("precision", name, {"float32", "mixed_bfloat16"}));
+  if (name == "tf32") return Precision::tf32;
+  throw Error(unknown_name("precision", name, {"float32", "mixed_bfloat16", "tf32"}));
 }
 
 Function<void(const Graph&)>& graph_observer() {
@@ -71,6 +72,7 @@ CompileOptions compile_options(const Backend& backend, const ProgramOptions& opt
   CompileOptions made{.disabled_passes = options.disabled_passes,
                       .check_numerics = options.check_numerics,
                       .mixed_bfloat16 = options.precision == Precision::mixed_bfloat16,
+                      .tf32 = options.precision == Precision::tf32,
                       .evaluate = cpu::evaluate,
                       .backend = backend.name(),
                       .capabilities = backend.capabilities(),
@@ -305,10 +307,6 @@ const Plan& plan_of_step(const StepPlan& plan) {
 
 }  // namespace
 
-struct Feed::State {
-  FeedRing ring;
-};
-
 std::int64_t Program::run(const Launch& launch, Feed& feed) {
   FeedRing& ring = feed.state_->ring;
   const FeedUse use(ring);
@@ -484,6 +482,7 @@ Feed::Feed(const Program& program, FillFeeds fill, int slots) {
   state_.reset(new State{FeedRing(std::move(offsets), host.bytes * state.replicas.size(), std::move(fill), slots,
                                   state.devices.front()->backend->staging())});
 }
+Feed::Feed() = default;
 Feed::~Feed() = default;
 Feed::Feed(Feed&&) noexcept = default;
 

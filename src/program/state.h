@@ -48,6 +48,10 @@ struct Program::State {
   Executable& executable() const { return *whole.executables.front(); }
 };
 
+struct Feed::State {
+  FeedRing ring;
+};
+
 // For tests and tools that look into a program.
 class ProgramInside {
  public:

@@ -82,6 +82,8 @@ class Backend {
   virtual const std::shared_ptr<Memory>& memory() const = 0;
   // Where the host fills feeds for it, and can reach them.
   virtual const std::shared_ptr<Memory>& staging() const { return host_memory(); }
+  // The bytes of samples that would still fit into its memory; 0 if its programs cannot gather rows of a feed there.
+  virtual std::size_t room_for_samples() const { return 0; }
   // Why the backend has no kernel for the call, in words that end an error message; empty if it has one.
   virtual std::string why_unsupported(const KernelCall& call) const = 0;
   // The plans, of which some may be null, never run at the same time. Throws Error if there is not enough memory or a

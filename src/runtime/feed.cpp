@@ -27,6 +27,7 @@ struct FeedRing::Ring {
   std::int64_t slots;
   Fill fill;
   Allocation memory;
+  FeedSamples samples;
   // Only the thread that is filling uses these.
   std::vector<std::byte*> feeds = std::vector<std::byte*>(offsets.size());
   std::exception_ptr failure = {};
@@ -87,10 +88,10 @@ bool FeedRing::Ring::fill_next() {
 }
 
 FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots,
-                   const std::shared_ptr<Memory>& memory) {
+                   const std::shared_ptr<Memory>& memory, FeedSamples samples) {
   slot_bytes = std::max(slot_bytes, buffer_alignment);
   Allocation ring = memory->allocate(slot_bytes * static_cast<std::size_t>(slots), "the feed ring");
-  ring_.reset(new Ring{std::move(offsets), slot_bytes, slots, std::move(fill), std::move(ring)});
+  ring_.reset(new Ring{std::move(offsets), slot_bytes, slots, std::move(fill), std::move(ring), std::move(samples)});
   Thread("to fill the feed", [ring = ring_] { ring->fill_all(); }).detach();
 }
 
@@ -129,6 +130,10 @@ Place FeedRing::wait_for(std::int64_t row) {
   const bool is_past_the_end = (ring.filled.load(std::memory_order_acquire) & ~Ring::end_mark) <= row;
   return is_past_the_end ? Place() : ring.slot(row);
 }
+
+const FeedSamples& FeedRing::samples() const { return ring_->samples; }
+const std::vector<std::size_t>& FeedRing::offsets() const { return ring_->offsets; }
+std::size_t FeedRing::slot_bytes() const { return ring_->slot_bytes; }
 
 void FeedRing::begin() {
   process_.check("a feed");

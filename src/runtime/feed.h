@@ -12,12 +12,21 @@
 #include "base/thread.h"
 #include "plan/plan.h"
 #include "runtime/memory.h"
+#include "runtime/sample_table.h"
 
 namespace pando {
 
 // Writes the feeds of row number `row` into `feeds` (one pointer each, in the order of the offsets). Returns false when
 // there are no more rows; may throw, and the exception reaches the caller that runs the program.
 using Fill = Function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
+
+// What the rows of a ring are gathered from by the device that takes them.
+struct FeedSamples {
+  std::shared_ptr<const SampleTable> table;
+  // For each feed, its column of the table: a slot then holds the numbers of its samples, 32 bits each. -1 for a feed
+  // whose bytes are in the slot.
+  std::vector<int> columns;
+};
 
 // A ring of slots, each for a row of the feed, that a host thread fills ahead. A full ring makes the filler wait. A
 // device that finds the ring empty waits for a moment, then fills the next slot itself unless the filler is doing that:
@@ -27,7 +36,7 @@ class FeedRing {
   // Slots of `slot_bytes` with a feed at each offset, in a memory that the host can reach. Throws Error if there is not
   // enough memory or no thread can be started.
   FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots,
-           const std::shared_ptr<Memory>& memory);
+           const std::shared_ptr<Memory>& memory, FeedSamples samples = {});
   // Waits for a running call of `fill`, but not for the filler thread, which may get no core for a long time; it ends
   // by itself.
   ~FeedRing();
@@ -49,6 +58,11 @@ class FeedRing {
   void end();
   // Throws what the filler threw, if anything.
   void rethrow();
+
+  // Without a table if slots hold all bytes of a row.
+  const FeedSamples& samples() const;
+  const std::vector<std::size_t>& offsets() const;
+  std::size_t slot_bytes() const;
 
  private:
   // The filler's state: the filler may outlive the FeedRing.

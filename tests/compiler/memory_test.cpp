@@ -7,7 +7,7 @@
 #include <random>
 
 #include "compiler/compile.h"
-#include "compiler/lower/plan_memory.h"
+#include "plan/plan_memory.h"
 
 namespace pando {
 namespace {

@@ -84,6 +84,11 @@ std::string find_difference_between_passes(const Graph& graph) {
   return difference;
 }
 
+std::string find_difference_to_cpu(const Graph& graph) {
+  static const Device cpu({.tiles = 1, .backend = "cpu"}), chosen;
+  return compare(run(graph, {}, cpu), run(graph, {}, chosen), chosen.backend());
+}
+
 std::string find_difference_between_instruction_sets(const Graph& graph) {
   const auto expected = run(graph, {}, devices().front());
   std::string difference;

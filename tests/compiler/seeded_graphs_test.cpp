@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random graphs without RapidCheck: for quick runs, and for emulated machines that lack it.
 #include <gtest/gtest.h>
+#include <pando/program/program.h>
 
 #include <random>
 
@@ -22,6 +23,15 @@ TEST(SeededGraphs, EveryWayToCompileGivesTheSame) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     const Graph graph = seeded_graph(seed);
     EXPECT_EQ(find_difference_between_passes(graph), "") << "seed " << seed << "\n" << to_string(graph);
+  }
+}
+
+TEST(SeededGraphs, EveryBackendGivesTheSame) {
+  // On the CPU alone the next test does more.
+  const std::uint32_t seeds = Device().backend() == "cpu" ? 100 : 2000;
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
+    const Graph graph = seeded_graph(seed);
+    EXPECT_EQ(find_difference_to_cpu(graph), "") << "seed " << seed << "\n" << to_string(graph);
   }
 }
 

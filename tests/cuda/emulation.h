@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 #include <barrier>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -79,6 +80,24 @@ inline void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], const st
   }
   block_barrier->arrive_and_wait();
 }
+
+// mma.m16n8k8 in tf32.
+inline void multiply_add_tf32(float (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+  static std::uint32_t all_a[1024][4], all_b[1024][2];
+  const unsigned thread = threadIdx.x, warp = thread / 32 * 32, lane = thread % 32;
+  std::memcpy(all_a[thread], a, sizeof a);
+  std::memcpy(all_b[thread], b, sizeof b);
+  block_barrier->arrive_and_wait();
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + i % 2;
+    for (unsigned k = 0; k < 8; ++k)
+      sums[i] += std::bit_cast<float>(all_a[warp + row % 8 * 4 + k % 4][row / 8 + k / 4 * 2]) *
+                 std::bit_cast<float>(all_b[warp + column * 4 + k % 4][k / 4]);
+  }
+  block_barrier->arrive_and_wait();
+}
+// To the nearest number of 11 significant bits, halves away from zero.
+inline std::uint32_t rounded_to_tf32(float value) { return (std::bit_cast<std::uint32_t>(value) + 0x1000u) & ~0x1fffu; }
 
 }  // namespace pando::cuda
 

@@ -80,6 +80,12 @@ TEST(CudaTileKernels, MultiplyByTensorCores) {
   EXPECT_EQ((worst_error<MixedTile, Sums, 4, false, true>({68, 60, 36, 1}, 2, false)), 0);
 }
 
+TEST(CudaTileKernels, MultiplyByTensorCoresInTf32) {
+  using Sums = WarpTile<Tf32Tile, Tf32Factors>;
+  EXPECT_EQ((worst_error<Tf32Tile, Sums, 1, true, false>({67, 66, 35, 1}, 1, false)), 0);
+  EXPECT_EQ((worst_error<Tf32Tile, Sums, 4, false, true>({68, 60, 36, 1}, 2, false)), 0);
+}
+
 TEST(CudaTileKernels, AddABiasAndTakeRelu) {
   const ProductSizes sizes = {33, 34, 20, 1};
   const StoredFactor<true> a = {sizes.depth, {}};

@@ -39,6 +39,25 @@ TEST(Batches, OfArraysHaveAnOrderForEachKey) {
   EXPECT_EQ(take(*batches), first);
 }
 
+TEST(Batches, OfArraysHaveTheNumbersOfTheirSamples) {
+  const auto numbered = array_batches({counted(7), counted(7)}, 2, true);
+  const auto once = array_batches({counted(7)}, 2, true, false);
+  numbered->begin(5);
+  EXPECT_EQ(once->table_of(0), nullptr);
+  ASSERT_NE(numbered->table_of(1), nullptr);
+  const float* const column = numbered->table_of(1)->columns()[1].data<float>();
+  float memory[2];
+  std::int32_t numbers[2];
+  // A column that the device gathers is not wanted.
+  std::byte* const columns[] = {reinterpret_cast<std::byte*>(memory), nullptr};
+  std::int64_t samples = 0;
+  while (const std::int64_t count = numbered->next_numbered(2, columns, numbers)) {
+    for (std::int64_t i = 0; i < count; ++i) EXPECT_EQ(column[numbers[i]], memory[i]);
+    samples += count;
+  }
+  EXPECT_EQ(samples, 7);
+}
+
 TEST(Batches, TakeAsManyRowsOfEachArrayAsBelongToTheirSamples) {
   const Array twice = counted(8), half = counted(2);
   const auto batches = array_batches({counted(4), twice, half}, 2, false);

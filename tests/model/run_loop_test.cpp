@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <pando/base/array_functions.h>
 
+#include <cstring>
+
 #include "model/run_loop.h"
 
 using namespace pando;
@@ -36,6 +38,38 @@ TEST(RunLoop, FillsUpBatchesWithARealSampleThatDoesNotCount) {
   EXPECT_EQ(loop.samples_of(0), 2);
   EXPECT_EQ(loop.samples_of(1), 1);
   EXPECT_EQ(loop.run(10), 0);
+}
+
+// Samples that are large enough for a device to gather them itself, in sizes that it copies by 16, 4 and 1 bytes.
+TEST(RunLoop, GathersSamplesInTheirOrderAndFillsUp) {
+  for (const auto& [type, width] : {std::pair{DType::float32, 32}, {DType::float32, 17}, {DType::uint8, 67}}) {
+    const std::int64_t count = 41, batch = 2;
+    Array x(type, {count, width});
+    for (std::size_t i = 0; i < x.bytes(); ++i) x.mutable_raw()[i] = static_cast<std::byte>(i * 7 % 61);
+    Graph graph;
+    const Trace trace(graph, false);
+    graph.add_output("x", ops::input(graph, "x", type, {batch, width}), true);
+    graph.add_output("mask", ops::input(graph, "mask", DType::float32, {batch}) * 1.0, true);
+    Step step(trace, {Device({.tiles = 1})}, {.batch_size = batch}, Variables(), {.columns = {"x"}, .mask = "mask"});
+    const auto source = array_batches({x}, batch, true), expected = array_batches({x}, batch, true);
+    for (const std::uint64_t key : {1, 2}) {
+      source->begin(key);
+      expected->begin(key);
+      RunLoop loop(step, source, 0);
+      std::int64_t batches = 0;
+      while (const std::int64_t done = loop.run(18)) {
+        const Array rows = loop.output("x");
+        for (std::int64_t i = 0; i < done; ++i, ++batches) {
+          std::vector<std::byte> row(x.bytes() / count * batch);
+          std::byte* const columns[] = {row.data()};
+          if (expected->next(batch, columns) == 1)
+            std::copy_n(row.begin(), row.size() / 2, row.begin() + row.size() / 2);
+          EXPECT_EQ(std::memcmp(rows.slice(i, i + 1).raw(), row.data(), row.size()), 0) << "batch " << batches;
+        }
+      }
+      EXPECT_EQ(batches, 21);
+    }
+  }
 }
 
 TEST(RunLoop, GivesSpareReplicasNoSamples) {

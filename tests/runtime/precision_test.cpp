@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mixed_bfloat16: the factors of products are rounded, nothing else changes.
+// mixed_bfloat16 and tf32: the factors of products are rounded, nothing else changes.
 #include <pando/autodiff/gradients.h>
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>
@@ -94,9 +94,10 @@ float small_integer(std::uint32_t random) { return static_cast<float>(static_cas
 float fraction(std::uint32_t random) { return static_cast<float>(random) / 16777216.0F - 0.5F; }
 
 TEST(MixedPrecision, ProductsOfNumbersThatNeedNoRoundingAreExact) {
-  for (const Product& product : products())
-    expect_equal(run(product, Precision::mixed_bfloat16, 2, small_integer),
-                 run(product, Precision::float32, 2, small_integer), product.what);
+  for (const Precision precision : {Precision::mixed_bfloat16, Precision::tf32})
+    for (const Product& product : products())
+      expect_equal(run(product, precision, 2, small_integer), run(product, Precision::float32, 2, small_integer),
+                   product.what);
 }
 
 TEST(MixedPrecision, ResultsDoNotDependOnTheNumberOfTiles) {
@@ -108,11 +109,15 @@ TEST(MixedPrecision, ResultsDoNotDependOnTheNumberOfTiles) {
 TEST(MixedPrecision, ResultsAreWithinTheRoundingOfFactors) {
   for (const Product& product : products()) {
     const Results mixed = run(product, Precision::mixed_bfloat16, 2, fraction);
+    const Results tf32 = run(product, Precision::tf32, 2, fraction);
     const Results exact = run(product, Precision::float32, 2, fraction);
     // Each product is off by 2^-8 of itself at most, and errors have either sign.
     const auto inner = static_cast<double>(product.b.elements() / product.b[product.b.rank() - 1]);
     for (std::int64_t i = 0; i < exact.y.elements(); ++i)
       ASSERT_NEAR(mixed.y.data<float>()[i], exact.y.data<float>()[i], 0.004 * std::sqrt(inner)) << product.what;
+    // 2^-11 here.
+    for (std::int64_t i = 0; i < exact.y.elements(); ++i)
+      ASSERT_NEAR(tf32.y.data<float>()[i], exact.y.data<float>()[i], 0.0005 * std::sqrt(inner)) << product.what;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/message.h"
@@ -94,6 +95,63 @@ TEST(Program, ResultsDoNotDependOnTheNumberOfTiles) {
     weights.push_back(variables.get("w"));
   }
   for (const Array& other : weights) EXPECT_EQ(std::memcmp(other.raw(), weights[0].raw(), other.bytes()), 0);
+}
+
+// Two layers with dropout, whose gradients do not depend on each other, and results for every step: one that a kernel
+// makes, and two that it does not.
+Graph dropout_graph() {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {6, 40});
+  const Value first = ops::variable(graph, "first", DType::float32, {40, 24});
+  const Value second = ops::variable(graph, "second", DType::float32, {24, 3});
+  const Value hidden = ops::dropout(ops::relu(ops::matmul(x, first)), ops::counter(graph), 0.4);
+  const Value loss = ops::reduce_mean(ops::square(ops::matmul(hidden, second)));
+  const std::vector<Value> changes = gradients(loss, {first, second});
+  const Value rate = ops::scalar(loss, 0.1);
+  graph.add_output("loss", loss, true);
+  graph.add_output("again", loss, true);
+  graph.add_output("x", x, true);
+  graph.assign(first, ops::sgd_update(rate, first, changes[0], {})[0]);
+  graph.assign(second, ops::sgd_update(rate, second, changes[1], {})[0]);
+  return graph;
+}
+
+// Random-looking numbers in [-1, 1).
+void fill_with_noise(float* data, std::int64_t count, std::int64_t seed) {
+  for (std::int64_t i = 0; i < count; ++i) data[i] = static_cast<float>((i * 37 + seed * 61 + i * i) % 101) / 50 - 1;
+}
+
+TEST(Program, ResultsDoNotDependOnHowStepsAreDividedOverExecutions) {
+  constexpr std::int64_t steps = 53;
+  std::vector<std::vector<std::byte>> results;
+  for (const std::int64_t most : {53, 1, 16, 7, 52}) {
+    Variables variables;
+    for (const auto& [name, shape] : {std::pair{"first", Shape{40, 24}}, {"second", Shape{24, 3}}}) {
+      Array start(DType::float32, shape);
+      fill_with_noise(start.mutable_data<float>(), start.elements(), 5);
+      variables.set(name, start);
+    }
+    Program program(dropout_graph(), Device({.tiles = 2}), variables);
+    Feed feed(program, [](std::int64_t row, std::span<std::byte* const> feeds) {
+      fill_with_noise(reinterpret_cast<float*>(feeds[0]), 6 * 40, row);
+      return true;
+    });
+    std::vector<std::byte>& result = results.emplace_back();
+    const auto keep = [&](const Array& array) {
+      result.insert(result.end(), array.raw(), array.raw() + array.bytes());
+    };
+    std::vector<Array> fed;
+    for (std::int64_t done = 0; done < steps;) {
+      done += program.run(std::min(most, steps - done), feed);
+      keep(program.output("loss"));
+      EXPECT_EQ(std::memcmp(program.output("again").raw(), program.output("loss").raw(), 4), 0);
+      fed.push_back(program.output("x"));
+    }
+    for (const Array& rows : fed) keep(rows);
+    keep(variables.get("first"));
+    keep(variables.get("second"));
+  }
+  for (const std::vector<std::byte>& other : results) EXPECT_EQ(other, results[0]);
 }
 
 TEST(Program, AnEmptyGraphRuns) {

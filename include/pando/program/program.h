@@ -57,6 +57,9 @@ struct GpuInfo {
 PANDO_API std::vector<GpuInfo> gpus();
 // Why there is none, as a sentence with the remedy; empty if there is one.
 PANDO_API std::string why_no_gpu();
+// Why kernels for a GPU cannot be compiled when a program is made, as a sentence with the remedy; empty if they can.
+// Without them, ops that act on each sample alone keep kernels of their own.
+PANDO_API std::string why_no_gpu_compiler();
 // The instruction sets that Device takes on this machine, the slowest first.
 PANDO_API std::vector<std::string> available_instruction_sets();
 
@@ -88,9 +91,10 @@ struct PassInfo {
   Function<std::string()> text;
 };
 
-// The precision of the factors of matrix products and convolutions. mixed_bfloat16 rounds them to bfloat16 where the
-// processor multiplies those faster; weights, sums and everything else stay float32.
-enum class Precision { float32, mixed_bfloat16 };
+// The precision of the factors of matrix products and convolutions. mixed_bfloat16 rounds them to bfloat16, and tf32 to
+// the 11 significant bits of a GPU's tf32, where the device multiplies those faster; weights, sums and everything else
+// stay float32. No CPU has tf32: there it is float32.
+enum class Precision { float32, mixed_bfloat16, tf32 };
 // Finds the precision by its name; throws Error with the nearest name.
 PANDO_API Precision precision_named(const std::string& name);
 
@@ -214,6 +218,7 @@ class PANDO_API Program {
 
  private:
   friend class Feed;
+  friend class SampleFeed;
   friend class Profiler;
   friend class ProgramInside;
   struct State;
@@ -232,6 +237,8 @@ class PANDO_API Feed {
 
  private:
   friend class Program;
+  friend class SampleFeed;
+  Feed();
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Plans of a device work in, one at a time: scratch of the kernels, then the arena.
+// The kernels of a Plan, and what the Plans of a device work in, one at a time: scratch of the kernels, then the arena.
 #pragma once
 #include <memory>
 #include <span>
@@ -10,8 +10,15 @@
 
 namespace pando::cuda {
 
-// The kernels of a Plan: [s][k] belongs to plan.supersteps[s][k].
-using PlanKernels = std::vector<std::vector<std::unique_ptr<Kernel>>>;
+// A kernel and the buffers of the Plan that it reads and writes. It does one call of the Plan, or several at once.
+struct PlanKernel {
+  std::unique_ptr<Kernel> kernel;
+  std::vector<Operand> inputs, outputs;
+  // Its call, or the first of them, as plan.supersteps[superstep][call], and the number of that among all calls.
+  std::size_t superstep = 0, call = 0, number = 0;
+};
+// In an order in which they can run.
+using PlanKernels = std::vector<PlanKernel>;
 
 class WorkingMemory {
  public:
@@ -19,12 +26,16 @@ class WorkingMemory {
   WorkingMemory(std::span<const Plan* const> plans, std::span<const PlanKernels> kernels,
                 const std::shared_ptr<Memory>& memory);
 
-  std::size_t bytes() const { return scratch_bytes_ + arena_bytes_; }
-  std::byte* scratch() const { return scratch_; }
-  Place arena() const { return allocation_.place() + scratch_bytes_; }
+  std::size_t bytes() const { return scratch_bytes_ * lanes_ + arena_bytes_; }
+  // Kernels that may run at the same time have different scratch; there are a few of them.
+  std::size_t lanes() const { return lanes_; }
+  std::byte* scratch(std::size_t lane) const { return scratch_ + lane * scratch_bytes_; }
+  Place arena() const { return allocation_.place() + scratch_bytes_ * lanes_; }
 
  private:
-  std::size_t scratch_bytes_ = 0, arena_bytes_ = 0;
+  // Those of one lane.
+  std::size_t scratch_bytes_ = 0;
+  std::size_t lanes_ = 1, arena_bytes_ = 0;
   Allocation allocation_;
   std::byte* scratch_ = nullptr;
 };

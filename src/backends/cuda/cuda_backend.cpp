@@ -12,6 +12,7 @@
 #include "backends/cuda/executor.h"
 #include "backends/cuda/kernel.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/regions/use_regions.h"
 #include "ops/op_list.h"
 
 namespace pando::cuda {
@@ -29,16 +30,25 @@ KernelFactory factory_of(const OpDefinition& op) {
   return factories_of_ops[static_cast<std::size_t>(op.id)];
 }
 
-PlanKernels make_kernels(const Plan& plan, const Gpu& gpu) {
+// The plan is the executor's own.
+PlanKernels make_kernels(Plan& plan, const Gpu& gpu) {
   const KernelContext context{.mixed_bfloat16 = plan.mixed_bfloat16,
+                              .tf32 = plan.tf32,
                               .multiprocessors = gpu.multiprocessors,
                               .architecture = gpu.architecture,
                               .shared_bytes = gpu.shared_bytes};
   PlanKernels kernels;
-  for (const Superstep& superstep : plan.supersteps) {
-    kernels.emplace_back();
-    for (const KernelCall& call : superstep) kernels.back().push_back(factory_of(*call.op)(call, context));
-  }
+  for (std::size_t s = 0; s < plan.supersteps.size(); ++s)
+    for (std::size_t k = 0; k < plan.supersteps[s].size(); ++k) {
+      const KernelCall& call = plan.supersteps[s][k];
+      kernels.push_back({.kernel = factory_of(*call.op)(call, context),
+                         .inputs = call.inputs,
+                         .outputs = call.outputs,
+                         .superstep = s,
+                         .call = k,
+                         .number = kernels.size()});
+    }
+  use_regions(plan, gpu, kernels);
   return kernels;
 }
 
@@ -85,20 +95,29 @@ Capabilities CudaBackend::capabilities() const {
 
 const std::shared_ptr<Memory>& CudaBackend::staging() const { return pinned_memory(); }
 
+// Half of what is free: programs that are made later need memory too.
+std::size_t CudaBackend::room_for_samples() const { return free_bytes(gpu_.number) / 2; }
+
 std::string CudaBackend::why_unsupported(const KernelCall& call) const {
   return factory_of(*call.op) == nullptr ? "the op has no kernel" : "";
 }
 
 LoadedPlans CudaBackend::load(std::span<const Plan* const> plans, const BindVariable& bind) {
   use_gpu(gpu_.number);
+  std::vector<std::unique_ptr<Plan>> own;
+  std::vector<const Plan*> places;
   std::vector<PlanKernels> kernels;
-  for (const Plan* plan : plans) kernels.push_back(plan == nullptr ? PlanKernels() : make_kernels(*plan, gpu_));
-  const auto working = std::make_shared<const WorkingMemory>(plans, kernels, memory_);
+  for (const Plan* plan : plans) {
+    own.push_back(plan == nullptr ? nullptr : std::make_unique<Plan>(*plan));
+    places.push_back(own.back().get());
+    kernels.push_back(plan == nullptr ? PlanKernels() : make_kernels(*own.back(), gpu_));
+  }
+  const auto working = std::make_shared<const WorkingMemory>(places, kernels, memory_);
   LoadedPlans loaded{.working_bytes = working->bytes()};
   for (std::size_t i = 0; i < plans.size(); ++i)
-    loaded.executables.push_back(plans[i] == nullptr ? nullptr
-                                                     : std::make_unique<Executor>(*plans[i], std::move(kernels[i]),
-                                                                                  working, gpu_.number, memory_, bind));
+    loaded.executables.push_back(own[i] == nullptr ? nullptr
+                                                   : std::make_unique<Executor>(*own[i], std::move(kernels[i]), working,
+                                                                                gpu_.number, memory_, bind));
   return loaded;
 }
 

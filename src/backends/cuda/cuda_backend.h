@@ -19,6 +19,7 @@ class CudaBackend final : public Backend {
   Capabilities capabilities() const override;
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
   const std::shared_ptr<Memory>& staging() const override;
+  std::size_t room_for_samples() const override;
   std::string why_unsupported(const KernelCall& call) const override;
   LoadedPlans load(std::span<const Plan* const> plans, const BindVariable& bind) override;
 

@@ -57,8 +57,12 @@ Place Executor::place_of(const Buffer& buffer, const BindVariable& bind) {
   return counter_;
 }
 
-std::byte* Executor::pointer(std::int32_t buffer) const {
-  return buffer < 0 ? nullptr : memory_->kernel_pointer(places_[static_cast<std::size_t>(buffer)]);
+std::byte* Executor::pointer(std::int32_t buffer, int step) const {
+  if (buffer < 0) return nullptr;
+  const auto index = static_cast<std::size_t>(buffer);
+  if (step == single_step) return memory_->kernel_pointer(places_[index]);
+  const StepBuffer& place = step_places_[index];
+  return memory_->kernel_pointer(place.first + place.stride * static_cast<std::size_t>(step));
 }
 
 void Executor::set_recorder(Recorder* recorder, std::int32_t plan) {
@@ -81,32 +85,40 @@ void Executor::write_state(const LoopState& state) {
   done_.record(compute_);
 }
 
-void Executor::enqueue_kernels(const std::vector<std::unique_ptr<Event>>* events) {
+void Executor::enqueue(const PlanKernel& kernel, int step, std::size_t lane) {
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
-  std::size_t number = 0;
-  for (std::size_t s = 0; s < kernels_.size(); ++s) {
-    for (std::size_t k = 0; k < kernels_[s].size(); ++k) {
-      const KernelCall& call = plan_.supersteps[s][k];
-      inputs.clear();
-      outputs.clear();
-      for (const Operand& operand : call.inputs) inputs.push_back(pointer(operand.buffer));
-      for (const Operand& operand : call.outputs) outputs.push_back(pointer(operand.buffer));
-      if (events != nullptr) (*events)[number++]->record(compute_);
-      kernels_[s][k]->launch({inputs, outputs, working_->scratch()}, compute_.get());
-    }
-    if (plan_.check_numerics) enqueue_numerics(s);
-  }
-  if (events != nullptr) (*events)[number]->record(compute_);
+  for (const Operand& operand : kernel.inputs) inputs.push_back(pointer(operand.buffer, step));
+  for (const Operand& operand : kernel.outputs) outputs.push_back(pointer(operand.buffer, step));
+  kernel.kernel->launch({inputs, outputs, working_->scratch(lane)}, compute_.get());
+  if (plan_.check_numerics) enqueue_numerics(kernel, step);
 }
 
-void Executor::enqueue_numerics(std::size_t superstep) {
-  const Superstep& calls = plan_.supersteps[superstep];
-  auto* const state = static_cast<LoopState*>(raw(state_));
-  for (std::size_t k = 0; k < calls.size(); ++k)
-    for (std::size_t i = 0; i < calls[k].outputs.size(); ++i)
-      if (const Operand& output = calls[k].outputs[i]; output.buffer >= 0)
-        check_finite(output.type, pointer(output.buffer), place_number(superstep, k, i), state, compute_.get());
+void Executor::enqueue_numerics(const PlanKernel& kernel, int step) {
+  for (std::size_t i = 0; i < kernel.outputs.size(); ++i)
+    if (const Operand& output = kernel.outputs[i]; output.buffer >= 0)
+      check_finite(output.type, pointer(output.buffer, step), place_number(kernel.superstep, kernel.call, i), state(),
+                   compute_.get());
+}
+
+std::vector<Access> Executor::accesses_of(const PlanKernel& kernel, int step, std::size_t lane) const {
+  std::vector<Access> accesses;
+  const auto add = [&](const std::byte* data, std::size_t bytes, bool writes) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    if (data != nullptr && bytes > 0) accesses.push_back({begin, begin + bytes, writes});
+  };
+  for (const Operand& operand : kernel.inputs) add(pointer(operand.buffer, step), operand.type.bytes(), false);
+  for (const Operand& operand : kernel.outputs) add(pointer(operand.buffer, step), operand.type.bytes(), true);
+  add(working_->scratch(lane), kernel.kernel->scratch_bytes(), true);
+  return accesses;
+}
+
+void Executor::enqueue_kernels(int step, Branches& branches) {
+  std::size_t lane = 0;
+  for (const PlanKernel& kernel : kernels_) {
+    if (kernel.kernel->scratch_bytes() > 0) lane = (lane + 1) % working_->lanes();
+    branches.add(accesses_of(kernel, step, lane), [&] { enqueue(kernel, step, lane); });
+  }
 }
 
 void Executor::report_numerics(std::int64_t update) {
@@ -114,7 +126,7 @@ void Executor::report_numerics(std::int64_t update) {
   LoopState state;
   memory_->read(reinterpret_cast<std::byte*>(&state), state_, sizeof state);
   if (state.not_finite == LoopState::finite) return;
-  write_state({});
+  write_state({.step = state.step, .update = state.update});
   const KernelCall& call = plan_.supersteps[state.not_finite >> 32][state.not_finite >> 8 & 0xffffff];
   const std::size_t output = state.not_finite & 0xff;
   throw Error(fmt::format(
@@ -167,9 +179,14 @@ void Executor::step(const StepPorts& ports) {
     const HeldVariables held(variables_);
     const FinishedOnError computed(compute_);
     if (recorder_ != nullptr) {
-      recorded_kernels();
+      recorded_kernels(single_step);
     } else if (!kernels_.empty()) {
-      if (!step_graph_) step_graph_.capture(compute_, [&] { enqueue_kernels(); });
+      if (!step_graph_)
+        step_graph_.capture(compute_, [&] {
+          Branches branches(compute_);
+          enqueue_kernels(single_step, branches);
+          branches.join();
+        });
       step_graph_.launch(compute_);
     }
     copy_out(ports);
@@ -179,11 +196,14 @@ void Executor::step(const StepPorts& ports) {
   report_numerics(ports.counter.update);
 }
 
-void Executor::recorded_kernels() {
-  std::size_t kernels = 0;
-  for (const auto& superstep : kernels_) kernels += superstep.size();
+void Executor::recorded_kernels(int step) {
+  const std::size_t kernels = kernels_.size();
   while (events_.size() < kernels + 1) events_.push_back(std::make_unique<Event>(true));
-  enqueue_kernels(&events_);
+  for (std::size_t i = 0; i < kernels; ++i) {
+    events_[i]->record(compute_);
+    enqueue(kernels_[i], step, 0);
+  }
+  events_[kernels]->record(compute_);
   events_[kernels]->wait();
   const std::int64_t end = Recorder::now();
   const auto time_of = [&](std::size_t event) {
@@ -192,8 +212,8 @@ void Executor::recorded_kernels() {
     return end - static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
   };
   for (std::size_t i = 0; i < kernels; ++i)
-    recorder_->record(
-        0, {RecordedEvent::Kind::kernel, plan_number_, static_cast<std::int64_t>(i), time_of(i), time_of(i + 1)});
+    recorder_->record(0, {RecordedEvent::Kind::kernel, plan_number_, static_cast<std::int64_t>(kernels_[i].number),
+                          time_of(i), time_of(i + 1)});
 }
 
 }  // namespace pando::cuda

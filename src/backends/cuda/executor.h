@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor: runs a Plan on a GPU. A step is one CUDA graph, captured when it is first needed; the graph counts its own
-// steps, takes its row of the feed from a ring on the device and keeps its results there, so the host only launches it
-// again and again. Rows are copied to that ring by a second stream while steps run.
+// Executor: runs a Plan on a GPU. The steps of its loop are CUDA graphs of up to 16 steps, captured when they are first
+// needed, and the host only launches them again and again: a graph counts its own steps, takes their rows of the feed
+// from a ring on the device, or gathers samples that are there, and hands the results to the host. Rows are copied to
+// that ring by a second stream while steps run. Kernels that do not depend on each other are branches of the graph.
 #pragma once
+#include <algorithm>
+
 #include "backends/cuda/arena.h"
 #include "backends/cuda/step_kernels.h"
 #include "backends/cuda/stream.h"
@@ -12,6 +15,14 @@
 namespace pando::cuda {
 
 inline void* raw(const Place& place) { return reinterpret_cast<void*>(place.address); }
+
+// Memory for the rows of a graph, and of a group that is copied ahead, if that is enough for one step.
+inline constexpr std::size_t rows_bytes = std::size_t{32} << 20;
+
+// How many pieces of that many bytes there is room for: at least 1, at most `most`.
+inline std::int64_t as_many(std::size_t room, std::size_t bytes, std::int64_t most) {
+  return bytes == 0 ? most : std::clamp<std::int64_t>(static_cast<std::int64_t>(room / bytes), 1, most);
+}
 
 class Executor final : public Executable {
  public:
@@ -24,16 +35,27 @@ class Executor final : public Executable {
   void read_output(std::size_t output, std::byte* to) const override;
 
  private:
+  // A buffer in the steps of a graph: that of step i is at `first + i * stride`.
+  struct StepBuffer {
+    Place first = {};
+    std::size_t stride = 0;
+  };
+  // The steps of a graph are numbered; a single step is none of them.
+  static constexpr int single_step = -1;
+
   Place place_of(const Buffer& buffer, const BindVariable& bind);
   // Memory of its own, at a place that does not change.
   Place fixed(std::size_t bytes, const std::string& what);
-  std::byte* pointer(std::int32_t buffer) const;
+  std::byte* pointer(std::int32_t buffer, int step) const;
   void write_state(const LoopState& state);
-  // Enqueues all kernels; with events, one is recorded before each of them and one at the end.
-  void enqueue_kernels(const std::vector<std::unique_ptr<Event>>* events = nullptr);
-  void enqueue_numerics(std::size_t superstep);
-  // Runs all kernels and tells the recorder.
-  void recorded_kernels();
+  LoopState* state() const { return static_cast<LoopState*>(raw(state_)); }
+  void enqueue(const PlanKernel& kernel, int step, std::size_t lane);
+  void enqueue_numerics(const PlanKernel& kernel, int step);
+  // Enqueues all kernels as branches; only while a graph is captured.
+  void enqueue_kernels(int step, Branches& branches);
+  std::vector<Access> accesses_of(const PlanKernel& kernel, int step, std::size_t lane) const;
+  // Runs all kernels one after the other and tells the recorder.
+  void recorded_kernels(int step);
   // Throws Error if the last step made a NaN.
   void report_numerics(std::int64_t update);
   void copy_in(const StepPorts& ports);
@@ -41,15 +63,23 @@ class Executor final : public Executable {
 
   // The loop over steps.
   void prepare_loop();
-  void enqueue_loop_step(const Function<void()>& kernels);
+  void place_kept_outputs(std::size_t steps);
+  void use_feed(const FeedRing& feed);
+  void begin_graph(int steps);
+  // Where step `step` of a graph makes that one of kept_, and a copy to there of an output that is made elsewhere.
+  std::byte* made_in(std::size_t kept, int step) const;
+  void copy_output(std::size_t kept, std::int32_t buffer, int step);
+  void end_graph(int steps);
+  void capture_steps(int steps, StepGraph& graph);
   // How many steps hold the variables together. The host waits at the end of such a turn.
   std::int64_t steps_of_turn() const;
-  // Runs up to `most` steps, the first of which is number `first` of the execution and has this row; returns how many.
-  std::int64_t run_turn(const LoopPorts& ports, std::int64_t row, std::int64_t first, std::int64_t most);
-  // Copies rows that are there, for the steps from `step` on, and returns how many.
-  std::int64_t copy_rows(FeedRing& feed, std::int64_t row, std::int64_t step, std::int64_t most);
+  // Runs up to `most` steps, the first of which has this row; returns how many.
+  std::int64_t run_turn(const LoopPorts& ports, std::int64_t row, std::int64_t most);
+  // Copies rows that are there, for the next steps, and returns how many.
+  std::int64_t copy_rows(FeedRing& feed, std::int64_t row, std::int64_t most);
   void launch_steps(std::int64_t count);
-  void fetch_kept(const LoopPorts& ports, std::int64_t first, std::int64_t last) const;
+  // Hands over what was kept of the steps [first, last) of an execution that began with step `base`.
+  void fetch_kept(const LoopPorts& ports, std::int64_t base, std::int64_t first, std::int64_t last) const;
 
   Plan plan_;
   PlanKernels kernels_;
@@ -61,22 +91,38 @@ class Executor final : public Executable {
   // The host's side of small copies, while they run.
   Allocation pinned_;
   std::vector<Allocation> allocations_;
-  // The row of the feed that kernels read, the counter and the state of the loop; a Plan may lack the first two.
+  // The row of the feed and the counter of a single step, which a Plan may lack, and the state of the loop.
   Place row_, counter_, state_;
-  // Each buffer.
+  // Each buffer, in a single step and in the steps of a graph.
   std::vector<Place> places_;
+  std::vector<StepBuffer> step_places_;
   VariableUse variables_;
-  // Made by the first run(): rows that are copied ahead, in two groups, and what is kept for every step.
-  bool is_loop_ready_ = false;
-  Place ring_;
-  std::int64_t rows_of_group_ = 1;
+
+  // Made by the first run(): the most steps of a graph, their rows and counters, and what is kept for every step.
+  int steps_of_graph_ = 0;
+  Place rows_, counters_;
   std::vector<KeptOutput> kept_;
+  // Outputs that no kernel makes where they are kept from: their numbers in kept_, and their buffers.
+  std::vector<std::pair<std::size_t, std::int32_t>> copied_outputs_;
+  Allocation kept_memory_;
   std::int64_t room_ = 0;
+  // What the device knows about the feed, as bytes, and its ring: two groups of rows, of which one is copied while the
+  // steps of the other run.
+  Place feed_;
+  std::vector<std::byte> described_;
+  Place ring_;
+  std::size_t ring_bytes_ = 0;
+  std::int64_t rows_of_group_ = 1;
   // Groups of this execution so far, and the events of the last two.
   std::int64_t groups_ = 0;
   std::array<Event, 2> copied_, computed_;
   Event done_;
-  StepGraph loop_graph_, step_graph_;
+  // What the state on the device is when all that was launched is done, unless something failed.
+  LoopState next_;
+  bool is_state_known_ = false;
+  // Graphs of 1, 2, 4, ... steps.
+  std::vector<std::unique_ptr<StepGraph>> loop_graphs_;
+  StepGraph step_graph_;
   double seconds_per_step_ = 0;
   Recorder* recorder_ = nullptr;
   std::int32_t plan_number_ = 0;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over steps. Rows of the feed go to the device in groups, of which one is copied while the steps of the other
-// run; a turn of many steps holds the variables, and ends when the feed has no further row or others may want them.
+// The loop over steps. Rows of the feed go to the device in groups, of which one is copied while
+// the steps of the other run; a turn of many steps holds the variables, and ends when the feed has no further row or
+// others may want them.
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "backends/cuda/devices.h"
 #include "backends/cuda/executor.h"
+#include "backends/cuda/memory.h"
 
 namespace pando::cuda {
 
@@ -15,58 +18,56 @@ namespace {
 // How long the steps of a turn take together. Others who want the variables wait no longer than that.
 constexpr double seconds_per_turn = 0.02;
 constexpr std::int64_t least_steps_of_turn = 4, most_steps_of_turn = 4096;
-// Memory for rows that are copied ahead, and for results that are kept, if that is enough for one step.
-constexpr std::size_t ring_bytes = std::size_t{64} << 20, kept_bytes = std::size_t{16} << 20;
-constexpr std::int64_t most_rows_of_group = 4, most_kept = 4096;
-
-std::int64_t as_many(std::size_t room, std::size_t bytes, std::int64_t most) {
-  return bytes == 0 ? most : std::clamp<std::int64_t>(static_cast<std::int64_t>(room / bytes), 1, most);
-}
+// The host fills few whole rows ahead.
+constexpr std::int64_t most_rows_of_group = 4;
 
 }  // namespace
 
-void Executor::prepare_loop() {
-  if (is_loop_ready_) return;
-  std::size_t bytes = 0;
-  for (const Port& output : plan_.outputs)
-    if (output.every_step) bytes += output.type.bytes();
-  room_ = as_many(kept_bytes, bytes, most_kept);
-  for (const Port& output : plan_.outputs) {
-    if (!output.every_step) continue;
-    const Place kept = fixed(output.type.bytes() * static_cast<std::size_t>(room_), "the results of every step");
-    kept_.push_back({pointer(output.buffer), static_cast<std::byte*>(raw(kept)), output.type.bytes()});
+// The device knows where the fields of a row come from; that changes with the feed.
+void Executor::use_feed(const FeedRing& feed) {
+  const FeedSamples& samples = feed.samples();
+  const std::int64_t most =
+      samples.table ? steps_of_graph_ : std::min<std::int64_t>(steps_of_graph_, most_rows_of_group);
+  rows_of_group_ = as_many(rows_bytes, feed.slot_bytes(), most);
+  const std::size_t bytes = feed.slot_bytes() * static_cast<std::size_t>(2 * rows_of_group_);
+  if (bytes > ring_bytes_) {
+    ring_ = fixed(bytes, "the feeds of a device");
+    ring_bytes_ = bytes;
   }
-  rows_of_group_ = as_many(ring_bytes / 2, plan_.feed_bytes, most_rows_of_group);
-  if (row_)
-    ring_ = fixed(align(plan_.feed_bytes) * static_cast<std::size_t>(2 * rows_of_group_), "the feeds of a device");
-  is_loop_ready_ = true;
-}
-
-void Executor::enqueue_loop_step(const Function<void()>& kernels) {
-  auto* const state = static_cast<LoopState*>(raw(state_));
-  FeedCopy feed;
-  if (row_)
-    feed = {static_cast<std::byte*>(raw(ring_)), 2 * rows_of_group_, align(plan_.feed_bytes),
-            static_cast<std::byte*>(raw(row_))};
-  begin_step(feed, static_cast<std::int64_t*>(raw(counter_)), state, compute_.get());
-  kernels();
-  std::size_t kept = 0;
-  do {
-    std::array<KeptOutput, most_kept_at_once> outputs = {};
-    const std::size_t count = std::min(most_kept_at_once, kept_.size() - kept);
-    std::copy_n(kept_.begin() + static_cast<std::ptrdiff_t>(kept), count, outputs.begin());
-    kept += count;
-    keep_outputs(outputs, static_cast<int>(count), room_, kept == kept_.size(), state, compute_.get());
-  } while (kept < kept_.size());
+  std::vector<FeedField> fields;
+  for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+    const Port& input = plan_.inputs[i];
+    FeedField& field = fields.emplace_back();
+    field = {.offset = plan_.buffers[static_cast<std::size_t>(input.buffer)].offset,
+             .bytes = input.type.bytes(),
+             .slot_offset = feed.offsets()[i]};
+    if (!samples.table || samples.columns[i] < 0) continue;
+    const auto column = static_cast<std::size_t>(samples.columns[i]);
+    field.samples = static_cast<const std::byte*>(raw(samples.table->mirror_in(memory_, column)));
+    field.sample_bytes = samples.table->sample_bytes(column);
+  }
+  const LoopFeed header{static_cast<const std::byte*>(raw(ring_)), 2 * rows_of_group_, feed.slot_bytes()};
+  std::vector<std::byte> described(sizeof header + fields.size() * sizeof(FeedField));
+  std::memcpy(described.data(), &header, sizeof header);
+  std::memcpy(described.data() + sizeof header, fields.data(), fields.size() * sizeof(FeedField));
+  if (described == described_) return;
+  memory_->write(feed_, described.data(), described.size());
+  described_ = std::move(described);
 }
 
 std::int64_t Executor::run(const LoopPorts& ports) {
   process_.check("a program on a GPU");
   use_gpu(gpu_);
   prepare_loop();
-  write_state({.update = ports.first_update});
+  if (ports.feed != nullptr) use_feed(*ports.feed);
+  if (!is_state_known_ || next_.update != ports.first_update) {
+    next_.update = ports.first_update;
+    write_state(next_);
+  }
+  // Until the end of the run, where nothing has failed.
+  is_state_known_ = false;
   groups_ = 0;
-  const std::int64_t first_row = ports.feed == nullptr ? 0 : ports.feed->next();
+  const std::int64_t first_row = ports.feed == nullptr ? 0 : ports.feed->next(), base = next_.step;
   std::int64_t done = 0, fetched = 0;
   while (done < ports.steps) {
     const std::int64_t begin = Recorder::now();
@@ -78,12 +79,13 @@ std::int64_t Executor::run(const LoopPorts& ports) {
     {
       const HeldVariables held(variables_);
       const FinishedOnError copied(copy_), computed(compute_);
-      done += run_turn(ports, first_row + done, done, most);
+      done += run_turn(ports, first_row + done, most);
     }
-    if (done - fetched == room_ || done == ports.steps) fetch_kept(ports, std::exchange(fetched, done), done);
+    if (done - fetched == room_) fetch_kept(ports, base, std::exchange(fetched, done), done);
     report_numerics(ports.first_update + done - 1);
   }
-  fetch_kept(ports, fetched, done);
+  fetch_kept(ports, base, fetched, done);
+  is_state_known_ = true;
   return done;
 }
 
@@ -94,12 +96,12 @@ std::int64_t Executor::steps_of_turn() const {
                     most_steps_of_turn);
 }
 
-std::int64_t Executor::run_turn(const LoopPorts& ports, std::int64_t row, std::int64_t first, std::int64_t most) {
+std::int64_t Executor::run_turn(const LoopPorts& ports, std::int64_t row, std::int64_t most) {
   const auto begin = std::chrono::steady_clock::now();
   std::int64_t count = 0;
   while (count < most) {
-    std::int64_t group = std::min(most - count, rows_of_group_);
-    if (ports.feed != nullptr) group = copy_rows(*ports.feed, row + count, first + count, group);
+    std::int64_t group = std::min(most - count, ports.feed == nullptr ? steps_of_graph_ : rows_of_group_);
+    if (ports.feed != nullptr) group = copy_rows(*ports.feed, row + count, group);
     if (group == 0) break;
     launch_steps(group);
     count += group;
@@ -112,7 +114,7 @@ std::int64_t Executor::run_turn(const LoopPorts& ports, std::int64_t row, std::i
   return count;
 }
 
-std::int64_t Executor::copy_rows(FeedRing& feed, std::int64_t row, std::int64_t step, std::int64_t most) {
+std::int64_t Executor::copy_rows(FeedRing& feed, std::int64_t row, std::int64_t most) {
   if (!feed.has(row) || !feed.wait_for(row)) return 0;
   const auto own = static_cast<std::size_t>(groups_ % 2);
   if (groups_ > 0) {
@@ -121,37 +123,60 @@ std::int64_t Executor::copy_rows(FeedRing& feed, std::int64_t row, std::int64_t 
     feed.release_before(row);
   }
   if (groups_ > 1) computed_[own].delay(copy_);
-  const std::size_t stride = align(plan_.feed_bytes);
+  // Slots that follow each other on both sides are copied together.
+  const std::byte* from = nullptr;
+  Place to;
+  std::size_t bytes = 0;
+  const auto copy = [&] {
+    if (bytes == 0) return;
+    check(cudaMemcpyAsync(raw(to), from, bytes, cudaMemcpyHostToDevice, copy_.get()), "to copy the feed");
+    bytes = 0;
+  };
   std::int64_t count = 0;
   for (; count < most && feed.has(row + count); ++count) {
     const Place slot = feed.wait_for(row + count);
     if (!slot) break;
-    const Place to = ring_ + stride * static_cast<std::size_t>((step + count) % (2 * rows_of_group_));
-    check(cudaMemcpyAsync(raw(to), host_pointer(slot), plan_.feed_bytes, cudaMemcpyHostToDevice, copy_.get()),
-          "to copy the feed");
+    const std::int64_t place = (next_.step + count) % (2 * rows_of_group_);
+    if (host_pointer(slot) != from + bytes || place == 0) copy();
+    if (bytes == 0) {
+      from = host_pointer(slot);
+      to = ring_ + feed.slot_bytes() * static_cast<std::size_t>(place);
+    }
+    bytes += feed.slot_bytes();
   }
+  copy();
   copied_[own].record(copy_);
   copied_[own].delay(compute_);
   return count;
 }
 
 void Executor::launch_steps(std::int64_t count) {
+  next_.step += count;
+  next_.update += count;
   if (recorder_ != nullptr) {
-    enqueue_loop_step([&] { recorded_kernels(); });
-  } else {
-    if (!loop_graph_) loop_graph_.capture(compute_, [&] { enqueue_loop_step([&] { enqueue_kernels(); }); });
-    for (std::int64_t i = 0; i < count; ++i) loop_graph_.launch(compute_);
+    begin_graph(1);
+    recorded_kernels(0);
+    for (const auto& [kept, buffer] : copied_outputs_) copy_output(kept, buffer, 0);
+    end_graph(1);
+    count = 0;
+  }
+  while (count > 0) {
+    std::size_t graph = 0;
+    while (std::int64_t{2} << graph <= std::min<std::int64_t>(count, steps_of_graph_)) ++graph;
+    while (loop_graphs_.size() <= graph) loop_graphs_.push_back(std::make_unique<StepGraph>());
+    if (!*loop_graphs_[graph]) capture_steps(1 << graph, *loop_graphs_[graph]);
+    loop_graphs_[graph]->launch(compute_);
+    count -= std::int64_t{1} << graph;
   }
   computed_[static_cast<std::size_t>(groups_++ % 2)].record(compute_);
 }
 
-// Copies what was kept of the steps [first, last) to the host; step `first` is the first of the kept values.
-void Executor::fetch_kept(const LoopPorts& ports, std::int64_t first, std::int64_t last) const {
-  for (std::size_t i = 0; i < ports.every_step.size() && last > first; ++i) {
-    const std::size_t bytes = kept_[i].bytes;
-    const Place from{memory_.get(), reinterpret_cast<std::uintptr_t>(kept_[i].kept)};
-    memory_->read(ports.every_step[i] + static_cast<std::size_t>(first) * bytes, from,
-                  static_cast<std::size_t>(last - first) * bytes);
+void Executor::fetch_kept(const LoopPorts& ports, std::int64_t base, std::int64_t first, std::int64_t last) const {
+  for (std::size_t i = 0; i < ports.every_step.size(); ++i) {
+    const KeptOutput& output = kept_[i];
+    for (std::int64_t step = first; step < last; ++step)
+      std::memcpy(ports.every_step[i] + static_cast<std::size_t>(step) * output.bytes,
+                  output.kept + static_cast<std::size_t>((base + step) % room_) * output.bytes, output.bytes);
   }
 }
 

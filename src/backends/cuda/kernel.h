@@ -38,6 +38,9 @@ class Kernel {
 struct KernelContext {
   // Products may round their float32 factors to bfloat16; their sums stay float32.
   bool mixed_bfloat16 = false;
+  // The same with tf32, which has the range of float32 and 11 bits of its precision.
+  bool tf32 = false;
+  bool rounds_factors() const { return mixed_bfloat16 || tf32; }
   int multiprocessors = 1;
   // Compute capability 9.0 is 90.
   int architecture = 80;

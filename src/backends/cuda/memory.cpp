@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/devices.h"
@@ -23,9 +25,12 @@ void* pointer(const Place& place) { return reinterpret_cast<void*>(place.address
 
 void finish(const char* what) { check(cudaStreamSynchronize(cudaStreamPerThread), what); }
 
+// To pin memory takes as long as many steps, and calls of a model pin the same rings again and again: some of what is
+// released is kept for them.
 class PinnedMemory final : public Memory {
  public:
   Allocation allocate(std::size_t bytes, const std::string& what) override {
+    if (const std::uintptr_t kept = take_kept(bytes)) return {shared_from_this(), kept, bytes};
     void* data = nullptr;
     const cudaError_t code = cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocPortable);
     if (code == cudaErrorMemoryAllocation) {
@@ -49,10 +54,35 @@ class PinnedMemory final : public Memory {
   std::byte* kernel_pointer(const Place&) const override { return nullptr; }
 
  private:
-  // At the end of the process the driver may be gone, and the memory with it.
-  void release(std::uintptr_t address, std::size_t) noexcept override {
-    cudaFreeHost(reinterpret_cast<void*>(address));
+  static constexpr std::size_t most_kept_bytes = std::size_t{64} << 20, most_kept = 32;
+
+  std::uintptr_t take_kept(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(kept_.begin(), kept_.end(), [&](const auto& block) { return block.second == bytes; });
+    if (found == kept_.end()) return 0;
+    const std::uintptr_t address = found->first;
+    kept_.erase(found);
+    kept_bytes_ -= bytes;
+    return address;
   }
+
+  // The oldest blocks make room. At the end of the process the driver may be gone, and the memory with it.
+  void release(std::uintptr_t address, std::size_t bytes) noexcept override {
+    const std::lock_guard lock(mutex_);
+    kept_.emplace_back(address, bytes);
+    kept_bytes_ += bytes;
+    while (kept_bytes_ > most_kept_bytes || kept_.size() > most_kept) {
+      cudaFreeHost(reinterpret_cast<void*>(kept_.front().first));
+      kept_bytes_ -= kept_.front().second;
+      kept_.pop_front();
+    }
+  }
+
+  std::mutex mutex_;
+  // Addresses and bytes, the oldest first.
+  std::deque<std::pair<std::uintptr_t, std::size_t>> kept_;
+  std::size_t kept_bytes_ = 0;
 };
 
 }  // namespace

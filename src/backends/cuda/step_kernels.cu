@@ -9,51 +9,75 @@ namespace pando::cuda {
 
 namespace {
 
-constexpr std::int64_t most_copy_blocks = 512;
+constexpr std::int64_t most_copy_blocks = 128;
 
-__global__ void fetch(FeedCopy feed, std::int64_t* counter, const LoopState* state) {
-  if (counter != nullptr && first_element() == 0) {
-    counter[0] = state->update;
+// Copies the field of one step; threads of all blocks x share the work.
+template <class Word>
+__device__ void copy_field(const FeedField& field, const std::byte* slot, std::byte* row) {
+  const auto words = static_cast<std::int64_t>(field.bytes / sizeof(Word));
+  auto* to = reinterpret_cast<Word*>(row + field.offset);
+  if (field.samples == nullptr) {
+    const auto* from = reinterpret_cast<const Word*>(slot + field.slot_offset);
+    for (std::int64_t i = first_element(); i < words; i += element_stride()) to[i] = from[i];
+    return;
+  }
+  // A feed with samples has less than 4 GiB, and 32 bits divide faster.
+  const auto words_a_sample = static_cast<std::uint32_t>(field.sample_bytes / sizeof(Word));
+  const auto* numbers = reinterpret_cast<const std::int32_t*>(slot + field.slot_offset);
+  const auto* from = reinterpret_cast<const Word*>(field.samples);
+  for (std::int64_t i = first_element(); i < words; i += element_stride()) {
+    const std::uint32_t sample = static_cast<std::uint32_t>(i) / words_a_sample;
+    const std::uint32_t word = static_cast<std::uint32_t>(i) - sample * words_a_sample;
+    to[i] = from[static_cast<std::int64_t>(numbers[sample]) * words_a_sample + word];
+  }
+}
+
+// Block (x, field, step).
+__global__ void fetch(const LoopFeed* feed, StepPlaces places, const LoopState* state) {
+  if (places.counters != nullptr && blockIdx.y == 0 && first_element() == 0) {
+    auto* counter = reinterpret_cast<std::int64_t*>(places.counters + blockIdx.z * places.counter_bytes);
+    counter[0] = state->update + blockIdx.z;
     counter[1] = 0;
   }
-  if (feed.row == nullptr) return;
-  const auto words = static_cast<std::int64_t>(feed.bytes / sizeof(uint4));
-  const auto* from = reinterpret_cast<const uint4*>(feed.ring + state->step % feed.slots * feed.bytes);
-  auto* to = reinterpret_cast<uint4*>(feed.row);
-  for (std::int64_t i = first_element(); i < words; i += element_stride()) to[i] = from[i];
+  if (places.rows == nullptr) return;
+  const FeedField field = reinterpret_cast<const FeedField*>(feed + 1)[blockIdx.y];
+  const std::byte* slot = feed->ring + (state->step + blockIdx.z) % feed->slots * feed->slot_bytes;
+  std::byte* row = places.rows + blockIdx.z * places.row_bytes;
+  // Fields begin on a multiple of 64, and samples where the one before ends.
+  const std::size_t unit = field.bytes | field.sample_bytes;
+  if (unit % sizeof(uint4) == 0) copy_field<uint4>(field, slot, row);
+  else if (unit % sizeof(std::uint32_t) == 0) copy_field<std::uint32_t>(field, slot, row);
+  else copy_field<std::uint8_t>(field, slot, row);
 }
 
 struct Keep {
   KeptOutput outputs[most_kept_at_once];
-  int count;
   std::int64_t room;
-  bool counts_step;
+  bool counts_steps;
 };
 
-__device__ void keep_one(const KeptOutput& output, std::int64_t place) {
-  std::byte* to = output.kept + place * output.bytes;
+// Block (x, output, step).
+__global__ void keep(Keep keep, LoopState* state) {
+  const KeptOutput& output = keep.outputs[blockIdx.y];
+  const std::byte* from = output.made + blockIdx.z * output.stride;
+  std::byte* to = output.kept + (state->step + blockIdx.z) % keep.room * output.bytes;
   const auto bytes = static_cast<std::int64_t>(output.bytes);
   // Both begin on a multiple of 4 if the size is one.
   if (bytes % 4 == 0) {
     for (std::int64_t i = first_element(); i < bytes / 4; i += element_stride())
-      reinterpret_cast<std::uint32_t*>(to)[i] = reinterpret_cast<const std::uint32_t*>(output.from)[i];
+      reinterpret_cast<std::uint32_t*>(to)[i] = reinterpret_cast<const std::uint32_t*>(from)[i];
   } else {
-    for (std::int64_t i = first_element(); i < bytes; i += element_stride()) to[i] = output.from[i];
+    for (std::int64_t i = first_element(); i < bytes; i += element_stride()) to[i] = from[i];
   }
-}
-
-__global__ void keep(Keep keep, LoopState* state) {
-  const std::int64_t place = state->step % keep.room;
-  for (int i = 0; i < keep.count; ++i) keep_one(keep.outputs[i], place);
-  if (!keep.counts_step) return;
+  if (!keep.counts_steps) return;
   // The last block to come here knows that all have read the state.
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();
-  if (atomicAdd(&state->blocks_done, 1U) != gridDim.x - 1) return;
+  if (atomicAdd(&state->blocks_done, 1U) != gridDim.x * gridDim.y * gridDim.z - 1) return;
   state->blocks_done = 0;
-  ++state->step;
-  ++state->update;
+  state->step += gridDim.z;
+  state->update += gridDim.z;
 }
 
 template <class T>
@@ -67,23 +91,28 @@ __global__ void find_not_finite(const T* data, std::int64_t count, unsigned long
 
 }  // namespace
 
-void begin_step(const FeedCopy& feed, std::int64_t* counter, const LoopState* state, cudaStream_t stream) {
-  if (feed.row == nullptr && counter == nullptr) return;
-  const auto words = static_cast<std::int64_t>(feed.row == nullptr ? 0 : feed.bytes / sizeof(uint4));
-  fetch<<<blocks_for(words, block_threads, most_copy_blocks), block_threads, 0, stream>>>(feed, counter, state);
+void begin_steps(const LoopFeed* feed, int fields, std::size_t largest, const StepPlaces& places, int steps,
+                 const LoopState* state, cudaStream_t stream) {
+  if (places.rows == nullptr && places.counters == nullptr) return;
+  const auto words = static_cast<std::int64_t>(largest / sizeof(uint4));
+  const dim3 blocks(blocks_for(words, block_threads, most_copy_blocks), static_cast<unsigned>(std::max(fields, 1)),
+                    static_cast<unsigned>(steps));
+  fetch<<<blocks, block_threads, 0, stream>>>(feed, places, state);
   check_launch("to launch the begin of a step");
 }
 
-void keep_outputs(const std::array<KeptOutput, most_kept_at_once>& outputs, int count, std::int64_t room,
-                  bool counts_step, LoopState* state, cudaStream_t stream) {
-  Keep all{.outputs = {}, .count = count, .room = room, .counts_step = counts_step};
+void keep_outputs(const std::array<KeptOutput, most_kept_at_once>& outputs, int count, std::int64_t room, int steps,
+                  bool counts_steps, LoopState* state, cudaStream_t stream) {
+  Keep all{.outputs = {}, .room = room, .counts_steps = counts_steps};
   std::size_t largest = 0;
   for (int i = 0; i < count; ++i) {
     all.outputs[i] = outputs[static_cast<std::size_t>(i)];
     largest = std::max(largest, all.outputs[i].bytes);
   }
   const auto words = static_cast<std::int64_t>((largest + 3) / 4);
-  keep<<<blocks_for(words, block_threads, most_copy_blocks), block_threads, 0, stream>>>(all, state);
+  const dim3 blocks(blocks_for(words, block_threads, most_copy_blocks), static_cast<unsigned>(std::max(count, 1)),
+                    static_cast<unsigned>(steps));
+  keep<<<blocks, block_threads, 0, stream>>>(all, state);
   check_launch("to launch the end of a step");
 }
 

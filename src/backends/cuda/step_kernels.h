@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step does before and after its kernels without the host: it takes its row of the feed, counts, keeps its
-// results, and looks for NaN.
+// What the steps of a graph do before and after their kernels without the host: they take their rows of the feed, or
+// gather their samples, count, keep their results, and look for NaN.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -12,9 +12,9 @@
 
 namespace pando::cuda {
 
-// How far an execution of the loop is; in device memory.
+// How far the loop is; in device memory.
 struct LoopState {
-  // Of the step that is next: its number in this execution, and that of its update.
+  // Of the step that is next: its number since the executor was made, and that of its update.
   std::int64_t step = 0, update = 0;
   // Blocks of the last kernel that are done.
   unsigned blocks_done = 0;
@@ -24,29 +24,48 @@ struct LoopState {
   static constexpr unsigned long long finite = ~0ULL;
 };
 
-// The ring that rows of the feed are copied to, and where kernels read the row of this step.
-struct FeedCopy {
-  const std::byte* ring = nullptr;
-  std::int64_t slots = 1;
-  // A multiple of buffer_alignment.
-  std::size_t bytes = 0;
-  std::byte* row = nullptr;
+// One input of the Plan.
+struct FeedField {
+  // Its place in a row.
+  std::size_t offset = 0, bytes = 0;
+  // Its place in a slot of the ring, where its bytes are or, if there are samples, their numbers, 32 bits each.
+  std::size_t slot_offset = 0;
+  const std::byte* samples = nullptr;
+  std::size_t sample_bytes = 0;
 };
 
-// Copies this step's row of the feed and sets the counter; both may be null.
-void begin_step(const FeedCopy& feed, std::int64_t* counter, const LoopState* state, cudaStream_t stream);
+// The ring that rows of the feed are copied to; in device memory, with the fields after it.
+struct LoopFeed {
+  const std::byte* ring = nullptr;
+  std::int64_t slots = 1;
+  std::size_t slot_bytes = 0;
+};
 
-// A value that is kept for every step: the step's goes to `kept + step % room * bytes`.
+// Where the steps of a graph find their rows and counters; each may be null.
+struct StepPlaces {
+  std::byte* rows = nullptr;
+  std::size_t row_bytes = 0;
+  std::byte* counters = nullptr;
+  std::size_t counter_bytes = 0;
+};
+
+// Fills the rows of that many steps, and sets their counters. The largest of the fields has `largest` bytes.
+void begin_steps(const LoopFeed* feed, int fields, std::size_t largest, const StepPlaces& places, int steps,
+                 const LoopState* state, cudaStream_t stream);
+
+// A value that is kept for every step: the one of step i of the graph, at `made + i * stride`, goes to
+// `kept + step % room * bytes`.
 struct KeptOutput {
-  const std::byte* from = nullptr;
+  const std::byte* made = nullptr;
+  std::size_t stride = 0;
   std::byte* kept = nullptr;
   std::size_t bytes = 0;
 };
 inline constexpr std::size_t most_kept_at_once = 16;
 
-// Keeps what the step made, and counts the step if it is the last call of a step.
-void keep_outputs(const std::array<KeptOutput, most_kept_at_once>& outputs, int count, std::int64_t room,
-                  bool counts_step, LoopState* state, cudaStream_t stream);
+// Keeps what that many steps made, and counts them if it is the last such call of a graph.
+void keep_outputs(const std::array<KeptOutput, most_kept_at_once>& outputs, int count, std::int64_t room, int steps,
+                  bool counts_steps, LoopState* state, cudaStream_t stream);
 
 // Notes `place` in the state if an element is not finite and no earlier place is noted. Types that are always finite
 // cost nothing.

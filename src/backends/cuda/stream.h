@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events and graphs of the CUDA runtime, which end with their owners.
+// Streams, events and graphs of the CUDA runtime, which end with their owners; and graphs with branches.
 #pragma once
+#include <algorithm>
 #include <exception>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "backends/cuda/branches.h"
 #include "backends/cuda/check.h"
 #include "base/waiting.h"
 
@@ -98,6 +102,57 @@ class StepGraph {
 
  private:
   cudaGraphExec_t executable_ = nullptr;
+};
+
+// Work that a stream is given while it is captured, in branches: each piece waits only for what it must not overtake.
+class Branches {
+ public:
+  explicit Branches(const Stream& stream) : stream_(stream) {}
+
+  // `enqueue` gives the stream a piece of work that makes these accesses.
+  template <class Enqueue>
+  void add(std::span<const Access> accesses, const Enqueue& enqueue) {
+    wait_for(order_.add(accesses));
+    enqueue();
+    last_nodes_.push_back(nodes());
+  }
+  // What follows waits for everything.
+  void join() const { wait_for(order_.last()); }
+
+ private:
+  // The nodes that the next work of the stream waits for.
+  std::vector<cudaGraphNode_t> nodes() const {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaGraphNode_t* nodes = nullptr;
+    std::size_t count = 0;
+#if CUDART_VERSION >= 13000
+    check(cudaStreamGetCaptureInfo(stream_.get(), &status, nullptr, nullptr, &nodes, nullptr, &count),
+          "to look at a graph");
+#else
+    check(cudaStreamGetCaptureInfo_v2(stream_.get(), &status, nullptr, nullptr, &nodes, &count), "to look at a graph");
+#endif
+    return {nodes, nodes + count};
+  }
+  void wait_for(std::span<const std::size_t> works) const {
+    std::vector<cudaGraphNode_t> before;
+    for (const std::size_t work : works)
+      for (const cudaGraphNode_t node : last_nodes_[work])
+        if (std::find(before.begin(), before.end(), node) == before.end()) before.push_back(node);
+#if CUDART_VERSION >= 13000
+    check(cudaStreamUpdateCaptureDependencies(stream_.get(), before.data(), nullptr, before.size(),
+                                              cudaStreamSetCaptureDependencies),
+          "to make a branch of a graph");
+#else
+    check(cudaStreamUpdateCaptureDependencies(stream_.get(), before.data(), before.size(),
+                                              cudaStreamSetCaptureDependencies),
+          "to make a branch of a graph");
+#endif
+  }
+
+  const Stream& stream_;
+  WorkOrder order_;
+  // The last nodes of each piece.
+  std::vector<std::vector<cudaGraphNode_t>> last_nodes_;
 };
 
 }  // namespace pando::cuda

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/lower/plan_memory.h"
+#include "plan/plan_memory.h"
 #include "graph/op_definition.h"
 #include "ops/op_list.h"
 

@@ -37,8 +37,8 @@ struct CompileOptions {
   std::vector<double> loss_weights = {};
   // The number of batches that the device runs before the host takes over again.
   std::int64_t steps_per_execution = 1;
-  // "float32", or "mixed_bfloat16": matrix products and convolutions round their factors to bfloat16 where the
-  // processor is faster with them.
+  // "float32", or "mixed_bfloat16" or "tf32": matrix products and convolutions round their factors to bfloat16, or to
+  // the tf32 of a GPU, where the device is faster with them.
   std::string precision = "float32";
   // How the gradients of replicas and of accumulated micro-batches are combined.
   ipu::GradientReduction reduction = ipu::GradientReduction::Sum;

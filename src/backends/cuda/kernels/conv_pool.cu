@@ -74,7 +74,7 @@ std::unique_ptr<Kernel> make_pooled(const KernelCall& call, const KernelContext&
   const ProductSizes sizes = {narrow(pooled.part(0, 3).elements() * 4, op), geometry.group_filters(),
                               narrow(filter.part(0, 3).elements(), op), geometry.groups};
   const TileChoice choice = choose_tiles(sizes, context.multiprocessors);
-  if (choice.splits > 1 || (context.mixed_bfloat16 && suits_mixed(sizes))) return nullptr;
+  if (choice.splits > 1 || (context.rounds_factors() && suits_mixed(sizes))) return nullptr;
   const PooledSource source(geometry, narrow(pooled[1], op), narrow(pooled[2], op));
   const ResultLayout layout = {geometry.group_filters(), geometry.filters, -1,
                                geometry.groups == 1 ? find_bias(call) : BiasEpilogue()};

@@ -28,6 +28,11 @@ struct SumsOf<float, WarpTiling<rows, columns, warp_rows, warp_columns>> {
   using type = WarpTile<WarpTiling<rows, columns, warp_rows, warp_columns>>;
 };
 
+template <int rows, int columns, int warp_rows, int warp_columns>
+struct SumsOf<float, Tf32Tiling<rows, columns, warp_rows, warp_columns>> {
+  using type = WarpTile<Tf32Tiling<rows, columns, warp_rows, warp_columns>, Tf32Factors>;
+};
+
 // The factors are inputs 0 and 1.
 template <class T, class A, class B>
 class Product final : public Kernel {
@@ -74,7 +79,8 @@ class Product final : public Kernel {
   static TileChoice choose(const ProductSizes& sizes, const KernelContext& context) {
     if (suits_elements(sizes)) return {TileKind::element};
     if (!is_float) return split_depth(TileKind::small, sizes, context.multiprocessors);
-    if (context.mixed_bfloat16 && suits_mixed(sizes)) return choose_mixed_tiles(sizes, context.multiprocessors);
+    if (context.rounds_factors() && suits_mixed(sizes))
+      return choose_mixed_tiles(sizes, context.multiprocessors, context.tf32);
     return choose_tiles(sizes, context.multiprocessors);
   }
 

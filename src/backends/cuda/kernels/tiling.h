@@ -31,6 +31,12 @@ struct WarpTiling {
   static constexpr int threads = rows / warp_rows * warps_across * 32;
 };
 
+// The same for factors of 32 bits, of which shared memory holds half the depth.
+template <int rows, int columns, int warp_rows, int warp_columns>
+struct Tf32Tiling : WarpTiling<rows, columns, warp_rows, warp_columns> {
+  static constexpr int depth = 16;
+};
+
 // Large tiles use registers best, small ones fill the GPU with small matrices. Mixed ones round to bfloat16.
 using LargeTile = Tiling<128, 128, 8, 8>;
 using MediumTile = Tiling<64, 64, 4, 4>;
@@ -38,9 +44,11 @@ using TallTile = Tiling<128, 32, 8, 4>;
 using SmallTile = Tiling<32, 32, 4, 4>;
 using LargeMixedTile = WarpTiling<128, 128, 64, 32>;
 using MixedTile = WarpTiling<64, 64, 32, 16>;
+using LargeTf32Tile = Tf32Tiling<128, 128, 64, 32>;
+using Tf32Tile = Tf32Tiling<64, 64, 32, 16>;
 
 // Without tiles, each thread makes one element.
-enum class TileKind { large, medium, tall, small, large_mixed, mixed, element };
+enum class TileKind { large, medium, tall, small, large_mixed, mixed, large_tf32, tf32, element };
 
 struct TileChoice {
   TileKind tile = TileKind::small;
@@ -57,6 +65,8 @@ auto with_tile(TileKind kind, Visit visit) {
     case TileKind::tall: return visit(TallTile());
     case TileKind::large_mixed: return visit(LargeMixedTile());
     case TileKind::mixed: return visit(MixedTile());
+    case TileKind::large_tf32: return visit(LargeTf32Tile());
+    case TileKind::tf32: return visit(Tf32Tile());
     default: return visit(SmallTile());
   }
 }
@@ -94,10 +104,11 @@ inline bool suits_mixed(const ProductSizes& sizes) {
   return std::min(sizes.rows, sizes.columns) >= 32 && sizes.depth >= 32;
 }
 
-inline TileChoice choose_mixed_tiles(const ProductSizes& sizes, std::int64_t multiprocessors) {
-  const TileChoice large = split_depth(TileKind::large_mixed, sizes, multiprocessors);
+// Tiles of tf32, or of bfloat16.
+inline TileChoice choose_mixed_tiles(const ProductSizes& sizes, std::int64_t multiprocessors, bool tf32) {
+  const TileChoice large = split_depth(tf32 ? TileKind::large_tf32 : TileKind::large_mixed, sizes, multiprocessors);
   if (sizes.rows > 64 && sizes.columns > 64 && large.blocks >= multiprocessors && large.splits == 1) return large;
-  return split_depth(TileKind::mixed, sizes, multiprocessors);
+  return split_depth(tf32 ? TileKind::tf32 : TileKind::mixed, sizes, multiprocessors);
 }
 
 // Whether tiles would be mostly empty, and a thread can make an element by itself: the groups of a convolution that has

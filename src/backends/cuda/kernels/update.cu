@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weight updates. Rates and counters are in device memory, so each block first works out the settings of the rule.
 #include "backends/cuda/kernel.h"
+#include "backends/cuda/kernels/update_rules.h"
 #include "backends/cuda/launch.h"
 #include "ops/update.h"
 
@@ -27,142 +28,6 @@ struct Scalars {
   DeviceNumber rate, step;
 };
 
-// The memory of a group: the parameter, its gradient, then the states; new values, of which some may be null.
-constexpr int most_inputs = 5, most_outputs = 4;
-template <class T>
-struct Group {
-  const T* in[most_inputs] = {};
-  T* out[most_outputs] = {};
-  std::int64_t elements = 0;
-
-  __device__ void write(int output, std::int64_t i, T value) const {
-    if (out[output] != nullptr) out[output][i] = value;
-  }
-};
-
-struct Sgd {
-  double momentum, decay;
-  bool nesterov, rate_in_velocity;
-
-  // gradient += decay * parameter; velocity = momentum * velocity + gain * gradient;
-  // parameter += direct * gradient + glide * velocity. Without velocity only `direct` moves the parameter.
-  template <class T>
-  struct Settings {
-    T decay, momentum, gain, direct, glide;
-    bool has_velocity;
-  };
-  template <class T>
-  __device__ Settings<T> prepare(const Scalars& scalars) const {
-    const double rate = scalars.rate.value();
-    // How a step uses the velocity: as it is, or after one more step of momentum, together with the gradient.
-    const double reach = nesterov ? momentum : 1.0;
-    return {T(decay),
-            T(momentum),
-            T(rate_in_velocity ? -rate : 1.0),
-            T(nesterov || momentum == 0 ? -rate : 0.0),
-            T(rate_in_velocity ? reach : -rate * reach),
-            momentum != 0};
-  }
-  template <class T>
-  static __device__ void move(const Settings<T>& s, const Group<T>& group, std::int64_t i) {
-    const T p = group.in[0][i], g = group.in[1][i] + s.decay * p;
-    if (!s.has_velocity) return group.write(0, i, p + s.direct * g);
-    const T v = s.momentum * group.in[2][i] + s.gain * g;
-    group.write(1, i, v);
-    group.write(0, i, p + (s.direct * g + s.glide * v));
-  }
-};
-
-struct Adam {
-  double beta1, beta2, epsilon, decay;
-  bool decoupled, after_correction;
-
-  template <class T>
-  struct Settings {
-    T decay, shrink, beta1, beta2, rest1, rest2, rate, root_scale, epsilon;
-  };
-  template <class T>
-  __device__ Settings<T> prepare(const Scalars& scalars) const {
-    const double rate = scalars.rate.value(), t = scalars.step.value() + 1.0;
-    const double correction = 1 - pow(beta1, t), root = sqrt(1 - pow(beta2, t));
-    return {T(decoupled ? 0.0 : decay),
-            T(decoupled ? 1 - rate * decay : 1.0),
-            T(beta1),
-            T(beta2),
-            T(1 - beta1),
-            T(1 - beta2),
-            T((after_correction ? rate : rate * root) / correction),
-            T(after_correction ? 1 / root : 1.0),
-            T(epsilon)};
-  }
-  template <class T>
-  static __device__ void move(const Settings<T>& s, const Group<T>& group, std::int64_t i) {
-    const T p = group.in[0][i], g = group.in[1][i] + s.decay * p;
-    const T m = s.beta1 * group.in[2][i] + s.rest1 * g;
-    const T v = s.beta2 * group.in[3][i] + s.rest2 * g * g;
-    group.write(1, i, m);
-    group.write(2, i, v);
-    group.write(0, i, p * s.shrink - s.rate * m / (sqrt(v) * s.root_scale + s.epsilon));
-  }
-};
-
-struct Rmsprop {
-  double rho, momentum, inside, outside;
-  bool centered, rate_in_velocity;
-
-  template <class T>
-  struct Settings {
-    T rho, complement, momentum, inside, outside, gain, rate;
-    bool has_velocity, centered;
-  };
-  template <class T>
-  __device__ Settings<T> prepare(const Scalars& scalars) const {
-    const double rate = scalars.rate.value();
-    const bool gains = momentum != 0 && rate_in_velocity;
-    return {T(rho),        T(1 - rho), T(momentum), T(inside), T(outside), T(gains ? rate : 1.0), T(gains ? 1.0 : rate),
-            momentum != 0, centered};
-  }
-  template <class T>
-  static __device__ void move(const Settings<T>& s, const Group<T>& group, std::int64_t i) {
-    const T p = group.in[0][i], g = group.in[1][i];
-    const T square = s.rho * group.in[2][i] + s.complement * g * g;
-    group.write(1, i, square);
-    T variance = square;
-    if (s.centered) {
-      const int mean_at = s.has_velocity ? 3 : 2;
-      const T m = s.rho * group.in[mean_at + 1][i] + s.complement * g;
-      group.write(mean_at, i, m);
-      // Rounding may take a variance of 0 below it.
-      variance = square < m * m ? T(0) : square - m * m;
-    }
-    const T step = g / (sqrt(variance + s.inside) + s.outside);
-    if (!s.has_velocity) return group.write(0, i, p - s.rate * step);
-    const T v = s.momentum * group.in[3][i] + s.gain * step;
-    group.write(2, i, v);
-    group.write(0, i, p - s.rate * v);
-  }
-};
-
-struct Adagrad {
-  double inside, outside;
-
-  template <class T>
-  struct Settings {
-    T inside, outside, rate;
-  };
-  template <class T>
-  __device__ Settings<T> prepare(const Scalars& scalars) const {
-    return {T(inside), T(outside), T(scalars.rate.value())};
-  }
-  template <class T>
-  static __device__ void move(const Settings<T>& s, const Group<T>& group, std::int64_t i) {
-    const T g = group.in[1][i], sum = group.in[2][i] + g * g;
-    const T p = group.in[0][i];
-    group.write(1, i, sum);
-    group.write(0, i, p - s.rate * g / (sqrt(sum + s.inside) + s.outside));
-  }
-};
-
 // The groups of a launch, and the number of the first block of each; the last is that of all.
 constexpr int most_groups = 16;
 constexpr std::int64_t elements_per_block = 4 * block_threads;
@@ -177,14 +42,15 @@ template <class T, class Rule>
 __global__ void __launch_bounds__(block_threads)
     sweep(Rule rule, Scalars scalars, const __grid_constant__ Groups<T> groups) {
   __shared__ typename Rule::template Settings<T> settings;
-  if (threadIdx.x == 0) settings = rule.template prepare<T>(scalars);
+  if (threadIdx.x == 0) settings = rule.template prepare<T>(scalars.rate.value(), scalars.step.value());
   __syncthreads();
   int own = 0;
   while (blockIdx.x >= groups.first_block[own + 1]) ++own;
   const Group<T>& group = groups.group[own];
   const std::int64_t begin = (blockIdx.x - groups.first_block[own]) * elements_per_block;
   const std::int64_t end = min(begin + elements_per_block, group.elements);
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += block_threads) Rule::move(settings, group, i);
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += block_threads)
+    Rule::move(settings, group, i, group.in[1][i]);
 }
 
 // Where the operands of a group are, in the order of the call's.

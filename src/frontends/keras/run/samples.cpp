@@ -223,7 +223,20 @@ class CheckedBatches final : public BatchSource {
   }
 
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
-    const std::int64_t count = batches_->next(limit, columns);
+    return checked(batches_->next(limit, columns), columns);
+  }
+  // Targets that are looked at stay with the host.
+  std::shared_ptr<const SampleTable> table_of(std::size_t column) const override {
+    const bool is_target = column >= use_.inputs && column < use_.inputs + classes_.size();
+    if (is_target && (classes_[column - use_.inputs] > 0 || !class_weight_.empty())) return nullptr;
+    return batches_->table_of(column);
+  }
+  std::int64_t next_numbered(std::int64_t limit, std::span<std::byte* const> columns, std::int32_t* numbers) override {
+    return checked(batches_->next_numbered(limit, columns, numbers), columns);
+  }
+
+ private:
+  std::int64_t checked(std::int64_t count, std::span<std::byte* const> columns) const {
     for (std::size_t i = 0; i < classes_.size(); ++i) {
       const Type& type = columns_[use_.inputs + i];
       if (const std::byte* labels = columns[use_.inputs + i]; labels != nullptr && classes_[i] > 0)
@@ -236,7 +249,6 @@ class CheckedBatches final : public BatchSource {
     return count;
   }
 
- private:
   void weigh_classes(const std::byte* targets, std::int64_t count, float* weights) const {
     const auto& column = columns_[use_.inputs];
     const std::int64_t elements = column.shape.elements();

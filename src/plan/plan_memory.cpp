@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // To pack boxes of bytes and supersteps as tightly as possible is NP-hard. This is a quick rule that does well: the
 // largest first, each at the lowest place that is free while it lives.
-#include "compiler/lower/plan_memory.h"
+#include "plan/plan_memory.h"
 
 #include <algorithm>
 #include <numeric>

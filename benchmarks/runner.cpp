@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "program/sample_feed.h"
+
+namespace pando {
+
+namespace {
+
+// Random-looking weights and images: zeros would make the arithmetic too easy.
+Array noise(const Shape& shape, double limit) {
+  Array array(DType::float32, shape);
+  std::uint32_t state = 1;
+  for (float *p = array.mutable_data<float>(), *end = p + array.elements(); p != end; ++p) {
+    state = state * 1664525u + 1013904223u;
+    *p = static_cast<float>((static_cast<double>(state >> 8) / 8388608.0 - 1.0) * limit);
+  }
+  return array;
+}
+
+Variables weights(const models::TrainingStep& step) {
+  Variables variables;
+  for (const auto& parameter : step.parameters) variables.set(parameter.name, noise(parameter.shape, 0.05));
+  return variables;
+}
+
+// A few batches of samples that a GPU keeps, and takes in their order; nothing on other devices.
+std::optional<Feed> resident_feed(const Program& program, const models::TrainingStep& step) {
+  constexpr std::int64_t batches = 16;
+  Shape shape = {step.batch * batches};
+  for (std::int64_t size : step.image) shape.append(size);
+  FeedSamples samples{.table = std::make_shared<const SampleTable>(Arrays{noise(shape, 1.0)}, shape[0]),
+                      .columns = std::vector<int>(program.feeds().size(), -1)};
+  samples.columns[0] = 0;
+  const std::int64_t batch = step.batch;
+  return SampleFeed::make(program, samples, [batch](std::int64_t row, std::span<std::byte* const> feeds) {
+    auto* numbers = reinterpret_cast<std::int32_t*>(feeds[0]);
+    for (std::int64_t i = 0; i < batch; ++i)
+      numbers[i] = static_cast<std::int32_t>((row * batch + i) % (batch * batches));
+    if (feeds.size() > 1) std::memset(feeds[1], 0, static_cast<std::size_t>(batch) * sizeof(std::int32_t));
+    return true;
+  });
+}
+
+std::map<std::string, double> lines_of(const std::string& command) {
+  std::map<std::string, double> times;
+  std::FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return times;
+  char name[64];
+  double microseconds = 0;
+  while (std::fscanf(pipe, "%63s %lf", name, &microseconds) == 2) times[name] = microseconds;
+  pclose(pipe);
+  return times;
+}
+
+}  // namespace
+
+Times times_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double part) {
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+  };
+  return {at(0.5), (at(0.9) - at(0.1)) / at(0.5)};
+}
+
+Runner::Runner(const models::TrainingStep& step, const Device& device, const ProgramOptions& options)
+    : program_(step.graph, device, weights(step), options) {
+  if (std::optional<Feed> feed = resident_feed(program_, step)) {
+    feed_.emplace(std::move(*feed));
+  } else {
+    Shape shape = {step.batch};
+    for (std::int64_t size : step.image) shape.append(size);
+    const auto labels = static_cast<std::size_t>(step.batch) * sizeof(std::int32_t);
+    feed_.emplace(program_, [=, images = noise(shape, 1.0)](std::int64_t, std::span<std::byte* const> feeds) {
+      std::memcpy(feeds[0], images.raw(), images.bytes());
+      if (feeds.size() > 1) std::memset(feeds[1], 0, labels);
+      return true;
+    });
+  }
+  program_.run(5, *feed_);
+}
+
+Times Runner::measure(std::int64_t steps) {
+  program_.run(steps, *feed_);
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  while (times.size() < 15 || (microseconds_since(begin) < 5e5 && times.size() < 500)) {
+    const auto start = Clock::now();
+    program_.run(steps, *feed_);
+    times.push_back(microseconds_since(start) / static_cast<double>(steps));
+  }
+  return times_of(std::move(times));
+}
+
+std::vector<KernelTime> Runner::kernel_times() {
+  Profiler profiler("train_step");
+  profiler.attach(program_);
+  program_.run(50, *feed_);
+  profiler.detach();
+  return profiler.kernel_times();
+}
+
+double Runner::megabytes() const {
+  double bytes = 0;
+  for (const KernelInfo& kernel : program_.kernels()) bytes += kernel.bytes;
+  return bytes / 1e6;
+}
+
+void print_kernels(const std::string& title, const std::vector<KernelTime>& kernels) {
+  double total = 0;
+  for (const KernelTime& kernel : kernels) total += kernel.microseconds;
+  fmt::print("\n{}\n", title);
+  for (const KernelTime& kernel : kernels)
+    if (kernel.microseconds > 0.005 * total)
+      fmt::print("  {:<33}{:<32}{:>9.1f} us{:>7.1f}%\n", kernel.op, kernel.name, kernel.microseconds,
+                 100 * kernel.microseconds / total);
+}
+
+std::map<std::string, double> steps_of_python(const std::string& script, const std::string& options,
+                                              const std::vector<std::string>& names) {
+  for (const char* python : {"python3", "/usr/bin/python3"}) {
+    const std::map<std::string, double> times =
+        lines_of(fmt::format("{} {} {} {}", python, script, options, fmt::join(names, " ")));
+    if (!times.empty()) return times;
+  }
+  return {};
+}
+
+}  // namespace pando

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster of blocks takes a sample through a region. Every block has a copy of each value in its shared memory, at
+// the same offset; a thread that computes an element stores it in all of them. A region is a list of phases with a
+// barrier after each; within a phase no thread reads what another one writes. That lets the host run a phase as a loop
+// over threads, which tests do (PANDO_EMULATED).
+//
+// Sources that are made for a region define PANDO_RANKS, the blocks of a cluster, and PANDO_THREADS, those of a block.
+#pragma once
+#include <cstdint>
+
+namespace pando::region {
+
+constexpr int ranks = PANDO_RANKS, threads = PANDO_THREADS;
+
+// Which thread of a block, and which block of the cluster.
+struct Thread {
+  int index, rank;
+};
+
+#ifdef PANDO_EMULATED
+
+#define PANDO_DEVICE inline
+#define PANDO_UNROLL
+extern thread_local unsigned char* emulated_memory[ranks];
+extern thread_local bool emulated_backwards;
+template <class T>
+T* shared_of(int rank, int offset) {
+  return reinterpret_cast<T*>(emulated_memory[rank] + offset);
+}
+template <class T>
+T* shared(const Thread& t, int offset) {
+  return shared_of<T>(t.rank, offset);
+}
+template <class Run>
+void run_phase(Thread& t, Run run) {
+  for (int rank = 0; rank < ranks; ++rank)
+    for (int index = 0; index < threads; ++index) {
+      t = emulated_backwards ? Thread{threads - 1 - index, ranks - 1 - rank} : Thread{index, rank};
+      run();
+    }
+}
+#define PANDO_PHASE(...) run_phase(t, [&] { __VA_ARGS__; });
+#define PANDO_OWN_BARRIER
+#define PANDO_CLUSTER_BARRIER
+
+#else
+
+#define PANDO_DEVICE __device__ __forceinline__
+#define PANDO_UNROLL _Pragma("unroll")
+extern __shared__ __align__(16) unsigned char shared_memory[];
+template <class T>
+PANDO_DEVICE T* shared(const Thread&, int offset) {
+  return reinterpret_cast<T*>(shared_memory + offset);
+}
+template <class T>
+PANDO_DEVICE T* shared_of(int rank, int offset) {
+  unsigned long long address;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(address) : "l"(reinterpret_cast<unsigned long long>(shared_memory)), "r"(rank));
+  return reinterpret_cast<T*>(address + offset);
+}
+#define PANDO_PHASE(...) \
+  { __VA_ARGS__; }
+#define PANDO_OWN_BARRIER __syncthreads();
+#if PANDO_RANKS == 1
+#define PANDO_CLUSTER_BARRIER __syncthreads();
+#else
+#define PANDO_CLUSTER_BARRIER                                           \
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); \
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+
+#endif
+
+// The part of [0, count) that a block takes: parts of equal size, in whole warps if there are many of them.
+struct Share {
+  int begin, end;
+};
+PANDO_DEVICE Share share_of(int rank, int count) {
+  const int fair = (count + ranks - 1) / ranks, part = fair < 64 ? fair : (fair + 31) / 32 * 32;
+  const int begin = rank * part < count ? rank * part : count;
+  return {begin, begin + part < count ? begin + part : count};
+}
+
+// Calls f(i) for all i < count, each in one thread of the cluster, or of every block.
+template <int count, class F>
+PANDO_DEVICE void each(const Thread& t, F f) {
+  const Share share = share_of(t.rank, count);
+  for (int i = share.begin + t.index; i < share.end; i += threads) f(i);
+}
+template <int count, class F>
+PANDO_DEVICE void each_own(const Thread& t, F f) {
+  for (int i = t.index; i < count; i += threads) f(i);
+}
+
+// A value that a region makes: where it is in shared memory, unless that is negative, and this sample's in global
+// memory, unless that is null.
+template <class T, bool is_shared, bool is_global>
+struct Out {
+  int offset;
+  T* global;
+
+  // By one thread of the cluster.
+  PANDO_DEVICE void put(const Thread& t, int i, T value) const {
+    if (is_shared) {
+      shared<T>(t, offset)[i] = value;
+      PANDO_UNROLL
+      for (int away = 1; away < ranks; ++away) shared_of<T>((t.rank + away) % ranks, offset)[i] = value;
+    }
+    if (is_global) global[i] = value;
+  }
+  // By a thread of every block.
+  PANDO_DEVICE void put_own(const Thread& t, int i, T value) const {
+    if (is_shared) shared<T>(t, offset)[i] = value;
+    if (is_global && t.rank == 0) global[i] = value;
+  }
+};
+
+// A sum over samples: what this cluster has of it.
+struct Sum {
+  float* partial;
+  bool is_first;
+  PANDO_DEVICE void put(int i, float value) const { partial[i] = is_first ? value : partial[i] + value; }
+};
+
+// `width` numbers that lie next to each other.
+template <int width>
+struct Vector {
+  float at[width];
+};
+template <int width>
+PANDO_DEVICE Vector<width> load(const float* from) {
+  Vector<width> v;
+#ifndef PANDO_EMULATED
+  if (width == 4) {
+    const float4 f = *reinterpret_cast<const float4*>(from);
+    v.at[0] = f.x, v.at[1 % width] = f.y, v.at[2 % width] = f.z, v.at[3 % width] = f.w;
+    return v;
+  }
+  if (width == 2) {
+    const float2 f = *reinterpret_cast<const float2*>(from);
+    v.at[0] = f.x, v.at[1 % width] = f.y;
+    return v;
+  }
+#endif
+  PANDO_UNROLL
+  for (int i = 0; i < width; ++i) v.at[i] = from[i];
+  return v;
+}
+template <int width>
+PANDO_DEVICE void store(float* to, const Vector<width>& v) {
+  PANDO_UNROLL
+  for (int i = 0; i < width; ++i) to[i] = v.at[i];
+}
+
+}  // namespace pando::region

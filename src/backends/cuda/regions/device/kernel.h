@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What begins the source of a kernel: PANDO_KERNEL(name, number of pointers) { body }, in which `t` is the thread,
+// `p.at` are the pointers, `cluster` is the number of the cluster, and of the block if a cluster has one.
+#pragma once
+#include "backends/cuda/kernels/update_rules.h"
+#include "backends/cuda/regions/device/images.h"
+#include "backends/cuda/regions/device/pooled_images.h"
+#include "backends/cuda/regions/device/rows.h"
+#include "backends/cuda/regions/device/updates.h"
+#include "base/philox.h"
+
+namespace pando::region {
+
+template <int count>
+struct KernelPointers {
+  char* at[count];
+};
+
+}  // namespace pando::region
+
+using namespace pando;
+using namespace pando::region;
+
+#ifdef PANDO_EMULATED
+
+thread_local unsigned char* pando::region::emulated_memory[pando::region::ranks];
+thread_local bool pando::region::emulated_backwards;
+#define PANDO_BLOCK_VALUE static thread_local
+// Runs one cluster; blocks have `bytes` of shared memory each.
+#define PANDO_KERNEL(name, count)                                                                              \
+  static void name##_body(const KernelPointers<count>& p, int cluster, Thread& t);                             \
+  extern "C" void name(char* const* pointers, int cluster, unsigned char* memory, int bytes, bool backwards) { \
+    for (int rank = 0; rank < ranks; ++rank) emulated_memory[rank] = memory + rank * bytes;                    \
+    emulated_backwards = backwards;                                                                            \
+    KernelPointers<count> p;                                                                                   \
+    for (int i = 0; i < count; ++i) p.at[i] = pointers[i];                                                     \
+    Thread t{};                                                                                                \
+    name##_body(p, cluster, t);                                                                                \
+  }                                                                                                            \
+  static void name##_body(const KernelPointers<count>& p, int cluster, Thread& t)
+
+#else
+
+#define PANDO_BLOCK_VALUE __shared__
+#define PANDO_KERNEL(name, count)                                                              \
+  PANDO_DEVICE void name##_body(const KernelPointers<count>& p, int cluster, const Thread& t); \
+  extern "C" __global__ void __launch_bounds__(PANDO_THREADS, 1)                               \
+      name(const __grid_constant__ KernelPointers<count> p) {                                  \
+    const Thread t{static_cast<int>(threadIdx.x), static_cast<int>(blockIdx.x) % ranks};       \
+    name##_body(p, static_cast<int>(blockIdx.x) / ranks, t);                                   \
+  }                                                                                            \
+  PANDO_DEVICE void name##_body(const KernelPointers<count>& p, int cluster, const Thread& t)
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Max pooling of a sample's image, and gradients of a convolution before it: of the gradient of the convolution's result
+// only what is not zero is visited, which the positions of the largest elements name.
+#pragma once
+#include "backends/cuda/regions/device/images.h"
+
+namespace pando::region {
+
+// The place of a window's largest element.
+template <class P>
+struct PooledPlace {
+  int row, column;
+  PANDO_DEVICE PooledPlace(int window, int position)
+      : row(window / P::out_width * P::stride_h - P::top + position / P::kw),
+        column(window % P::out_width * P::stride_w - P::left + position % P::kw) {}
+};
+
+// The gradient of the filter of a convolution before a max pooling: only what is not zero is visited. A thread has one
+// channel and filter and all taps. Leaves [part][tap][own channel and filter] at `scratch`, channels first if there are
+// many: the threads of a warp then have the same filter and skip the same zeros.
+template <class C>
+constexpr bool channels_first = C::channels >= 8;
+
+template <class C, class P, int parts>
+PANDO_DEVICE void sum_pooled_filter(const Thread& t, const float* x, const float* dy, const std::uint8_t* positions,
+                                    int scratch) {
+  const Share share = share_of(t.rank, C::channels * C::filters);
+  const int own = share.end - share.begin;
+  for (int item = t.index; item < own * parts; item += threads) {
+    const int i = share.begin + item % own, part = item / own;
+    const int channel = channels_first<C> ? i % C::channels : i / C::filters;
+    const int filter = channels_first<C> ? i / C::channels : i % C::filters;
+    float sum[C::taps] = {};
+    for (int window = part; window < P::windows; window += parts) {
+      const float v = dy[window * C::filters + filter];
+      if (v == 0.0f) continue;
+      const PooledPlace<P> place(window, positions[window * C::filters + filter]);
+      PANDO_UNROLL
+      for (int tap = 0; tap < C::taps; ++tap) {
+        const int r = place.row * C::stride_h + tap / C::kw * C::dilation_h - C::top;
+        const int c = place.column * C::stride_w + tap % C::kw * C::dilation_w - C::left;
+        const bool inside = (C::top == 0 && C::left == 0) || (r >= 0 && c >= 0);
+        const bool fits = (C::out_height - 1) * C::stride_h + (C::kh - 1) * C::dilation_h - C::top < C::height &&
+                          (C::out_width - 1) * C::stride_w + (C::kw - 1) * C::dilation_w - C::left < C::width;
+        if (inside && (fits || (r < C::height && c < C::width)))
+          sum[tap] += v * x[(r * C::width + c) * C::channels + channel];
+      }
+    }
+    PANDO_UNROLL
+    for (int tap = 0; tap < C::taps; ++tap)
+      shared<float>(t, scratch)[(part * C::taps + tap) * own + item % own] = sum[tap];
+  }
+}
+// The partial sums of a cluster are in the order [tap][channel and filter], as above.
+template <class C, int parts>
+PANDO_DEVICE void finish_pooled_filter(const Thread& t, int scratch, const Sum& to) {
+  const Share share = share_of(t.rank, C::channels * C::filters);
+  const int own = share.end - share.begin;
+  for (int n = t.index; n < own * C::taps; n += threads) {
+    float sum = 0;
+    for (int part = 0; part < parts; ++part) sum += shared<float>(t, scratch)[part * C::taps * own + n];
+    to.put(n / own * C::channels * C::filters + share.begin + n % own, sum);
+  }
+}
+
+// The gradient of the image before a max pooling. A block has some of the filters, and copies of their weights as
+// [filter][tap][channel]; rows are a number longer so that they start in other banks.
+template <class C>
+struct FilterCopy {
+  static constexpr int own = (C::filters + ranks - 1) / ranks, row = C::taps * C::channels + 1;
+  static PANDO_DEVICE int count(int rank) {
+    const int rest = C::filters - rank * own;
+    return rest < 0 ? 0 : rest < own ? rest : own;
+  }
+};
+template <class C>
+PANDO_DEVICE void copy_filter(const Thread& t, const float* w, int copy) {
+  using Copy = FilterCopy<C>;
+  const int count = Copy::count(t.rank);
+  for (int i = t.index; i < count * C::taps * C::channels; i += threads) {
+    const int filter = i % count, from = i / count;
+    shared<float>(t, copy)[filter * Copy::row + from] = w[from * C::filters + t.rank * Copy::own + filter];
+  }
+}
+
+// What the windows of a pooling add to the image: a thread has a window and a channel. Leaves [part][window][patch]
+// [channel] at `scratch`; only for strides and dilations of 1.
+template <class C, class P>
+struct Patch {
+  static constexpr int height = P::kh - 1 + C::kh, width = P::kw - 1 + C::kw, places = height * width;
+};
+template <class C, class P, int parts>
+PANDO_DEVICE void spread_windows(const Thread& t, const float* dy, const std::uint8_t* positions, int copy,
+                                 int scratch) {
+  using Copy = FilterCopy<C>;
+  using Places = Patch<C, P>;
+  const int first = t.rank * Copy::own, count = Copy::count(t.rank);
+  each_own<P::windows * C::channels * parts>(t, [&](int item) {
+    const int channel = item % C::channels, window = item / C::channels % P::windows;
+    const int part = item / (C::channels * P::windows);
+    float sum[Places::places] = {};
+    for (int filter = part; filter < count; filter += parts) {
+      const float v = dy[window * C::filters + first + filter];
+      if (v == 0.0f) continue;
+      const int position = positions[window * C::filters + first + filter];
+      const float* const from = shared<float>(t, copy) + filter * Copy::row + channel;
+      PANDO_UNROLL
+      for (int p = 0; p < P::kh * P::kw; ++p)
+        if (position == p) {
+          PANDO_UNROLL
+          for (int tap = 0; tap < C::taps; ++tap)
+            sum[(p / P::kw + tap / C::kw) * Places::width + p % P::kw + tap % C::kw] += v * from[tap * C::channels];
+        }
+    }
+    PANDO_UNROLL
+    for (int p = 0; p < Places::places; ++p)
+      shared<float>(t, scratch)[((part * P::windows + window) * Places::places + p) * C::channels + channel] = sum[p];
+  });
+}
+
+// Sums what windows add to each element, in the order of blocks, parts and windows.
+template <class C, class P, int parts, class F>
+PANDO_DEVICE void gather_windows(const Thread& t, int scratch, F f) {
+  using Places = Patch<C, P>;
+  each<C::height * C::width * C::channels>(t, [&](int i) {
+    const int channel = i % C::channels, column = i / C::channels % C::width, row = i / (C::channels * C::width);
+    // Where the element is in the patch of the first window.
+    const int r = row + C::top + P::top, c = column + C::left + P::left;
+    float sum = 0;
+    PANDO_UNROLL
+    for (int rank = 0; rank < ranks; ++rank) {
+      const float* const from = shared_of<float>(rank, scratch);
+      for (int part = 0; part < parts; ++part)
+        for (int y = r / P::stride_h; y >= 0 && r - y * P::stride_h < Places::height; --y)
+          for (int x = c / P::stride_w; x >= 0 && c - x * P::stride_w < Places::width; --x)
+            if (y < P::out_height && x < P::out_width)
+              sum += from[((part * P::windows + y * P::out_width + x) * Places::places +
+                           (r - y * P::stride_h) * Places::width + c - x * P::stride_w) *
+                              C::channels +
+                          channel];
+    }
+    f(i, sum);
+  });
+}
+
+// Max pooling of an image [height, width, channels]: f(element, the largest, its position).
+template <class P, int height, int width, int channels, class F>
+PANDO_DEVICE void pool_largest(const Thread& t, const float* x, F f) {
+  each<P::windows * channels>(t, [&](int i) {
+    const int channel = i % channels, window = i / channels;
+    Largest largest;
+    for (int p = 0; p < P::kh * P::kw; ++p) {
+      const PooledPlace<P> place(window, p);
+      if (place.row >= 0 && place.row < height && place.column >= 0 && place.column < width)
+        largest.take(x[(place.row * width + place.column) * channels + channel], p);
+    }
+    f(i, largest.value, largest.position);
+  });
+}
+// Its gradient: the sum over all windows that an element is the largest of.
+template <class P, int height, int width, int channels, class F>
+PANDO_DEVICE void pool_largest_back(const Thread& t, const float* dy, const std::uint8_t* positions, F f) {
+  each<height * width * channels>(t, [&](int i) {
+    const int channel = i % channels, column = i / channels % width + P::left, row = i / (channels * width) + P::top;
+    float sum = 0;
+    const int first_row = row < P::kh ? 0 : (row - P::kh) / P::stride_h + 1;
+    const int first_column = column < P::kw ? 0 : (column - P::kw) / P::stride_w + 1;
+    for (int y = first_row; y <= row / P::stride_h && y < P::out_height; ++y)
+      for (int x = first_column; x <= column / P::stride_w && x < P::out_width; ++x) {
+        const int at = (y * P::out_width + x) * channels + channel;
+        if (positions[at] == (row - y * P::stride_h) * P::kw + column - x * P::stride_w) sum += dy[at];
+      }
+    f(i, sum);
+  });
+}
+
+}  // namespace pando::region

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of a sample's row with a matrix, and what else has rows: softmax, sums.
+#pragma once
+#include "backends/cuda/regions/device/cluster.h"
+#include "base/philox.h"
+#include "ops/scalar.h"
+
+namespace pando::region {
+
+// y[j] = sum over k of a[k] * w[k * columns + j]. Threads split the depth, in `parts`; blocks split the columns if
+// there are many of them, and the depth otherwise.
+template <int depth_, int columns_, int width_, int parts_, bool by_columns_>
+struct RowProduct {
+  static constexpr int depth = depth_, columns = columns_, width = width_, parts = parts_;
+  static constexpr bool by_columns = by_columns_;
+  static constexpr int own_columns = by_columns ? columns / ranks : columns;
+  static constexpr int own_depth = by_columns ? depth : (depth + ranks - 1) / ranks;
+  static constexpr int groups = own_columns / width;
+};
+
+template <class P>
+PANDO_DEVICE void multiply_row(const Thread& t, const float* a, const float* w, int scratch) {
+  const int first_column = P::by_columns ? t.rank * P::own_columns : 0;
+  const int begin = P::by_columns ? 0 : t.rank * P::own_depth;
+  const int end = begin + P::own_depth < P::depth ? begin + P::own_depth : P::depth;
+  each_own<P::groups * P::parts>(t, [&](int item) {
+    const int group = item % P::groups, part = item / P::groups;
+    Vector<P::width> sum = {};
+#ifndef PANDO_EMULATED
+#pragma unroll 8
+#endif
+    for (int k = begin + part; k < end; k += P::parts) {
+      const Vector<P::width> from = load<P::width>(w + k * P::columns + first_column + group * P::width);
+      const float factor = a[k];
+      PANDO_UNROLL
+      for (int i = 0; i < P::width; ++i) sum.at[i] += factor * from.at[i];
+    }
+    store(shared<float>(t, scratch) + item * P::width, sum);
+  });
+}
+
+// Sums over parts, in the order of parts: calls f(j, sum) in a block that has the column.
+template <class P, class F>
+PANDO_DEVICE void sum_parts(const Thread& t, int scratch, F f) {
+  const int first_column = P::by_columns ? t.rank * P::own_columns : 0;
+  const float* const from = shared<float>(t, scratch);
+  each_own<P::own_columns>(t, [&](int j) {
+    float sum = 0;
+#ifndef PANDO_EMULATED
+#pragma unroll 8
+#endif
+    for (int part = 0; part < P::parts; ++part) sum += from[part * P::own_columns + j];
+    f(first_column + j, sum);
+  });
+}
+
+// The sums of all blocks, which each block has at `scratch` in the order of ranks.
+template <class P, class F>
+PANDO_DEVICE void sum_ranks(const Thread& t, int scratch, F f) {
+  const float* const from = shared<float>(t, scratch);
+  each_own<P::columns>(t, [&](int j) {
+    float sum = 0;
+    PANDO_UNROLL
+    for (int rank = 0; rank < ranks; ++rank) sum += from[rank * P::columns + j];
+    f(j, sum);
+  });
+}
+
+// y[i] = sum over j of a[j] * w[i * depth + j], the depth in `parts` of threads that are neighbours.
+template <int results_, int depth_, int width_, int parts_>
+struct TransposedProduct {
+  static constexpr int results = results_, depth = depth_, width = width_, parts = parts_;
+};
+
+template <class P>
+PANDO_DEVICE void multiply_transposed(const Thread& t, const float* a, const float* w, int scratch) {
+  const Share share = share_of(t.rank, P::results);
+  for (int item = t.index; item < (share.end - share.begin) * P::parts; item += threads) {
+    const int i = share.begin + item / P::parts, part = item % P::parts;
+    float sum = 0;
+#ifndef PANDO_EMULATED
+#pragma unroll 8
+#endif
+    for (int j = part * P::width; j < P::depth; j += P::parts * P::width) {
+      const Vector<P::width> from = load<P::width>(w + i * P::depth + j), factor = load<P::width>(a + j);
+      PANDO_UNROLL
+      for (int n = 0; n < P::width; ++n) sum += factor.at[n] * from.at[n];
+    }
+    shared<float>(t, scratch)[item] = sum;
+  }
+}
+template <class P, class F>
+PANDO_DEVICE void sum_transposed(const Thread& t, int scratch, F f) {
+  const Share share = share_of(t.rank, P::results);
+  const float* const from = shared<float>(t, scratch);
+  for (int i = share.begin + t.index; i < share.end; i += threads) {
+    float sum = 0;
+    PANDO_UNROLL
+    for (int part = 0; part < P::parts; ++part) sum += from[(i - share.begin) * P::parts + part];
+    f(i, sum);
+  }
+}
+
+template <int columns>
+PANDO_DEVICE float largest_of(const float* x) {
+  float largest = -__builtin_inff();
+  // A NaN stays.
+  for (int i = 0; i < columns; ++i) largest = scalar::maximum<float>(nullptr)(largest, x[i]);
+  return largest;
+}
+template <int columns>
+PANDO_DEVICE float sum_of_exp(const float* x, float largest) {
+  float sum = 0;
+  for (int i = 0; i < columns; ++i) sum += scalar::math::exp(x[i] - largest);
+  return sum;
+}
+
+// Where the first of the largest is; the first NaN wins.
+template <int columns>
+PANDO_DEVICE int largest_at(const float* x) {
+  int found = 0;
+  for (int i = 1; i < columns; ++i)
+    if (x[i] > x[found] || (x[i] != x[i] && x[found] == x[found])) found = i;
+  return found;
+}
+
+// A thread for each class, and each finds the sum for itself. f(class, its gradient, loss).
+template <int columns, class F>
+PANDO_DEVICE void sparse_cross_entropy(const Thread& t, const float* x, int label, bool counts, F f) {
+  each_own<columns>(t, [&](int i) {
+    const bool valid = label >= 0 && label < columns;
+    const float nan = __builtin_nanf("");
+    const float largest = largest_of<columns>(x), sum = sum_of_exp<columns>(x, largest);
+    const float chosen = valid ? x[label] - largest : nan;
+    const float probability = scalar::math::exp(x[i] - largest) * (valid ? 1.0f / sum : nan);
+    f(i, counts ? (i == label ? probability - 1.0f : probability) : 0.0f,
+      counts ? scalar::math::log(sum) - chosen : 0.0f);
+  });
+}
+template <int columns, class F>
+PANDO_DEVICE void cross_entropy(const Thread& t, const float* x, const float* target, F f) {
+  each_own<columns>(t, [&](int i) {
+    const float largest = largest_of<columns>(x), sum = sum_of_exp<columns>(x, largest);
+    float mass = 0, chosen = 0;
+    for (int k = 0; k < columns; ++k) mass += target[k], chosen += target[k] * (x[k] - largest);
+    f(i, scalar::math::exp(x[i] - largest) * (mass / sum) - target[i], scalar::math::log(sum) * mass - chosen);
+  });
+}
+// f(class, its probability, the logarithm of that).
+template <int columns, class F>
+PANDO_DEVICE void softmax(const Thread& t, const float* x, F f) {
+  each_own<columns>(t, [&](int i) {
+    const float largest = largest_of<columns>(x), sum = sum_of_exp<columns>(x, largest);
+    f(i, scalar::math::exp(x[i] - largest) * (1.0f / sum), (x[i] - largest) - scalar::math::log(sum));
+  });
+}
+
+// Sums of columns of a sample's [rows, columns], in `parts` of rows.
+template <int rows, int columns, int parts>
+PANDO_DEVICE void sum_columns(const Thread& t, const float* x, int scratch) {
+  const Share share = share_of(t.rank, columns);
+  const int own = share.end - share.begin;
+  for (int item = t.index; item < own * parts; item += threads) {
+    const int column = share.begin + item % own, part = item / own;
+    float sum = 0;
+    for (int row = part; row < rows; row += parts) sum += x[row * columns + column];
+    shared<float>(t, scratch)[item] = sum;
+  }
+}
+template <int columns, int parts>
+PANDO_DEVICE void finish_columns(const Thread& t, int scratch, const Sum& to) {
+  const Share share = share_of(t.rank, columns);
+  const int own = share.end - share.begin;
+  for (int i = t.index; i < own; i += threads) {
+    float sum = 0;
+    for (int part = 0; part < parts; ++part) sum += shared<float>(t, scratch)[part * own + i];
+    to.put(share.begin + i, sum);
+  }
+}
+
+// 0 where a random number is under the rate, else x * scale; element e takes word e % 4 of block e / 4 of its sample's
+// sequence.
+template <int elements, class Counter, class To>
+PANDO_DEVICE void drop(const Thread& t, std::uint64_t seed, std::uint32_t stream, const Counter* counter, int sample,
+                       float rate, float scale, const float* x, const To& to) {
+  const std::int64_t update = counter[0];
+  // Updates from 2^32 on draw from another sequence rather than from the first one again.
+  const philox::Key key{seed + static_cast<std::uint64_t>(update >> 32) * 0x9E3779B97F4A7C15u, stream,
+                        static_cast<std::uint32_t>(update),
+                        static_cast<std::uint32_t>(counter[1]) + static_cast<std::uint32_t>(sample)};
+  each<(elements + 3) / 4>(t, [&](int block) {
+    const philox::Block words = philox::block(key, static_cast<std::uint32_t>(block));
+    PANDO_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int e = 4 * block + i;
+      if (e < elements) to.put(t, e, philox::uniform(words.word[i]) >= rate ? x[e] * scale : 0.0f);
+    }
+  });
+}
+
+}  // namespace pando::region

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phases of convolutions, poolings and their gradients.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/cuda/regions/emitter.h"
+#include "ops/op_list.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// Numbers of an image that a thread keeps in registers.
+constexpr std::int64_t most_patch_numbers = 72;
+
+std::int64_t width_of(std::int64_t row) { return row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1; }
+
+// A convolution of images [batch, height, width, channels] with a filter, as the device code knows it.
+struct Geometry {
+  Window window;
+  std::int64_t height, width, channels, out_height, out_width, filters;
+
+  Geometry(const Attributes& attributes, const Shape& image, const Shape& filter)
+      : window(conv_window(attributes, filter)),
+        height(image[1]),
+        width(image[2]),
+        channels(image[3]),
+        out_height(window.output_size(0, image[1])),
+        out_width(window.output_size(1, image[2])),
+        filters(filter[3]) {}
+
+  std::int64_t taps() const { return window.area(); }
+  std::string text() const {
+    return fmt::format("Convolution<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", height, width, channels,
+                       window.kernel[0], window.kernel[1], window.strides[0], window.strides[1], window.dilations[0],
+                       window.dilations[1], window.before(0), window.before(1), out_height, out_width, filters);
+  }
+};
+
+std::string pooling_text(const Window& pool, std::int64_t out_height, std::int64_t out_width) {
+  return fmt::format("Pooling<{}, {}, {}, {}, {}, {}, {}, {}>", pool.kernel[0], pool.kernel[1], pool.strides[0],
+                     pool.strides[1], pool.before(0), pool.before(1), out_height, out_width);
+}
+
+}  // namespace
+
+void Emitter::emit_convolution(const Member& member) {
+  const Attributes& attributes = member.call.attributes;
+  const bool is_pooled = member.call.op->id == Op::conv2d_max_pool;
+  const Geometry own(attributes, member.call.inputs[0].type.shape, member.call.inputs[1].type.shape);
+  Window tile;
+  std::int64_t rows = own.out_height, columns = 0;
+  if (is_pooled) {
+    tile = pool_window(attributes, "pool_");
+    rows = member.call.outputs.back().type.shape[1];
+    columns = member.call.outputs.back().type.shape[2];
+  } else {
+    tile.kernel = tile.strides = {1, std::min<std::int64_t>(own.out_width, 4)};
+    columns = (own.out_width + tile.kernel[1] - 1) / tile.kernel[1];
+  }
+  const auto patch = [&](std::size_t axis) {
+    return (tile.kernel[axis] - 1) * own.window.strides[axis] + own.window.reach(axis);
+  };
+  std::int64_t channels = width_of(own.channels);
+  while (channels > 1 && patch(0) * patch(1) * channels > most_patch_numbers) channels /= 2;
+  const std::int64_t filters = width_of(own.filters), groups = own.filters / filters;
+  const bool by_filters = ranks_ > 1 && groups % ranks_ == 0 && own.channels > 1;
+  const std::int64_t items =
+      by_filters ? groups / ranks_ * rows * columns : groups * ((rows * columns + ranks_ - 1) / ranks_);
+  const std::int64_t floats = tile.kernel[0] * tile.kernel[1] * items * filters;
+  // The channels of a part are as many as those of any other.
+  const std::int64_t most_parts = own.channels / channels;
+  std::int64_t parts = 1, least = -1;
+  for (std::int64_t count = 1; count <= most_parts; ++count) {
+    if (most_parts % count != 0 || (count > 1 && count * floats > 16 * 1024)) continue;
+    const std::int64_t cost = (items * count + threads_ - 1) / threads_ * (most_parts / count) * 32 + count;
+    if (least < 0 || cost < least) parts = count, least = cost;
+  }
+  const std::string tiles =
+      fmt::format("Tiles<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", own.text(), tile.kernel[0],
+                  tile.kernel[1], tile.strides[0], tile.strides[1], tile.before(0), tile.before(1), rows, columns,
+                  filters, channels, parts, by_filters);
+  const std::string sums = scratch(floats * parts);
+  phase(false, fmt::format("convolve<{}>(t, {}, {}, {})", tiles, pointer(member, 0), pointer(member, 1), sums));
+  if (!is_pooled) {
+    phase(true, fmt::format("finish_convolution<{}>(t, {}, [&](int i, float sum) {{ {}}})", tiles, sums,
+                            finish_text(member, "sum", "put")));
+    return;
+  }
+  std::string body = finish_text(member, "sum", "put");
+  if (const std::string positions = out(member, member.call.outputs.size() - 1); !positions.empty())
+    body += fmt::format("{}.put(t, i, position); ", positions);
+  phase(true, fmt::format("finish_pooled_convolution<{}>(t, {}, [&](int i, float sum, int position) {{ {}}})", tiles,
+                          sums, body));
+}
+
+void Emitter::emit_input_gradient(const Member& member) {
+  const Geometry own(member.call.attributes, member.call.outputs[0].type.shape, member.call.inputs[1].type.shape);
+  const std::int64_t filters = width_of(own.filters);
+  std::int64_t width = 1, channels = 1, least = -1;
+  for (const auto& [w, c] : {std::pair<std::int64_t, std::int64_t>{4, 4}, {4, 2}, {4, 1}, {2, 2}, {2, 1}, {1, 1}}) {
+    if (own.channels % c != 0) continue;
+    const std::int64_t items = own.height * ((own.width + w - 1) / w) * (own.channels / c);
+    const std::int64_t rounds = (items + threads_ * ranks_ - 1) / (threads_ * ranks_);
+    const std::int64_t cost = rounds * (w * c * filters + 4 * (w + c));
+    if (least < 0 || cost < least) width = w, channels = c, least = cost;
+  }
+  const std::string to = out(member, 0);
+  phase(true, fmt::format("convolve_back<{}, {}, {}, {}>(t, {}, {}, [&](int i, float sum) {{ {}.put(t, i, sum); }})",
+                          own.text(), width, channels, filters, pointer(member, 0), pointer(member, 1), to));
+}
+
+void Emitter::emit_pooled_input_gradient(const Member& member) {
+  const Geometry own(member.call.attributes, member.call.outputs[0].type.shape, member.call.inputs[1].type.shape);
+  const Window pool = pool_window(member.call.attributes, "pool_");
+  const Shape& pooled = member.call.inputs[0].type.shape;
+  const std::int64_t windows = pooled[1] * pooled[2], own_filters = (own.filters + ranks_ - 1) / ranks_;
+  const std::int64_t patch = (pool.kernel[0] - 1 + own.window.kernel[0]) * (pool.kernel[1] - 1 + own.window.kernel[1]);
+  const std::int64_t floats = windows * patch * own.channels;
+  const std::int64_t parts = choose_parts(windows * own.channels, own_filters, floats);
+  const std::string copy = scratch(own_filters * (own.taps() * own.channels + 1)), sums = scratch(floats * parts);
+  const std::string types = own.text() + ", " + pooling_text(pool, pooled[1], pooled[2]);
+  phase(false, fmt::format("copy_filter<{}>(t, {}, {})", own.text(), pointer(member, 1), copy));
+  phase(false, fmt::format("spread_windows<{}, {}>(t, {}, {}, {}, {})", types, parts, pointer(member, 0),
+                           pointer(member, 2), copy, sums));
+  const std::string to = out(member, 0);
+  phase(true, fmt::format("gather_windows<{}, {}>(t, {}, [&](int i, float sum) {{ {}.put(t, i, sum); }})", types, parts,
+                          sums, to));
+}
+
+void Emitter::emit_weight_gradient(const Member& member) {
+  const Shape& filter = member.call.outputs[0].type.shape;
+  const Geometry own(member.call.attributes, member.call.inputs[0].type.shape, filter);
+  const std::int64_t filters = width_of(own.filters);
+  const std::int64_t items = share(own.window.kernel[0] * own.channels * (own.filters / filters));
+  const std::int64_t floats = items * own.window.kernel[1] * filters;
+  const std::int64_t parts = choose_parts(items, own.out_height, floats);
+  const std::string sums = scratch(floats * parts), to = sum_text(member, filter.elements());
+  phase(false, fmt::format("sum_filter<{}, {}, {}>(t, {}, {}, {})", own.text(), filters, parts, pointer(member, 0),
+                           pointer(member, 1), sums));
+  phase(false, fmt::format("finish_filter<{}, {}, {}>(t, {}, {})", own.text(), filters, parts, sums, to));
+}
+
+void Emitter::emit_pooled_weight_gradient(const Member& member) {
+  const Shape& filter = member.call.outputs[0].type.shape;
+  const Geometry own(member.call.attributes, member.call.inputs[0].type.shape, filter);
+  const Window pool = pool_window(member.call.attributes, "pool_");
+  const Shape& pooled = member.call.inputs[1].type.shape;
+  const std::int64_t items = share(own.channels * own.filters);
+  const std::int64_t parts = choose_parts(items, pooled[1] * pooled[2], items * own.taps());
+  const std::string sums = scratch(items * own.taps() * parts), to = sum_text(member, filter.elements());
+  if (own.channels >= 8) {
+    PartialSum& sum = sums_[member.outputs[0]];
+    sum.taps = own.taps(), sum.channels = own.channels, sum.filters = own.filters;
+  }
+  phase(false, fmt::format("sum_pooled_filter<{}, {}, {}>(t, {}, {}, {}, {})", own.text(),
+                           pooling_text(pool, pooled[1], pooled[2]), parts, pointer(member, 0), pointer(member, 1),
+                           pointer(member, 2), sums));
+  phase(false, fmt::format("finish_pooled_filter<{}, {}>(t, {}, {})", own.text(), parts, sums, to));
+}
+
+void Emitter::emit_pooling(const Member& member) {
+  const bool is_gradient = member.call.op->id == Op::max_pool_gradient;
+  const Shape& image = is_gradient ? member.call.outputs[0].type.shape : member.call.inputs[0].type.shape;
+  const Shape& pooled = is_gradient ? member.call.inputs[0].type.shape : member.call.outputs.back().type.shape;
+  const std::string types =
+      fmt::format("{}, {}, {}, {}", pooling_text(pool_window(member.call.attributes), pooled[1], pooled[2]), image[1],
+                  image[2], image[3]);
+  const std::string x = pointer(member, 0);
+  if (is_gradient) {
+    const std::string positions = pointer(member, 1), to = out(member, 0);
+    phase(true, fmt::format("pool_largest_back<{}>(t, {}, {}, [&](int i, float sum) {{ {}.put(t, i, sum); }})", types,
+                            x, positions, to));
+    return;
+  }
+  const std::string values = out(member, 0), positions = out(member, 1);
+  phase(true, fmt::format("pool_largest<{}>(t, {}, [&](int i, float value, int position) {{ {}{}}})", types, x,
+                          values.empty() ? "" : values + ".put(t, i, value); ",
+                          positions.empty() ? "" : positions + ".put(t, i, position); "));
+}
+
+}  // namespace pando::cuda

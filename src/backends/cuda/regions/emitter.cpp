@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/regions/emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/elementwise_program.h"
+#include "ops/op_list.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// A value that is read more than once from global memory is copied to shared memory first, if it is not larger.
+constexpr std::size_t most_staged_bytes = 64 * 1024;
+// What the parts of a sum may take.
+constexpr std::int64_t most_part_floats = 14 * 1024;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+std::string_view type_name(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return "float";
+    case DType::float64: return "double";
+    case DType::int32: return "std::int32_t";
+    case DType::int64: return "std::int64_t";
+    case DType::uint8: return "std::uint8_t";
+    case DType::boolean: return "bool";
+    case DType::bfloat16: break;
+  }
+  return "void";
+}
+
+std::string literal(double number, DType dtype) {
+  if (std::isnan(number)) return "__builtin_nanf(\"\")";
+  if (std::isinf(number)) return number < 0 ? "-__builtin_inff()" : "__builtin_inff()";
+  return fmt::format("{}({:a})", type_name(dtype), number);
+}
+
+int Pointers::of_value(Kind kind, int value, const Operand& operand) {
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].kind == kind && all[i].value == value && kind != Kind::scratch) return static_cast<int>(i);
+  all.push_back({kind, value, operand, 0});
+  return static_cast<int>(all.size()) - 1;
+}
+int Pointers::of_scratch(std::size_t bytes) {
+  all.push_back({Kind::scratch, -1, {}, bytes});
+  return static_cast<int>(all.size()) - 1;
+}
+int Pointers::pass_on(int value, std::size_t bytes) {
+  const auto found = passed_on.find(value);
+  return found != passed_on.end() ? found->second : passed_on[value] = of_scratch(bytes);
+}
+
+Emitter::Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& found, const RegionLimits& limits,
+                 int ranks)
+    : plan_(plan), values_(values), found_(found), limits_(limits), ranks_(ranks) {
+  const std::int64_t most = std::max(limits.multiprocessors / ranks, 1);
+  const std::int64_t samples = (found.batch + most - 1) / most;
+  clusters_ = static_cast<int>((found.batch + samples - 1) / samples);
+  add_members();
+  fold_pooling_gradients();
+}
+
+void Emitter::add_members() {
+  for (std::size_t i = 0; i < values_.calls.size(); ++i)
+    if (const Membership kind = found_.membership[i]; kind == Membership::local || kind == Membership::sum)
+      members_.push_back({*values_.calls[i], values_.inputs[i], values_.outputs[i], kind});
+}
+
+void Emitter::fold_pooling_gradients() {
+  for (Member& member : members_) {
+    const bool is_weight = member.call.op->id == Op::conv2d_weight_gradient;
+    if (!is_weight && member.call.op->id != Op::conv2d_input_gradient) continue;
+    const std::size_t input = is_weight ? 1 : 0;
+    const auto scatter = std::find_if(members_.begin(), members_.end(), [&](const Member& other) {
+      return other.call.op->id == Op::max_pool_gradient && other.outputs[0] == member.inputs[input];
+    });
+    if (scatter == members_.end() || scatter->call.inputs[1].type.dtype != DType::uint8) continue;
+    const Window pool = pool_window(scatter->call.attributes);
+    const Integers ones = {1, 1};
+    const Shape& filter = is_weight ? member.call.outputs[0].type.shape : member.call.inputs[1].type.shape;
+    const bool overlaps = pool.strides[0] < pool.kernel[0] || pool.strides[1] < pool.kernel[1];
+    const bool is_plain = member.call.attributes.integers("dilations") == ones && filter[0] * filter[1] <= 25 &&
+                          (is_weight || (member.call.attributes.integers("strides") == ones &&
+                                         (pool.kernel[0] - 1 + filter[0]) * (pool.kernel[1] - 1 + filter[1]) <= 40));
+    if (overlaps || !is_plain) continue;
+    member.call.op =
+        is_weight ? &definitions::conv2d_max_pool_weight_gradient : &definitions::conv2d_max_pool_input_gradient;
+    member.call.inputs[input] = scatter->call.inputs[0];
+    member.call.inputs.push_back(scatter->call.inputs[1]);
+    member.inputs[input] = scatter->inputs[0];
+    member.inputs.push_back(scatter->inputs[1]);
+    for (const char* name : {"window", "strides", "padding"})
+      member.call.attributes.set(std::string("pool_") + name, scatter->call.attributes.integers(name));
+  }
+  // What is left of a pooling's gradient has readers.
+  std::erase_if(members_, [&](const Member& member) {
+    if (member.call.op->id != Op::max_pool_gradient) return false;
+    const PlanValue& value = values_.values[at(member.outputs[0])];
+    const auto is_outside = [&](int reader) {
+      return !found_.is(reader, Membership::local) && !found_.is(reader, Membership::sum);
+    };
+    return !value.leaves && std::none_of(value.readers.begin(), value.readers.end(), is_outside) &&
+           !is_shared(member.outputs[0]);
+  });
+}
+
+// Whether another member reads it.
+bool Emitter::is_shared(int value) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return std::find(member.inputs.begin(), member.inputs.end(), value) != member.inputs.end();
+  });
+}
+
+std::int64_t Emitter::share(std::int64_t count) const {
+  const std::int64_t fair = (count + ranks_ - 1) / ranks_;
+  return fair < 64 ? fair : (fair + 31) / 32 * 32;
+}
+
+std::int64_t Emitter::choose_parts(std::int64_t items, std::int64_t work, std::int64_t floats_per_part) const {
+  std::int64_t best = 1, least = -1;
+  for (std::int64_t parts = 1; parts <= work && (parts == 1 || parts * floats_per_part <= most_part_floats); ++parts) {
+    const std::int64_t rounds = (items * parts + threads_ - 1) / threads_;
+    // Each part is stored and summed again.
+    const std::int64_t cost = rounds * ((work + parts - 1) / parts) * 8 + parts;
+    if (least < 0 || cost < least) best = parts, least = cost;
+  }
+  return best;
+}
+
+std::string Emitter::storage(std::size_t bytes, int first, int last) {
+  storages_.push_back({bytes, first, last, 0});
+  return fmt::format("@{}@", storages_.size() - 1);
+}
+
+std::string Emitter::scratch(std::int64_t floats) {
+  return storage(static_cast<std::size_t>(floats) * sizeof(float), now_, now_);
+}
+
+std::string Emitter::pointer(const Member& member, std::size_t input) {
+  const int value = member.inputs[input];
+  const Operand& operand = member.call.inputs[input];
+  const std::string_view type = type_name(operand.type.dtype);
+  if (const auto stored = storage_of_.find(value); stored != storage_of_.end())
+    return fmt::format("shared<const {}>(t, @{}@)", type, stored->second);
+  const int number = pointers_.of_value(Pointers::Kind::input, value, operand);
+  const bool by_sample = member.kind == Membership::sum || reads_by_sample(member.call, input, found_.batch);
+  return fmt::format("(reinterpret_cast<const {}*>(g{}){})", type, number,
+                     by_sample ? fmt::format(" + sample * {}", per_sample(operand.type)) : "");
+}
+
+std::string Emitter::out(const Member& member, std::size_t output) {
+  const int value = member.outputs[output];
+  if (value < 0) return "";
+  const Operand& operand = member.call.outputs[output];
+  const PlanValue& known = values_.values[at(value)];
+  const auto has_reader = [&](auto matches) {
+    return std::any_of(known.readers.begin(), known.readers.end(), matches);
+  };
+  const bool leaves = known.leaves || has_reader([&](int reader) { return !found_.contains(reader); });
+  const bool passes = has_reader([&](int reader) { return found_.is(reader, Membership::product); });
+  int number = -1;
+  if (leaves) number = pointers_.of_value(Pointers::Kind::output, value, operand);
+  else if (passes) number = pointers_.pass_on(value, operand.type.bytes());
+  const bool shared = is_shared(value);
+  if (!shared && number < 0) return "";
+  if (shared) {
+    int last = now_;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (std::find(members_[i].inputs.begin(), members_[i].inputs.end(), value) != members_[i].inputs.end())
+        last = std::max(last, static_cast<int>(i) + 1);
+    storage(static_cast<std::size_t>(per_sample(operand.type)) * size_of(operand.type.dtype), now_, last);
+    storage_of_[value] = static_cast<int>(storages_.size()) - 1;
+  }
+  const std::string_view type = type_name(operand.type.dtype);
+  const std::string name = fmt::format("o{}", names_++);
+  declarations_ += fmt::format(
+      "    const Out<{}, {}, {}> {}{{{}, {}}};\n", type, shared, number >= 0, name,
+      shared ? fmt::format("@{}@", storage_of_[value]) : "0",
+      number >= 0 ? fmt::format("reinterpret_cast<{}*>(g{}) + sample * {}", type, number, per_sample(operand.type))
+                  : "nullptr");
+  return name;
+}
+
+std::string Emitter::sum_text(const Member& member, std::int64_t elements) {
+  const int number = pointers_.of_scratch(static_cast<std::size_t>(elements * clusters_) * sizeof(float));
+  sums_[member.outputs[0]] = {number, elements};
+  return fmt::format("Sum{{reinterpret_cast<float*>(g{}) + cluster * {}, sample == cluster}}", number, elements);
+}
+
+void Emitter::stage_inputs() {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Member& member = members_[m];
+    if (member.call.op->elementwise || member.call.op->id == Op::dropout) continue;
+    for (std::size_t i = 0; i < member.inputs.size(); ++i) {
+      const Operand& operand = member.call.inputs[i];
+      const bool by_sample = member.kind == Membership::sum || reads_by_sample(member.call, i, found_.batch);
+      const int value = member.inputs[i], producer = values_.values[at(value)].producer;
+      const bool is_made_here = producer >= 0 && found_.contains(producer);
+      const std::size_t bytes = operand.type.bytes() / static_cast<std::size_t>(found_.batch);
+      if (!by_sample || is_made_here || bytes > most_staged_bytes || storage_of_.contains(value)) continue;
+      const std::string from = pointer(member, i);
+      int last = 1;
+      for (std::size_t k = 0; k < members_.size(); ++k)
+        if (std::find(members_[k].inputs.begin(), members_[k].inputs.end(), value) != members_[k].inputs.end())
+          last = static_cast<int>(k) + 1;
+      const std::string to = storage(bytes, 0, last);
+      storage_of_[value] = static_cast<int>(storages_.size()) - 1;
+      phase(false, fmt::format("each_own<{}>(t, [&](int i) {{ shared<{}>(t, {})[i] = {}[i]; }})",
+                               per_sample(operand.type), type_name(operand.type.dtype), to, from));
+    }
+  }
+}
+
+bool Emitter::run() {
+  stage_inputs();
+  for (const Member& member : members_) {
+    ++now_;
+    emit(member);
+  }
+  shared_bytes_ = plan_memory(storages_, true);
+  return shared_bytes_ <= limits_.shared_bytes;
+}
+
+std::string Emitter::source() const {
+  std::string text = fmt::format(
+      "#define PANDO_RANKS {}\n#define PANDO_THREADS {}\n#include \"backends/cuda/regions/device/kernel.h\"\n"
+      "PANDO_KERNEL(region, {}) {{\n",
+      ranks_, threads_, std::max<std::size_t>(pointers_.all.size(), 1));
+  for (std::size_t i = 0; i < pointers_.all.size(); ++i) text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
+  text += fmt::format("  PANDO_CLUSTER_BARRIER\n  for (int sample = cluster; sample < {}; sample += {}) {{\n",
+                      found_.batch, clusters_);
+  text += declarations_;
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
+    const bool is_last = i + 1 == phases_.size();
+    text += phases_[i].is_remote || is_last || phases_[i + 1].is_remote ? "    PANDO_CLUSTER_BARRIER\n"
+                                                                        : "    PANDO_OWN_BARRIER\n";
+  }
+  text += "  }\n}\n";
+  // The places in shared memory are known only now.
+  std::string placed;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '@') {
+      placed += text[i];
+      continue;
+    }
+    const std::size_t end = text.find('@', i + 1);
+    placed += fmt::format("{}", storages_[std::stoul(text.substr(i + 1, end - i - 1))].offset);
+    i = end;
+  }
+  return placed;
+}
+
+}  // namespace pando::cuda

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the source of a region's first kernel: a list of phases, and where its values are in shared memory.
+#pragma once
+#include <map>
+
+#include "backends/cuda/regions/members.h"
+#include "backends/cuda/regions/program.h"
+#include "ops/window.h"
+#include "plan/plan_memory.h"
+
+namespace pando::cuda {
+
+// "float" for float32.
+std::string_view type_name(DType dtype);
+// A number as a literal of that type.
+std::string literal(double number, DType dtype);
+
+// A call of the region, with its values.
+struct Member {
+  KernelCall call;
+  std::vector<int> inputs, outputs;
+  Membership kind = Membership::local;
+};
+
+// The pointers that kernels take. A pointer is named by its number, "g3" in a source.
+struct Pointers {
+  using Kind = RegionPointer::Kind;
+  struct Pointer {
+    Kind kind;
+    // A value, and how it is read; for scratch its bytes.
+    int value;
+    Operand operand;
+    std::size_t bytes;
+  };
+  std::vector<Pointer> all;
+
+  int of_value(Kind kind, int value, const Operand& operand);
+  int of_scratch(std::size_t bytes);
+  // By value: scratch of values that only the second kernel reads.
+  std::map<int, int> passed_on;
+  int pass_on(int value, std::size_t bytes);
+};
+
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& found, const RegionLimits& limits, int ranks);
+
+  // All phases of the members; false if a block has too little shared memory.
+  bool run();
+  std::string source() const;
+
+  int clusters() const { return clusters_; }
+  int ranks() const { return ranks_; }
+  int threads() const { return threads_; }
+  std::size_t shared_bytes() const { return shared_bytes_; }
+  Pointers& pointers() { return pointers_; }
+  // Where each cluster has its part of a sum, and how far apart they are.
+  struct PartialSum {
+    int pointer;
+    std::int64_t elements;
+    // For filters whose channels come first: their sizes.
+    std::int64_t taps = 0, channels = 0, filters = 0;
+  };
+  // By value.
+  const std::map<int, PartialSum>& sums() const { return sums_; }
+
+ private:
+  struct Phase {
+    std::string text;
+    // Whether it reads or writes the memory of other blocks.
+    bool is_remote;
+  };
+
+  void add_members();
+  // Convolutions read the gradient of a pooling through its positions, where that can be done.
+  void fold_pooling_gradients();
+  void stage_inputs();
+  void emit(const Member& member);
+  void emit_elementwise(const Member& member);
+  void emit_matmul(const Member& member);
+  void emit_transposed_matmul(const Member& member);
+  void emit_loss(const Member& member);
+  void emit_dropout(const Member& member);
+  void emit_transpose(const Member& member);
+  void emit_convolution(const Member& member);
+  void emit_input_gradient(const Member& member);
+  void emit_pooled_input_gradient(const Member& member);
+  void emit_weight_gradient(const Member& member);
+  void emit_pooled_weight_gradient(const Member& member);
+  void emit_pooling(const Member& member);
+  void emit_column_sums(const Member& member);
+
+  void phase(bool is_remote, std::string text) { phases_.push_back({std::move(text), is_remote && ranks_ > 1}); }
+  // Memory that the current member works in; the name of its offset.
+  std::string scratch(std::int64_t floats);
+  std::string storage(std::size_t bytes, int first, int last);
+  // The pointer to what a member reads, of this sample if it reads it so.
+  std::string pointer(const Member& member, std::size_t input);
+  // Declares where an output goes, and returns its name; empty for an output that is never read.
+  std::string out(const Member& member, std::size_t output);
+  // Statements that compute a program for element `i` and put its results; `first` stands for operand 0 if it is given.
+  std::string program_text(const Member& member, const struct ElementwiseProgram& program, std::size_t first_operand,
+                           const std::string& first, std::size_t first_output, const std::string& put);
+  // The same for what comes after a product: puts `value` if there is no program.
+  std::string finish_text(const Member& member, const std::string& value, const std::string& put);
+  std::string sum_text(const Member& member, std::int64_t elements);
+  std::int64_t per_sample(const Type& type) const { return type.shape.elements() / found_.batch; }
+  std::int64_t share(std::int64_t count) const;
+  // The number of parts, of `most`, that lets threads finish first: each round takes `work` / parts.
+  std::int64_t choose_parts(std::int64_t items, std::int64_t work, std::int64_t floats_per_part) const;
+  bool is_shared(int value) const;
+
+  const Plan& plan_;
+  const PlanValues& values_;
+  const RegionCalls& found_;
+  const RegionLimits& limits_;
+  int ranks_, clusters_ = 1, threads_ = 512;
+  std::vector<Member> members_;
+  int now_ = 0;
+  Pointers pointers_;
+  std::vector<Phase> phases_;
+  std::string declarations_;
+  std::map<int, PartialSum> sums_;
+  // Storage in shared memory; of values by their numbers.
+  std::vector<Storage> storages_;
+  std::map<int, int> storage_of_;
+  std::size_t shared_bytes_ = 0;
+  int names_ = 0;
+};
+
+}  // namespace pando::cuda

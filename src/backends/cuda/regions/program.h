@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A region: calls of a Plan that act on each sample alone, as one kernel in which a cluster of blocks takes a sample
+// through all of them, and a second one that sums what crosses samples and updates parameters. Here as plain data and
+// source text; it needs no GPU.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "backends/cuda/regions/values.h"
+
+namespace pando::cuda {
+
+// What a GPU offers a region.
+struct RegionLimits {
+  int multiprocessors = 1;
+  // Of a block.
+  std::size_t shared_bytes = 48 * 1024;
+  // The most blocks of a cluster; 1 where there are no clusters.
+  int most_ranks = 1;
+};
+
+struct RegionPointer {
+  enum class Kind : std::uint8_t { input, output, scratch };
+  Kind kind;
+  std::size_t index;
+};
+
+struct RegionProgram {
+  // The kernel "region", run by `clusters` clusters of `ranks` blocks, and the kernel "update", which may be empty.
+  std::string source, update_source;
+  int clusters = 1, ranks = 1, threads = 1, update_blocks = 0, update_threads = 1;
+  std::size_t shared_bytes = 0;
+  // The pointers that both kernels take, in their order: an input, an output, or so many bytes into the scratch.
+  std::vector<RegionPointer> order;
+  std::vector<Operand> inputs, outputs;
+  std::size_t scratch_bytes = 0;
+  // The numbers of its calls, in order, and of those outside of it that must run before it.
+  std::vector<int> calls, before;
+  // The values of `inputs` and of `outputs`.
+  std::vector<int> input_values, output_values;
+};
+
+// The region of a Plan; nothing if there is none that is worth it.
+std::optional<RegionProgram> make_region(const Plan& plan, const PlanValues& values, const RegionLimits& limits);
+
+// What a source may include: names and texts.
+struct RegionHeader {
+  const char* name;
+  std::string text;
+};
+std::vector<RegionHeader> region_headers();
+
+// Why the kernels of regions cannot be compiled here, as a sentence with the remedy; empty if they can.
+std::string why_no_runtime_compiler();
+
+}  // namespace pando::cuda

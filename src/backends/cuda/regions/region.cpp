@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides whether a region is worth it, and with how many blocks to a sample.
+#include <algorithm>
+
+#include "backends/cuda/regions/update_emitter.h"
+#include "ops/op_list.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// Fewer calls than this gain little by being one.
+constexpr std::ptrdiff_t least_calls = 4;
+// Every cluster reads all weights. More bytes than this in total take longer than kernels that read them once.
+constexpr double most_weight_bytes = 48e6;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+double weight_bytes(const PlanValues& values, const RegionCalls& found) {
+  double bytes = 0;
+  for (std::size_t call = 0; call < values.calls.size(); ++call) {
+    if (found.membership[call] != Membership::local) continue;
+    const KernelCall& own = *values.calls[call];
+    for (std::size_t i = 0; i < own.inputs.size(); ++i)
+      if (!reads_by_sample(own, i, found.batch)) bytes += static_cast<double>(own.inputs[i].type.bytes());
+  }
+  return bytes;
+}
+
+// The most blocks to a sample for which all clusters run at once.
+int most_ranks(const RegionLimits& limits, std::int64_t batch) {
+  int ranks = 1;
+  while (2 * ranks <= limits.most_ranks && 2 * ranks * batch <= limits.multiprocessors) ranks *= 2;
+  return ranks;
+}
+
+// Gives pointers their places: inputs, outputs, then scratch. A pointer's number in a source stays its place among all.
+void place_pointers(const Pointers& pointers, RegionProgram& program) {
+  for (const auto& pointer : pointers.all) {
+    program.order.push_back({.kind = pointer.kind, .index = 0});
+    std::size_t& index = program.order.back().index;
+    switch (pointer.kind) {
+      case Pointers::Kind::input:
+        index = program.inputs.size();
+        program.inputs.push_back(pointer.operand);
+        program.input_values.push_back(pointer.value);
+        break;
+      case Pointers::Kind::output:
+        index = program.outputs.size();
+        program.outputs.push_back(pointer.operand);
+        program.output_values.push_back(pointer.value);
+        break;
+      case Pointers::Kind::scratch:
+        index = program.scratch_bytes;
+        program.scratch_bytes += align(pointer.bytes);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<RegionProgram> make_region(const Plan& plan, const PlanValues& values, const RegionLimits& limits) {
+  const RegionCalls found = find_members(plan, values);
+  const auto members = std::count_if(found.membership.begin(), found.membership.end(),
+                                     [](Membership kind) { return kind != Membership::outside; });
+  if (found.batch < 2 || members < least_calls) return std::nullopt;
+  Emitter emitter(plan, values, found, limits, most_ranks(limits, found.batch));
+  if (weight_bytes(values, found) * emitter.clusters() > most_weight_bytes || !emitter.run()) return std::nullopt;
+  UpdateEmitter updates(values, found, emitter);
+  RegionProgram program;
+  program.update_source = updates.run();
+  // The second kernel may have added pointers.
+  program.source = emitter.source();
+  program.clusters = emitter.clusters();
+  program.ranks = emitter.ranks();
+  program.threads = emitter.threads();
+  program.shared_bytes = emitter.shared_bytes();
+  program.update_blocks = updates.blocks();
+  program.update_threads = UpdateEmitter::threads;
+  place_pointers(emitter.pointers(), program);
+  for (int call = 0; call < static_cast<int>(values.calls.size()); ++call) {
+    if (found.contains(call)) program.calls.push_back(call);
+    if (found.is_before[at(call)]) program.before.push_back(call);
+  }
+  return program;
+}
+
+}  // namespace pando::cuda

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/regions/runtime_compiler.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pando/base/error.h>
+#include <pando/version.h>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "backends/cuda/regions/program.h"
+#include "base/environment.h"
+#include "io/file_writer.h"
+#include "io/sha256.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// What is used of NVRTC, whose header need not be there when Pando is built.
+struct Nvrtc {
+  using Program = void*;
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*log_size)(Program, std::size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*size)(Program, std::size_t*) = nullptr;
+  int (*get)(Program, char*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  int (*version)(int*, int*) = nullptr;
+  std::string problem;
+};
+
+template <class Function>
+void find(void* library, const char* name, Function& function, std::string& problem) {
+  function = library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+  if (function == nullptr && problem.empty()) problem = name;
+}
+
+Nvrtc find_nvrtc() {
+  void* library = nullptr;
+  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"})
+    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  Nvrtc found;
+  if (library == nullptr) {
+    found.problem = "there is no libnvrtc.so; install the CUDA toolkit's NVRTC, or add its folder to LD_LIBRARY_PATH";
+    return found;
+  }
+  std::string missing;
+  find(library, "nvrtcCreateProgram", found.create, missing);
+  find(library, "nvrtcCompileProgram", found.compile, missing);
+  find(library, "nvrtcGetProgramLogSize", found.log_size, missing);
+  find(library, "nvrtcGetProgramLog", found.log, missing);
+  find(library, "nvrtcGetCUBINSize", found.size, missing);
+  find(library, "nvrtcGetCUBIN", found.get, missing);
+  find(library, "nvrtcDestroyProgram", found.destroy, missing);
+  find(library, "nvrtcVersion", found.version, missing);
+  if (!missing.empty()) found.problem = fmt::format("libnvrtc.so has no {}; install that of CUDA 12 or later", missing);
+  return found;
+}
+const Nvrtc& nvrtc() {
+  static const Nvrtc found = find_nvrtc();
+  return found;
+}
+
+// What is used of the driver.
+struct Driver {
+  decltype(&cuModuleLoadData) load = nullptr;
+  decltype(&cuModuleGetFunction) function = nullptr;
+  decltype(&cuFuncSetAttribute) set_attribute = nullptr;
+  decltype(&cuLaunchKernelEx) launch = nullptr;
+  std::string problem;
+};
+const Driver& driver() {
+  static const Driver found = [] {
+    Driver made;
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    std::string missing;
+    find(library, "cuModuleLoadData", made.load, missing);
+    find(library, "cuModuleGetFunction", made.function, missing);
+    find(library, "cuFuncSetAttribute", made.set_attribute, missing);
+    find(library, "cuLaunchKernelEx", made.launch, missing);
+    if (!missing.empty()) made.problem = fmt::format("the driver of the GPU has no {}; install a newer one", missing);
+    return made;
+  }();
+  return found;
+}
+
+void check_driver(CUresult code, const char* what) {
+  if (code != CUDA_SUCCESS)
+    throw Error(
+        fmt::format("the GPU failed {}: error {} of the driver; set PANDO_CUDA_REGIONS=0, or use the backend 'cpu'",
+                    what, static_cast<int>(code)));
+}
+
+// The file of the cache for a source; empty if there is no folder for it.
+std::string cached_file(const std::string& source, int architecture) {
+  const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
+  const std::string folder = !cache.empty() ? cache : home.empty() ? "" : home + "/.cache";
+  if (folder.empty()) return "";
+  Sha256 hash;
+  const auto add = [&](std::string_view text) { hash.add(std::as_bytes(std::span(text))); };
+  int major = 0, minor = 0;
+  if (nvrtc().problem.empty()) nvrtc().version(&major, &minor);
+  add(fmt::format("{} sm_{} nvrtc {}.{}\n", PANDO_VERSION, architecture, major, minor));
+  add(source);
+  for (const RegionHeader& header : region_headers()) add(header.text);
+  return fmt::format("{}/pando/kernels/{}.cubin", folder, hash.digits());
+}
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A cache that cannot be written costs time alone.
+void keep(const std::string& path, const std::string& bytes) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) return;
+  try {
+    write_file(path, bytes);
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+std::string why_no_runtime_compiler() { return nvrtc().problem; }
+
+std::string compile_source(const std::string& source, int architecture) {
+  if (!nvrtc().problem.empty()) throw Error(nvrtc().problem);
+  const std::vector<RegionHeader> headers = region_headers();
+  std::vector<const char*> names, texts;
+  for (const RegionHeader& header : headers) {
+    names.push_back(header.name);
+    texts.push_back(header.text.c_str());
+  }
+  Nvrtc::Program program = nullptr;
+  if (nvrtc().create(&program, source.c_str(), "region.cu", static_cast<int>(headers.size()), texts.data(),
+                     names.data()) != 0)
+    throw InternalError("NVRTC cannot begin");
+  const std::unique_ptr<Nvrtc::Program, void (*)(Nvrtc::Program*)> owner(&program,
+                                                                         [](Nvrtc::Program* p) { nvrtc().destroy(p); });
+  const std::string target = fmt::format("--gpu-architecture=sm_{}", architecture);
+  const char* const options[] = {target.c_str(), "--std=c++17", "--disable-warnings"};
+  const bool failed = nvrtc().compile(program, 3, options) != 0;
+  std::size_t size = 0;
+  if (failed) {
+    nvrtc().log_size(program, &size);
+    std::string log(size, '\0');
+    nvrtc().log(program, log.data());
+    throw InternalError(fmt::format("NVRTC refuses the source of a region:\n{}", log));
+  }
+  nvrtc().size(program, &size);
+  std::string bytes(size, '\0');
+  nvrtc().get(program, bytes.data());
+  return bytes;
+}
+
+LoadedKernel load_kernel(const std::string& source, const std::string& name, int architecture, int ranks,
+                         std::size_t shared_bytes) {
+  if (!driver().problem.empty()) throw Error(driver().problem);
+  const std::string path = cached_file(source, architecture);
+  std::string bytes = path.empty() ? "" : read_whole(path);
+  const bool was_cached = !bytes.empty();
+  if (!was_cached) bytes = compile_source(source, architecture);
+  CUmodule module = nullptr;
+  CUresult code = driver().load(&module, bytes.data());
+  if (code != CUDA_SUCCESS && was_cached) {
+    // A file that was damaged.
+    bytes = compile_source(source, architecture);
+    code = driver().load(&module, bytes.data());
+    if (code == CUDA_SUCCESS) keep(path, bytes);
+  }
+  check_driver(code, "to load a kernel");
+  if (!was_cached && !path.empty()) keep(path, bytes);
+  CUfunction function = nullptr;
+  check_driver(driver().function(&function, module, name.c_str()), "to find a kernel");
+  if (shared_bytes > 0)
+    check_driver(driver().set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        static_cast<int>(shared_bytes)),
+                 "to give a kernel its shared memory");
+  if (ranks > 8)
+    check_driver(driver().set_attribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                 "to allow a large cluster");
+  return {function};
+}
+
+void LoadedKernel::launch(int blocks, int ranks, int threads, std::size_t shared_bytes, std::span<void* const> pointers,
+                          cudaStream_t stream) const {
+  CUlaunchConfig config = {};
+  config.gridDimX = static_cast<unsigned>(blocks);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(threads);
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = static_cast<unsigned>(shared_bytes);
+  config.hStream = stream;
+  CUlaunchAttribute cluster = {};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim.x = static_cast<unsigned>(ranks);
+  cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+  if (ranks > 1) {
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+  }
+  // One parameter, a struct of all pointers.
+  void* parameters[] = {const_cast<void**>(pointers.data())};
+  check_driver(driver().launch(&config, static_cast<CUfunction>(function), parameters, nullptr), "to launch a region");
+}
+
+}  // namespace pando::cuda

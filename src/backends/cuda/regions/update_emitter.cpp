@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/regions/update_emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/op_list.h"
+#include "ops/update.h"
+
+namespace pando::cuda {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+std::string number(const Attributes& attributes, const char* name) {
+  return literal(attributes.number(name), DType::float64);
+}
+
+// The rule of update_rules.h with its numbers.
+std::string rule_text(const KernelCall& call) {
+  const Attributes& a = call.attributes;
+  switch (call.op->id) {
+    case Op::sgd_update:
+      return fmt::format("cuda::Sgd{{{}, {}, {}, {}}}", number(a, "momentum"), number(a, "weight_decay"),
+                         a.flag("nesterov"), a.flag("rate_in_velocity"));
+    case Op::adam_update:
+      return fmt::format("cuda::Adam{{{}, {}, {}, {}, {}, {}}}", number(a, "beta1"), number(a, "beta2"),
+                         number(a, "epsilon"), number(a, "weight_decay"), a.flag("decoupled"),
+                         a.flag("epsilon_after_correction"));
+    case Op::rmsprop_update: {
+      const std::string epsilon = number(a, "epsilon");
+      const bool inside = a.flag("epsilon_inside_root");
+      return fmt::format("cuda::Rmsprop{{{}, {}, {}, {}, {}, {}}}", number(a, "rho"), number(a, "momentum"),
+                         inside ? epsilon : "0.0", inside ? "0.0" : epsilon, a.flag("centered"),
+                         a.flag("rate_in_velocity"));
+    }
+    default: {
+      const std::string epsilon = number(a, "epsilon");
+      const bool inside = a.flag("epsilon_inside_root");
+      return fmt::format("cuda::Adagrad{{{}, {}}}", inside ? epsilon : "0.0", inside ? "0.0" : epsilon);
+    }
+  }
+}
+std::string rule_name(const KernelCall& call) {
+  const std::string text = rule_text(call);
+  return text.substr(0, text.find('{'));
+}
+
+}  // namespace
+
+std::string UpdateEmitter::input(int call, std::size_t input) {
+  const int value = values_.inputs[at(call)][input];
+  const Operand& operand = values_.calls[at(call)]->inputs[input];
+  Pointers& pointers = region_.pointers();
+  const std::string_view type = type_name(operand.type.dtype);
+  // What the first kernel writes for this one, or for all.
+  if (const auto passed = pointers.passed_on.find(value); passed != pointers.passed_on.end())
+    return fmt::format("reinterpret_cast<const {}*>(g{})", type, passed->second);
+  const int producer = values_.values[at(value)].producer;
+  const auto kind = producer >= 0 && found_.contains(producer) ? Pointers::Kind::output : Pointers::Kind::input;
+  return fmt::format("reinterpret_cast<const {}*>(g{})", type, pointers.of_value(kind, value, operand));
+}
+
+std::string UpdateEmitter::output(int call, std::size_t output) {
+  const int value = values_.outputs[at(call)][output];
+  if (value < 0) return "";
+  const PlanValue& known = values_.values[at(value)];
+  const bool is_read = known.leaves || std::any_of(known.readers.begin(), known.readers.end(),
+                                                   [&](int reader) { return !found_.is(reader, Membership::update); });
+  if (!is_read) return "";
+  const Operand& operand = values_.calls[at(call)]->outputs[output];
+  return fmt::format("reinterpret_cast<{}*>(g{})", type_name(operand.type.dtype),
+                     region_.pointers().of_value(Pointers::Kind::output, value, operand));
+}
+
+void UpdateEmitter::task(std::int64_t items, const std::string& before, const std::string& body) {
+  const int blocks = static_cast<int>((items + threads - 1) / threads);
+  body_ += fmt::format(
+      "  if (cluster >= {} && cluster < {}) {{\n{}    PANDO_PHASE(const int e = (cluster - {}) * {} + t.index; if (e < "
+      "{}) {{ {}}})\n  }}\n",
+      blocks_, blocks_ + blocks, before, blocks_, threads, items, body);
+  blocks_ += blocks;
+}
+
+void UpdateEmitter::add_gradient(int call, const std::string& before, const std::string& use) {
+  const KernelCall& own = *values_.calls[at(call)];
+  if (found_.is(call, Membership::sum)) {
+    const auto& sum = region_.sums().at(values_.outputs[at(call)][0]);
+    const std::int64_t count = own.op->id == Op::reduce_mean ? own.inputs[0].type.shape.elements() / sum.elements : 1;
+    const std::string index = sum.taps == 0 ? "e"
+                                            : fmt::format("(e / {0} * {1} + e % {1}) * {2} + e % {0} / {1}",
+                                                          sum.channels * sum.filters, sum.channels, sum.filters);
+    task(sum.elements, before,
+         fmt::format("const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; const "
+                     "int i = {}; {}",
+                     region_.clusters(), sum.pointer, sum.elements, count == 1 ? "" : fmt::format(" / {}.0f", count),
+                     index, use));
+    return;
+  }
+  const std::int64_t rows = own.inputs[0].type.shape[1], columns = own.inputs[1].type.shape[1];
+  const std::int64_t width = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1, groups = columns / width;
+  task(rows * groups, before,
+       fmt::format("const auto products = multiply_samples<{}, {}, {}, {}>({}, {}, e / {}, e % {} * {}); PANDO_UNROLL "
+                   "for (int n = 0; n < {}; ++n) "
+                   "{{ const float gradient = products.at[n]; const int i = e * {} + n; {}}} ",
+                   found_.batch, rows, columns, width, input(call, 0), input(call, 1), groups, groups, width, width,
+                   width, use));
+}
+
+std::pair<int, int> UpdateEmitter::update_of(int value) const {
+  for (int reader : values_.values[at(value)].readers) {
+    if (!found_.is(reader, Membership::update)) continue;
+    const KernelCall& call = *values_.calls[at(reader)];
+    const UpdateLayout layout = update_layout(*call.op, call.attributes);
+    for (int group = 0; group < call.attributes.integer("groups"); ++group)
+      if (values_.inputs[at(reader)][at(layout.input(group, 1))] == value) return {reader, group};
+  }
+  return {-1, -1};
+}
+
+std::string UpdateEmitter::prepare(int call) {
+  const KernelCall& own = *values_.calls[at(call)];
+  const UpdateLayout layout = update_layout(*own.op, own.attributes);
+  const std::string rate = fmt::format("static_cast<double>({}[0])", input(call, 0));
+  const std::string step = layout.scalars > 1 ? fmt::format("static_cast<double>({}[0])", input(call, 1)) : "0.0";
+  return fmt::format(
+      "    PANDO_BLOCK_VALUE {}::Settings<float> settings;\n    PANDO_PHASE(if (t.index == 0) settings = "
+      "{}.prepare<float>({}, {}))\n"
+      "    PANDO_OWN_BARRIER\n",
+      rule_name(own), rule_text(own), rate, step);
+}
+
+std::string UpdateEmitter::move(int call, int group) {
+  const KernelCall& own = *values_.calls[at(call)];
+  const UpdateLayout layout = update_layout(*own.op, own.attributes);
+  std::string text = "cuda::Group<float> group; ";
+  for (int place = 0; place < layout.inputs_per_group; ++place)
+    if (place != 1) text += fmt::format("group.in[{}] = {}; ", place, input(call, at(layout.input(group, place))));
+  for (int place = 0; place < layout.outputs_per_group; ++place)
+    if (const std::string to = output(call, at(layout.output(group, place))); !to.empty())
+      text += fmt::format("group.out[{}] = {}; ", place, to);
+  return text + fmt::format("{}::move(settings, group, i, gradient); ", rule_name(own));
+}
+
+void UpdateEmitter::add_sum(int call) {
+  const int value = values_.outputs[at(call)][0];
+  const auto [update, group] = update_of(value);
+  std::string use;
+  if (const std::string to = output(call, 0); !to.empty()) use += fmt::format("{}[i] = gradient; ", to);
+  if (update >= 0) use += move(update, group);
+  add_gradient(call, update >= 0 ? prepare(update) : "", use);
+}
+
+void UpdateEmitter::add_matmul_update(int call) {
+  const std::string parameter = input(call, 2), rate = input(call, 3), to = output(call, 0);
+  add_gradient(call, "", fmt::format("{}[i] = {}[i] - {}[0] * gradient; ", to, parameter, rate));
+}
+
+// The groups whose gradients are made outside.
+void UpdateEmitter::add_update(int call) {
+  const KernelCall& own = *values_.calls[at(call)];
+  const UpdateLayout layout = update_layout(*own.op, own.attributes);
+  for (int group = 0; group < own.attributes.integer("groups"); ++group) {
+    const std::size_t gradient = at(layout.input(group, 1));
+    const int value = values_.inputs[at(call)][gradient], producer = values_.values[at(value)].producer;
+    const bool is_made_here = producer >= 0 && found_.contains(producer) && update_of(value) == std::pair{call, group};
+    if (is_made_here) continue;
+    task(own.inputs[gradient].type.shape.elements(), prepare(call),
+         fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient), move(call, group)));
+  }
+}
+
+std::string UpdateEmitter::run() {
+  for (int call = 0; call < static_cast<int>(values_.calls.size()); ++call) {
+    if (found_.is(call, Membership::update)) add_update(call);
+    else if (found_.is(call, Membership::product) && values_.calls[at(call)]->op->id == Op::matmul_update)
+      add_matmul_update(call);
+    else if (found_.is(call, Membership::sum) || found_.is(call, Membership::product)) add_sum(call);
+  }
+  if (blocks_ == 0) return "";
+  std::string text = fmt::format(
+      "#define PANDO_RANKS 1\n#define PANDO_THREADS {}\n#include "
+      "\"backends/cuda/regions/device/kernel.h\"\nPANDO_KERNEL(update, {}) {{\n",
+      threads, region_.pointers().all.size());
+  for (std::size_t i = 0; i < region_.pointers().all.size(); ++i)
+    text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
+  return text + body_ + "}\n";
+}
+
+}  // namespace pando::cuda

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the source of a region's second kernel: sums over samples in the order of clusters, products over samples, and
+// the updates that use them. A block does a part of one task.
+#pragma once
+#include "backends/cuda/regions/emitter.h"
+
+namespace pando::cuda {
+
+class UpdateEmitter {
+ public:
+  UpdateEmitter(const PlanValues& values, const RegionCalls& found, Emitter& region)
+      : values_(values), found_(found), region_(region) {}
+
+  // Empty if there is nothing to do.
+  std::string run();
+  int blocks() const { return blocks_; }
+  static constexpr int threads = 256;
+
+ private:
+  // The pointer to a value that a call reads.
+  std::string input(int call, std::size_t input);
+  // The pointer to an output; empty if it is never read outside.
+  std::string output(int call, std::size_t output);
+  // Opens and closes a task of `items`, one for each thread, which has the number `e`.
+  void task(std::int64_t items, const std::string& before, const std::string& body);
+  // A sum over samples or a product: statements that call `use` for each element `i` with its `gradient`.
+  void add_gradient(int call, const std::string& before, const std::string& use);
+  // What is done with a sum: it is written if someone outside reads it, and moves a parameter.
+  void add_sum(int call);
+  void add_update(int call);
+  void add_matmul_update(int call);
+  // The update that reads a value as the gradient of a group, and the number of the group; -1 if there is none.
+  std::pair<int, int> update_of(int value) const;
+  // Statements that prepare the settings of an update, and that move element `i` of a group along `gradient`.
+  std::string prepare(int call);
+  std::string move(int call, int group);
+
+  const PlanValues& values_;
+  const RegionCalls& found_;
+  Emitter& region_;
+  int blocks_ = 0;
+  std::string body_;
+};
+
+}  // namespace pando::cuda

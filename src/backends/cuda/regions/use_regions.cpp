@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/regions/use_regions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backends/cuda/regions/program.h"
+#include "backends/cuda/regions/runtime_compiler.h"
+#include "base/environment.h"
+#include "base/notice.h"
+
+namespace pando::cuda {
+
+namespace {
+
+// Clusters came with compute capability 9.0. Larger ones than 8 need not be possible.
+constexpr int first_with_clusters = 90, most_ranks = 8;
+
+class RegionKernel final : public Kernel {
+ public:
+  RegionKernel(RegionProgram program, int architecture)
+      : program_(std::move(program)),
+        region_(load_kernel(program_.source, "region", architecture, program_.ranks, program_.shared_bytes)) {
+    if (!program_.update_source.empty()) update_ = load_kernel(program_.update_source, "update", architecture, 1, 0);
+  }
+
+  std::size_t scratch_bytes() const override { return program_.scratch_bytes; }
+
+  void launch(const Operands& operands, cudaStream_t stream) const override {
+    std::vector<void*> pointers;
+    for (const RegionPointer& pointer : program_.order) {
+      switch (pointer.kind) {
+        case RegionPointer::Kind::input:
+          pointers.push_back(const_cast<std::byte*>(operands.inputs[pointer.index]));
+          break;
+        case RegionPointer::Kind::output: pointers.push_back(operands.outputs[pointer.index]); break;
+        case RegionPointer::Kind::scratch: pointers.push_back(operands.scratch + pointer.index); break;
+      }
+    }
+    region_.launch(program_.clusters * program_.ranks, program_.ranks, program_.threads, program_.shared_bytes,
+                   pointers, stream);
+    if (update_.function != nullptr)
+      update_.launch(program_.update_blocks, 1, program_.update_threads, 0, pointers, stream);
+  }
+
+ private:
+  RegionProgram program_;
+  LoadedKernel region_, update_;
+};
+
+// Gives values new memory at the end of the arena, and points all who use them there.
+class Mover {
+ public:
+  Mover(Plan& plan, const PlanValues& values, PlanKernels& kernels) : plan_(plan), values_(values), kernels_(kernels) {}
+
+  // Only what is in the arena moves. Returns the buffer.
+  std::int32_t move(int value) {
+    const PlanValue& known = values_.values[static_cast<std::size_t>(value)];
+    const Buffer old = plan_.buffers[static_cast<std::size_t>(known.buffer)];
+    if (old.kind != Buffer::Kind::arena) return known.buffer;
+    const auto made = static_cast<std::int32_t>(plan_.buffers.size());
+    plan_.buffers.push_back({.kind = Buffer::Kind::arena, .offset = plan_.arena_bytes, .bytes = old.bytes});
+    plan_.arena_bytes += align(old.bytes);
+    for (int reader : known.readers)
+      point(values_.inputs[static_cast<std::size_t>(reader)], value, kernels_[static_cast<std::size_t>(reader)].inputs,
+            made);
+    if (known.producer >= 0)
+      point(values_.outputs[static_cast<std::size_t>(known.producer)], value,
+            kernels_[static_cast<std::size_t>(known.producer)].outputs, made);
+    for (Port& output : plan_.outputs)
+      if (known.leaves && output.buffer == known.buffer) output.buffer = made;
+    return made;
+  }
+
+ private:
+  static void point(const std::vector<int>& all, int value, std::vector<Operand>& operands, std::int32_t buffer) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i] == value) operands[i].buffer = buffer;
+  }
+
+  Plan& plan_;
+  const PlanValues& values_;
+  PlanKernels& kernels_;
+};
+
+void tell_about(const RegionProgram& program, std::size_t calls) {
+  if (environment("PANDO_CUDA_REGIONS") != "tell") return;
+  tell(fmt::format(
+      "cuda: {} of {} kernels became a region of {} clusters of {} blocks with {} KB of shared memory each, and {} "
+      "blocks that sum and update",
+      program.calls.size(), calls, program.clusters, program.ranks, (program.shared_bytes + 1023) / 1024,
+      program.update_blocks));
+}
+
+}  // namespace
+
+void use_regions(Plan& plan, const Gpu& gpu, PlanKernels& kernels) {
+  // Until they have proved themselves.
+  const std::string wanted = environment("PANDO_CUDA_REGIONS");
+  if (wanted.empty() || wanted == "0" || plan.check_numerics || plan.mixed_bfloat16 || plan.tf32) return;
+  if (!why_no_runtime_compiler().empty()) return;
+  const PlanValues values(plan);
+  std::optional<RegionProgram> program =
+      make_region(plan, values,
+                  {.multiprocessors = gpu.multiprocessors,
+                   .shared_bytes = gpu.shared_bytes,
+                   .most_ranks = gpu.architecture >= first_with_clusters ? most_ranks : 1});
+  if (!program) return;
+  tell_about(*program, values.calls.size());
+  Mover mover(plan, values, kernels);
+  for (int call : program->before)
+    for (int value : values.outputs[static_cast<std::size_t>(call)])
+      if (value >= 0) {
+        const std::int32_t buffer = mover.move(value);
+        for (std::size_t i = 0; i < program->inputs.size(); ++i)
+          if (program->input_values[i] == value) program->inputs[i].buffer = buffer;
+      }
+  for (std::size_t i = 0; i < program->outputs.size(); ++i)
+    program->outputs[i].buffer = mover.move(program->output_values[i]);
+
+  const std::set<int> calls(program->calls.begin(), program->calls.end()),
+      before(program->before.begin(), program->before.end());
+  PlanKernels ordered;
+  for (int call : before) ordered.push_back(std::move(kernels[static_cast<std::size_t>(call)]));
+  const PlanKernel& first = kernels[static_cast<std::size_t>(program->calls.front())];
+  PlanKernel region{.kernel = nullptr,
+                    .inputs = program->inputs,
+                    .outputs = program->outputs,
+                    .superstep = first.superstep,
+                    .call = first.call,
+                    .number = first.number};
+  region.kernel = std::make_unique<RegionKernel>(std::move(*program), gpu.architecture);
+  ordered.push_back(std::move(region));
+  for (int call = 0; call < static_cast<int>(kernels.size()); ++call)
+    if (!calls.contains(call) && !before.contains(call))
+      ordered.push_back(std::move(kernels[static_cast<std::size_t>(call)]));
+  kernels = std::move(ordered);
+}
+
+}  // namespace pando::cuda

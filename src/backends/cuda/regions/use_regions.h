@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions in place of the kernels of their calls.
+#pragma once
+#include "backends/cuda/arena.h"
+#include "backends/cuda/devices.h"
+
+namespace pando::cuda {
+
+// Replaces kernels of calls that act on each sample alone by those of a region, where that is faster. What a region
+// writes gets memory of its own in the plan's arena: calls that run at once may not share memory as they do one after
+// the other. Does nothing where kernels cannot be compiled.
+void use_regions(Plan& plan, const Gpu& gpu, PlanKernels& kernels);
+
+}  // namespace pando::cuda

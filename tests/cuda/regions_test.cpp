@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions: which calls they take, and their kernels, run on the host, against the CPU backend.
+#include <gtest/gtest.h>
+#include <pando/autodiff/gradients.h>
+#include <pando/ops/ops.h>
+#include <pando/program/program.h>
+
+#include <cmath>
+
+#include "backends/cuda/regions/runtime_compiler.h"
+#include "compiler/compile.h"
+#include "tests/cuda/emulated_region.h"
+
+namespace pando::cuda {
+namespace {
+
+// Numbers between -limit and limit that look random.
+Array noise(const Type& type, double limit, std::uint32_t seed) {
+  Array array(DType::float32, type.shape);
+  std::uint32_t state = seed * 2654435761u + 1;
+  for (float *p = array.mutable_data<float>(), *end = p + array.elements(); p != end; ++p) {
+    state = state * 1664525u + 1013904223u;
+    *p = static_cast<float>((static_cast<double>(state >> 8) / 8388608.0 - 1.0) * limit);
+  }
+  return array;
+}
+Array labels(const Type& type) {
+  Array array(DType::int32, type.shape);
+  for (std::int64_t i = 0; i < array.elements(); ++i)
+    array.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i % 3);
+  return array;
+}
+Array values_for(const Type& type, double limit, std::uint32_t seed) {
+  return type.dtype == DType::float32 ? noise(type, limit, seed) : labels(type);
+}
+
+double distance(const Array& a, const Array& b) {
+  double difference = 0, size = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const double x = a.data<float>()[i], y = b.data<float>()[i];
+    difference += (x - y) * (x - y);
+    size += y * y;
+    if (std::isnan(x)) return 1e9;
+  }
+  return std::sqrt(difference / (size + 1e-30));
+}
+
+// A model that grows layer by layer; `loss` and an update of all parameters end it.
+struct Model {
+  Graph graph;
+  std::vector<Value> parameters;
+  Value x;
+
+  Model(std::int64_t batch, const Shape& image) {
+    Shape shape = {batch};
+    for (std::int64_t size : image) shape.append(size);
+    x = ops::input(graph, "x", DType::float32, shape);
+  }
+  Value parameter(const Shape& shape) {
+    parameters.push_back(ops::variable(graph, "p" + std::to_string(parameters.size()), DType::float32, shape));
+    return parameters.back();
+  }
+  Model& conv(std::int64_t filters, std::int64_t size, const ops::ConvOptions& options = {}) {
+    x = ops::conv2d(x, parameter({size, size, x.shape()[3], filters}), options);
+    x = x + parameter({filters});
+    return *this;
+  }
+  Model& relu() { return x = ops::relu(x), *this; }
+  Model& pool(const ops::PoolOptions& options = {}) { return x = ops::max_pool(x, options), *this; }
+  Model& flatten() { return x = ops::reshape(x, {x.shape()[0], -1}), *this; }
+  Model& dense(std::int64_t units) {
+    x = ops::matmul(x, parameter({x.shape()[1], units}));
+    x = x + parameter({units});
+    return *this;
+  }
+  // The mean over the batch.
+  Value cross_entropy() {
+    const Value target = ops::input(graph, "labels", DType::int32, {x.shape()[0]});
+    return ops::reduce_mean(ops::sparse_softmax_cross_entropy(x, target));
+  }
+  void descend(const Value& loss) {
+    graph.add_output("loss", loss);
+    move_along(loss);
+  }
+  void move_along(const Value& loss) {
+    const std::vector<Value> found = gradients(loss, parameters);
+    const Value rate = ops::scalar(x, 0.1);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      graph.assign(parameters[i], ops::sgd_update(rate, parameters[i], found[i], {})[0]);
+  }
+};
+
+constexpr RegionLimits h200 = {.multiprocessors = 132, .shared_bytes = 227 * 1024, .most_ranks = 8};
+
+// Runs a step in both ways and compares loss and parameters. Returns the blocks of a cluster, 0 without a region.
+int compare(const Model& model, const std::string& test, const RegionLimits& limits = h200) {
+  const Plan plan = compile(model.graph, {});
+  const PlanValues values(plan);
+  const std::optional<RegionProgram> program = make_region(plan, values, limits);
+  if (!program) return 0;
+  EXPECT_EQ(program->calls.size(), values.calls.size()) << to_string(plan);
+  Variables variables;
+  std::map<std::string, Array> feeds;
+  for (std::size_t i = 0; i < plan.variables.size(); ++i)
+    variables.set(plan.variables[i].name, values_for(plan.variables[i].type, 0.3, static_cast<std::uint32_t>(i)));
+  for (const Port& input : plan.inputs) feeds[input.name] = values_for(input.type, 1.0, 99);
+  for (const bool backwards : {false, true}) {
+    EmulatedRegion region(plan, *program, test);
+    for (const VariablePort& variable : plan.variables) region.write(variable.buffer, variables.get(variable.name));
+    for (const Port& input : plan.inputs) region.write(input.buffer, feeds.at(input.name));
+    region.run(backwards);
+    Variables moved;
+    for (const VariablePort& variable : plan.variables) moved.set(variable.name, variables.get(variable.name));
+    Program reference(model.graph, Device({.backend = "cpu"}), moved);
+    const std::map<std::string, Array> results = reference.step(feeds);
+    for (const Port& output : plan.outputs)
+      EXPECT_LT(distance(region.read(output.buffer, output.type), results.at(output.name)), 1e-5) << output.name;
+    for (const VariablePort& variable : plan.variables) {
+      if (variable.type.dtype != DType::float32) continue;
+      const Array before = variables.get(variable.name), expected = moved.get(variable.name);
+      EXPECT_LT(distance(region.read(variable.buffer, variable.type), expected), 1e-5) << variable.name;
+      EXPECT_EQ(distance(before, expected) > 1e-5, variable.assigned) << variable.name << " does not move";
+    }
+  }
+  return program->ranks;
+}
+
+TEST(Regions, MultilayerPerceptron) {
+  Model model(32, {50});
+  model.dense(128).relu().dense(10).descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "mlp"), 4);
+}
+
+TEST(Regions, ConvolutionsWithPooling) {
+  Model model(64, {14, 14, 1});
+  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
+  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
+  model.dense(10).descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "pooled"), 2);
+}
+
+TEST(Regions, ConvolutionsWithBorders) {
+  Model model(8, {9, 9, 3});
+  model.conv(8, 3, {.padding = ops::Padding::same})
+      .relu()
+      .conv(6, 5, {.padding = ops::Padding::same})
+      .relu()
+      .pool()
+      .flatten()
+      .dense(7)
+      .descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "borders"), 8);
+}
+
+// More samples than clusters, without clusters.
+TEST(Regions, SeveralSamplesForEachBlock) {
+  Model model(11, {8, 8, 2});
+  model.conv(5, 3).relu().pool().flatten().dense(4).descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "samples", {.multiprocessors = 4, .shared_bytes = 96 * 1024, .most_ranks = 1}), 1);
+}
+
+TEST(Regions, StridesAndResidualConnections) {
+  Model model(16, {12, 12, 3});
+  model.conv(16, 3, {.strides = {2, 2}, .padding = ops::Padding::same}).relu();
+  const Value shortcut = model.x;
+  model.conv(16, 3, {.padding = ops::Padding::same}).relu().conv(16, 3, {.padding = ops::Padding::same});
+  model.x = ops::relu(model.x + shortcut);
+  model.pool().flatten().dense(5).descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "residual"), 8);
+}
+
+TEST(Regions, SeveralLosses) {
+  Model model(16, {20});
+  model.dense(12).relu();
+  const Value shared = model.x;
+  model.dense(6);
+  const Value first = model.cross_entropy();
+  model.x = shared;
+  model.dense(20);
+  const Value target = ops::input(model.graph, "target", DType::float32, {16, 20});
+  const Value second = ops::reduce_mean(ops::square(model.x - target));
+  model.graph.add_output("first", first);
+  model.graph.add_output("second", second);
+  model.move_along(first + second);
+  EXPECT_GT(compare(model, "losses"), 0);
+}
+
+TEST(Regions, Metrics) {
+  Model model(16, {20});
+  model.dense(12);
+  model.x = ops::tanh(model.x);
+  model.dense(6);
+  const Value target = ops::input(model.graph, "target", DType::float32, {16, 6});
+  const Value weight = ops::input(model.graph, "weight", DType::float32, {16});
+  const Value correct = ops::cast(ops::equal(ops::argmax(model.x, 1), ops::argmax(target, 1)), DType::float32);
+  model.graph.add_output("accuracy", ops::reduce_sum(correct * weight));
+  model.graph.add_output("likely", ops::softmax(model.x));
+  model.descend(ops::reduce_sum(ops::softmax_cross_entropy(model.x, target) * weight));
+  EXPECT_EQ(compare(model, "metrics"), 8);
+}
+
+// NVRTC needs no GPU.
+TEST(Regions, AreCompiledByNvrtc) {
+  if (!why_no_runtime_compiler().empty()) GTEST_SKIP() << why_no_runtime_compiler();
+  Model model(64, {14, 14, 1});
+  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
+  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
+  model.dense(10).descend(model.cross_entropy());
+  const Plan plan = compile(model.graph, {});
+  const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
+  ASSERT_TRUE(program);
+  EXPECT_GT(compile_source(program->source, 90).size(), 1000u);
+  EXPECT_GT(compile_source(program->update_source, 90).size(), 1000u);
+}
+
+TEST(Regions, AreNotForWeightsThatAreReadTooOften) {
+  Model model(128, {512});
+  model.dense(1024).relu().dense(1024).relu().dense(10).descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "large"), 0);
+}
+
+}  // namespace
+}  // namespace pando::cuda
