@@ -14,6 +14,9 @@ No package is loaded before it is used.
 import importlib as _importlib
 
 from pando._core import Error, InternalError, OutOfRangeError, __version__
+from pando.core import messages as _messages
+
+_messages.install()
 
 _PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch", "torchvision")
 

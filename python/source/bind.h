@@ -14,7 +14,7 @@ namespace pando::python {
 namespace py = pybind11;
 
 // For calls that compile, run, load, wait or copy much: other Python threads go on meanwhile.
-using WithoutGil = py::call_guard<py::gil_scoped_release>;
+using WithoutGil = py::call_guard<GilRelease>;
 
 // Each adds its part to the module, in the order in which module.cpp calls them: a type before those that use it.
 void bind_arrays(py::module_& module);

@@ -60,7 +60,7 @@ PYBIND11_MODULE(_core, module) {
   bind_loaders(module);
   bind_vision(module);
   bind_reports(module);
-  py::module_::import("atexit").attr("register")(py::cpp_function(python_ends));
+  py::module_::import("atexit").attr("register")(py::cpp_function(end_python));
 }
 
 }  // namespace pando::python

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontends/torch/nn/module.h"
+
 namespace pando::torch::optim {
 
 namespace {
@@ -84,7 +86,34 @@ UpdateRule rule_of(const RMSpropOptions& options) {
   return rule;
 }
 
+std::string rate_variable(std::size_t group) { return fmt::format("learning_rate/{}", group); }
+
 }  // namespace
+
+void add_updates(Trace& trace, Variables& variables, const Optimizer& optimizer, std::int64_t begin,
+                 const std::vector<Parameter>& parameters, const std::vector<Value>& gradients) {
+  Value step = trace.update_number();
+  if (begin != 0) step = step - static_cast<double>(begin);
+  const std::vector<ParameterGroup>& groups = optimizer.state().groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::vector<Parameter> members;
+    std::vector<Value> slopes;
+    for (const nn::Parameter& member : groups[g].parameters)
+      for (std::size_t i = 0; i < parameters.size(); ++i)
+        if (parameters[i] == member.state().stored) {
+          members.push_back(parameters[i]);
+          slopes.push_back(gradients[i]);
+        }
+    if (members.empty()) continue;
+    const Value rate = ops::variable(trace.graph(), rate_variable(g), DType::float32, {}, VariableRole::rate);
+    apply_updates(trace, variables, groups[g].rule, rate, step, members, slopes);
+  }
+}
+
+void set_rates(const Optimizer& optimizer, Variables& variables) {
+  for (std::size_t i = 0; i < optimizer.param_groups(); ++i)
+    variables.set(rate_variable(i), Array::scalar(static_cast<float>(optimizer.lr(i))));
+}
 
 Optimizer::Optimizer() : state_(std::make_shared<State>()) {}
 std::size_t Optimizer::param_groups() const { return state_->groups.size(); }
