@@ -12,11 +12,15 @@ The packages follow the frameworks whose names they bear::
 No package is loaded before it is used.
 """
 import importlib as _importlib
+import sys as _sys
 
 from pando._core import Error, InternalError, OutOfRangeError, __version__
 from pando.core import messages as _messages
+from pando.core.nearest import Absences as _Absences
+from pando.core.nearest import missing_attribute as _missing_attribute
 
 _messages.install()
+_sys.meta_path.append(_Absences())
 
 _PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch", "torchvision")
 
@@ -26,8 +30,7 @@ __all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", *_PACKAGE
 def __getattr__(name):
     if name in _PACKAGES:
         return _importlib.import_module(f"pando.{name}")
-    from pando.core.nearest import missing_attribute
-    raise missing_attribute(__name__, name, __dir__())
+    raise _missing_attribute(__name__, name, __dir__())
 
 
 def __dir__():

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that are not there: what to say, with the nearest name that is."""
 import difflib
+import importlib.abc
+import sys
 
 
 def nearest(name, known):
@@ -26,3 +28,15 @@ def missing_attribute(where, name, known):
 def unknown_argument(where, name, known):
     """The TypeError for a keyword argument that a function lacks."""
     return TypeError(f"{where}() got an unexpected keyword argument {name!r}{suggestion(name, known)}")
+
+
+class Absences(importlib.abc.MetaPathFinder):
+    """The last finder: `from pando.keras import Dens` fails with the nearest name that there is."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        package, _, name = fullname.rpartition(".")
+        module = sys.modules.get(package)
+        if fullname.partition(".")[0] == "pando" and module is not None:
+            # Without its name in it, the import system hands the exception on to `from package import name`.
+            raise ModuleNotFoundError(str(missing_attribute(package, name, dir(module))))
+        return None
