@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbol, a tensor of a model that is recorded or traced, and calls of ops on symbols.
+#include <pando/base/random.h>
+
 #include "op_table.h"
 
 namespace pando::python {
@@ -43,6 +45,8 @@ void bind_tensors(py::module_& module) {
         return apply("constant", {like}, [value](const Values& v) { return ops::scalar(v[0], value); });
       },
       py::arg("like"), py::arg("value"), "The number, of the type of `like`, as a symbol of its model.");
+  module.def("set_random_seed", &set_random_seed, py::arg("seed"),
+             "Everything that the library draws after it, weights and drop-outs, depends on this seed alone.");
   module.def("op_names", [] {
     std::vector<std::string> names;
     for (const auto& [name, op] : op_table()) names.push_back(name);

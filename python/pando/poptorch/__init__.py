@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PopTorch on Pando: modules of torch compiled for virtual IPUs."""
 from pando._core import Error
+from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.poptorch import optim
 from pando.poptorch.blocks import BeginBlock, Block, BlockFunction
@@ -10,7 +11,7 @@ from pando.poptorch.losses import identity_loss
 from pando.poptorch.options import (AnchorMode, Options, OutputMode, PipelinedExecution, ReductionType,
                                     ShardedExecution)
 
-__version__ = "3.3.0+pando"
+__version__ = _VERSIONS["poptorch"]
 __all__ = ["AnchorMode", "AsynchronousDataAccessor", "BeginBlock", "Block", "BlockFunction", "DataLoader",
            "DataLoaderMode", "Error", "Options", "OutputMode", "PipelinedExecution", "PoplarExecutor", "ReductionType",
            "ShardedExecution", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim", "setLogLevel",

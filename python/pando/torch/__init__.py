@@ -7,24 +7,23 @@
 Tensors compute with NumPy at once. What needs a module, a parameter or a gradient is recorded and runs as one compiled
 program when a value is looked at or an optimizer steps; poptorch.trainingModel runs many steps in one call.
 """
-from pando import _core as _extension
+from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
-from pando.torch import creation as _creation
 from pando.torch import functions as _functions
 from pando.torch import nn, optim, utils  # noqa: F401
-from pando.torch import autograd
+from pando.torch import autograd, backends, cuda
 from pando.torch.autograd import (enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)
 from pando.torch.creation import (arange, as_tensor, asarray, bernoulli, empty, empty_like, eye, from_dlpack, from_numpy,
                                   full, full_like, get_default_dtype, get_rng_state, initial_seed, linspace, manual_seed,
                                   multinomial, normal, ones, ones_like, rand, rand_like, randint, randn, randn_like,
                                   randperm, seed, set_default_dtype, set_default_tensor_type, set_rng_state, tensor, zeros,
                                   zeros_like)
-from pando.torch.devices import Generator, backends, cuda, mps
+from pando.torch.devices import Generator
 from pando.torch.serialization import load, save
 from pando.torch.tensor import TYPES as _TYPES
 from pando.torch.tensor import Size, Tensor, device
 
-__version__ = "1.13.1+pando"
+__version__ = _VERSIONS["torch"]
 float = float32 = _TYPES["float32"]  # noqa: A001
 double = float64 = _TYPES["float64"]
 half = float16 = _TYPES["float16"]
@@ -34,7 +33,7 @@ long = int64 = _TYPES["int64"]
 short = int16 = _TYPES["int16"]
 int8, uint8, bool = _TYPES["int8"], _TYPES["uint8"], _TYPES["bool"]  # noqa: A001
 strided, contiguous_format, channels_last = "torch.strided", "torch.contiguous_format", "torch.channels_last"
-inf, nan, pi = __builtins__["float"]("inf"), __builtins__["float"]("nan"), 3.141592653589793
+from math import e, inf, nan, pi  # noqa: E402
 for _name in _functions.FUNCTIONS:
     globals()[_name] = getattr(_functions, _name)
 

@@ -15,8 +15,7 @@ def manual_seed(seed):
     """Everything random after it, weights included, depends on this seed alone."""
     _state["generator"] = np.random.default_rng(abs(int(seed)))
     _state["seed"] = int(seed)
-    if hasattr(_core, "set_random_seed"):
-        _core.set_random_seed(int(seed) & (2**64 - 1))
+    _core.set_random_seed(int(seed) & (2**64 - 1))
     return generator_of(None)
 
 

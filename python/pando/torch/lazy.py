@@ -147,7 +147,7 @@ def record(name, values, attributes):
         def trace(operands):
             return [dispatch._traced(name, operands, attributes, "")]
         call = _calls[key] = Call(trace, _infer(trace, sources))
-    return Node(Record(call, sources), 0, call.types[0], None, _needs_grad(sources))
+    return Node(Record(call, sources), 0, call.types[0], None, name != "stop_gradient" and _needs_grad(sources))
 
 
 def _fed_number(name, attributes, source):
@@ -265,9 +265,11 @@ class _Program:
         return ("n", source)
 
     def _array(self, node):
-        number = self._array_numbers.get(id(node.value))
+        # A tensor that needs a gradient is an input of its own, even if another one has the same memory.
+        key = (id(node.value), id(node) if node.requires_grad else 0)
+        number = self._array_numbers.get(key)
         if number is None:
-            number = self._array_numbers[id(node.value)] = len(self.arrays)
+            number = self._array_numbers[key] = len(self.arrays)
             self.arrays.append(node)
         return number
 

@@ -138,7 +138,8 @@ class Tensor(CoreTensor):
     def grad(self):
         found = self._grad
         if found is not None and found._value is None:
-            raise RuntimeError("optimizer.step() has used this gradient, and it was not kept; call zero_grad() before the next backward(), and look at gradients before step()")
+            raise RuntimeError("optimizer.step() has used this gradient, and it was not kept; call zero_grad() before "
+                               "the next backward(), and look at gradients before step()")
         return found
 
     @grad.setter
@@ -157,9 +158,11 @@ class Tensor(CoreTensor):
             owner = leaf.owner() if leaf.owner is not None else None
             if owner is None:
                 continue
-            made = Tensor(node)
-            lazy.alive.discard(made)
-            before = owner.grad
+            before = owner._grad
+            if before is not None and before._value is None:
+                # A step has used it; the sum is not known either, and zero_grad() begins anew.
+                continue
+            made = _unwanted(Tensor(node))
             owner._grad = made if before is None else _unwanted(before + made)
             lazy.gradients_alive.add(owner._grad)
 

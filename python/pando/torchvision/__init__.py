@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchvision on Pando: data sets of images and their transforms."""
+from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torchvision import datasets, transforms, utils
 
-__version__ = "0.14.1+pando"
+__version__ = _VERSIONS["torchvision"]
 __all__ = ["datasets", "transforms", "utils"]
 
 

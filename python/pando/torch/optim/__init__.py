@@ -79,9 +79,9 @@ class Optimizer:
         updates, owned = [], []
         for group in self.param_groups:
             for p in group["params"]:
-                gradient = p.grad
-                if gradient is None or not p.requires_grad:
+                if p._grad is None or not p.requires_grad:
                     continue
+                gradient = p.grad
                 value = gradient._value
                 if isinstance(value, np.ndarray):
                     value = lazy.leaf(value)
