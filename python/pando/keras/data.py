@@ -3,7 +3,7 @@
 import numpy as np
 
 from pando import _core
-from pando.core.arrays import as_data
+from pando.core.arrays import as_array
 from pando.core.structure import flatten
 
 
@@ -51,7 +51,7 @@ def samples_of(model, x, y=None, sample_weight=None, targets=True):
         return Samples(None, dataset=_core.Dataset.from_generator(make))
     inputs = arrays_of(x, input_names(model), "x")
     outputs = None if y is None else arrays_of(y, output_names(model), "y")
-    return Samples(inputs, outputs, None if sample_weight is None else as_data(np.asarray(sample_weight)))
+    return Samples(inputs, outputs, None if sample_weight is None else as_array(np.asarray(sample_weight)))
 
 
 def arrays_of(data, names, what):
@@ -79,7 +79,7 @@ def _is_data(value):
 
 
 def _array(value, what):
-    array = as_data(np.asarray(getattr(value, "_value", value)) if not isinstance(value, np.ndarray) else value)
+    array = as_array(np.asarray(getattr(value, "_value", value)) if not isinstance(value, np.ndarray) else value)
     if array.dtype == object:
         raise ValueError(f"{what}: the samples have different shapes, or are not numbers")
     return array

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pando import _core
-from pando.core.arrays import as_data
+from pando.core.arrays import as_array
 from pando.core.structure import flatten, pack
 from pando.tf.tensor import Tensor, wrap
 
@@ -11,12 +11,12 @@ from pando.tf.tensor import Tensor, wrap
 def run_function(function, arrays):
     """The arrays that a function of symbols makes of arrays; it returns a list of symbols."""
     program = _core.TensorProgram(getattr(function, "__name__", "function"), lambda symbols: list(function(*symbols)))
-    return program([as_data(array) for array in arrays])
+    return program([as_array(array) for array in arrays])
 
 
 def call_eagerly(layer, structure, tensors, training):
     """What a layer makes of arrays: tensors in the structure that the layer returns."""
-    arrays = [as_data(np.asarray(getattr(tensor, "_value", tensor))) for tensor in tensors]
+    arrays = [as_array(np.asarray(getattr(tensor, "_value", tensor))) for tensor in tensors]
     programs = layer.__dict__.setdefault("_programs", {})
     key = (tuple((array.shape[1:], array.dtype.name) for array in arrays), training)
     if key not in programs:

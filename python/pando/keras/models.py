@@ -92,8 +92,8 @@ class Model(Layer, Training):
             # Its layers become part of the network around it.
             return self._call_recorded(inputs, training)
         if self._layer is None:
-            from pando.core.arrays import as_data
-            self._ensure_built([as_data(leaf) for leaf in flatten(inputs)])
+            from pando.core.arrays import as_array
+            self._ensure_built([as_array(leaf) for leaf in flatten(inputs)])
         return super().__call__(inputs, *args, training=training, **kwargs)
 
     # What it is made of ----------------------------------------------------------------------------------------------
