@@ -9,11 +9,12 @@ from pando.tf.tensor import convert
 
 def _named(name, doc):
     """An activation: as an argument of a layer it stands for the name."""
-    inner = getattr(_activations, name)
+    activation = name
 
     def function(features, *args, name=None, **kwargs):
-        return inner(convert(features), *args, **kwargs)
-    function.__name__, function.__doc__, function._keras_name = name, doc, name
+        # Looked up here, as the two modules import each other.
+        return getattr(_activations, activation)(convert(features), *args, **kwargs)
+    function.__name__, function.__doc__, function._keras_name = activation, doc, activation
     return function
 
 
