@@ -51,7 +51,8 @@ class PythonBody : public keras::LayerBody {
     return list;
   }
 
-  PyObject* object() const { return object_ ? object_->get().ptr() : nullptr; }
+  // Null, too, while Python ends: its last collections leave the layer alone.
+  PyObject* object() const { return object_ && python_runs() ? object_->get().ptr() : nullptr; }
   void release() { object_.reset(); }
 
  private:
@@ -111,6 +112,8 @@ void bind_layer(py::module_& module) {
              return layer.call(inputs, {.training = training});
            },
            py::arg("inputs"), py::arg("training") = py::none())
+      .def("inputs", [](const Layer& layer) { return layer.inputs(); })
+      .def("outputs", [](const Layer& layer) { return layer.outputs(); })
       .def("weights", &Layer::weights)
       .def("trainable_weights", &Layer::trainable_weights)
       .def("count_params", &Layer::count_params)

@@ -8,6 +8,7 @@
 """
 import sys as _sys
 
+from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing
 from pando.keras import (
     activations, arguments, backend, callbacks, datasets, initializers, layers, losses, metrics, models, optimizers,
@@ -24,7 +25,7 @@ optimizers.__path__ = []
 _sys.modules["pando.keras.optimizers.schedules"] = schedules
 _sys.modules["pando.keras.optimizers.legacy"] = optimizers
 
-__version__ = "2.6.0+pando"
+__version__ = _VERSIONS["keras"]
 __all__ = ["Input", "Layer", "Model", "Optimizer", "Sequential", "activations", "backend", "callbacks", "datasets",
            "initializers", "layers", "losses", "metrics", "models", "optimizers", "regularizers", "utils"]
 

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments that every layer of Keras takes, and those that are accepted because they change nothing here."""
-import logging
-
-from pando.core.nearest import nearest
-
-_log = logging.getLogger("tensorflow")
+from pando.core.messages import notice_once
+from pando.core.nearest import suggestion
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim")
 _WITHOUT_EFFECT = ("input_length", "batch_size", "dynamic", "autocast", "activity_regularizer")
-_told = set()
-
 
 def tell_once(text):
     """Says that an argument has no effect, once in a process."""
-    if text not in _told:
-        _told.add(text)
-        _log.info(text)
+    notice_once("keras", text)
 
 
 def common_arguments(who, dtype=None, **kwargs):
@@ -35,8 +28,7 @@ def common_arguments(who, dtype=None, **kwargs):
                 raise ValueError(f"{who}: activity_regularizer is not in Pando; add the term in a loss function")
         else:
             known = list(_SHAPES) + ["data_format", "dtype", "name", "trainable", *_WITHOUT_EFFECT]
-            near = nearest(key, known)
-            raise TypeError(f"{who} has no argument '{key}'" + (f"; did you mean '{near}'?" if near else ""))
+            raise TypeError(f"{who} has no argument '{key}'{suggestion(key, known)}")
 
 
 def check_channels_last(who, data_format):

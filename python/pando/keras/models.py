@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Model and Sequential: networks of layers that can be trained."""
 import inspect
-import logging
 
 from pando import _core
+from pando.core.messages import warn
 from pando.core.structure import flatten
 from pando.keras.layers.base import Layer, python_layer
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
 from pando.tf.tensor import Tensor, is_symbolic, wrap
-
-_log = logging.getLogger("tensorflow")
 
 
 class Model(Layer, Training):
@@ -202,8 +200,8 @@ class Sequential(Model):
                 raise TypeError(f"Sequential: {layer!r} is not a layer")
         if any(layer is known for known in self._stack):
             copy = layer._clone()
-            _log.warning("The layer '%s' is in the Sequential model twice. The second is a layer of its own, '%s', "
-                         "with its own weights.", layer.name, copy.name)
+            warn("keras", f"The layer '{layer.name}' is in the Sequential model twice. The second is a layer of its "
+                          f"own, '{copy.name}', with its own weights.")
             layer = copy
         if isinstance(layer, Model) and layer._layer is None:
             raise ValueError(f"Sequential: the model '{layer.name}' is not built; call build(input_shape) first")

@@ -9,6 +9,7 @@ from pando.keras import losses, metrics, optimizers
 from pando.keras.arguments import tell_once
 from pando.keras.callbacks import History, native_callbacks
 from pando.keras.data import samples_of
+from pando.keras.weight_files import load_by_order
 from pando.core.nearest import unknown_argument
 
 _COMPILE_WITHOUT_EFFECT = ("run_eagerly", "jit_compile", "auto_scale_loss", "weighted_metrics", "distribute",
@@ -218,7 +219,12 @@ class Training:
 
     def load_weights(self, filepath, **kwargs):
         """Reads the weights that ``save_weights`` wrote."""
-        self._built("load_weights").load_weights(_weights_path(filepath))
+        path = _weights_path(filepath)
+        try:
+            self._built("load_weights").load_weights(path)
+        except _core.Error as error:
+            if "needs" not in str(error) or not load_by_order(self._layer, path):
+                raise
 
     def to_json(self, **kwargs):
         """The layers and how they are connected."""

@@ -6,6 +6,7 @@ import numpy as _np
 
 from pando import _core
 from pando.core import dtypes as _dtypes
+from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing
 from pando.tf import compat, data, errors, math, nn, random
 from pando.tf.data import TensorSpec
@@ -13,7 +14,7 @@ from pando.tf.functions import *  # noqa: F401,F403, the functions on tensors
 from pando.tf.functions import __all__ as _functions
 from pando.tf.tensor import Tensor, TensorShape, convert as _convert
 
-__version__ = "2.6.3+pando"
+__version__ = _VERSIONS["tensorflow"]
 DType = _dtypes.DType
 globals().update(_dtypes.family("tf"))
 half, double = _dtypes.named("float16", "tf"), _dtypes.named("float64", "tf")

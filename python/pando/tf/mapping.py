@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dataset.map: a function traced to a program, or called by Python for every element where it looks at values."""
-import logging
-
 import numpy as np
 
 from pando import _core
 from pando.core.errors import TraceError
+from pando.core.messages import notice_once
 from pando.core.structure import flatten, is_nested, pack
 from pando.tf.tensor import Tensor, as_symbol, is_symbolic, wrap
-
-_log = logging.getLogger("tensorflow")
 
 
 class _Constant(Exception):
@@ -58,8 +55,8 @@ def _called(dataset, function, reason):
         return [np.ascontiguousarray(getattr(leaf, "_value", leaf)) for leaf in leaves]
 
     columns = call(first)
-    _log.info("map: the function cannot be traced (%s), so Python runs it for every element.",
-              str(reason) or "its result does not depend on the element")
+    reason = str(reason) or "its result does not depend on the element"
+    notice_once("tf", f"map: the function cannot be traced ({reason}), so Python runs it for every element.")
     return type(dataset)(dataset._dataset.map(call), structure["made"],
                          [(column.dtype.name, tuple(None for _ in column.shape[:1]) + column.shape[1:])
                           if _varies(dataset) else (column.dtype.name, column.shape) for column in columns])
