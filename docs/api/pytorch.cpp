@@ -199,6 +199,8 @@ TEST_F(PyTorch, OptimizersAndSchedulers) {
   optim::Adam adam(parameters, {.betas = {0.9, 0.99}});
   optim::AdamW adamw(parameters, {.lr = 3e-4, .weight_decay = 0.05});
   optim::RMSprop rmsprop(parameters, {.alpha = 0.9});
+  optim::Adadelta adadelta(parameters, {.rho = 0.95});
+  optim::Adagrad adagrad(parameters, {.lr_decay = 0.01});
 
   optim::lr_scheduler::StepLR step(sgd, {.step_size = 10, .gamma = 0.5});
   optim::lr_scheduler::MultiStepLR milestones(adam, {.milestones = {30, 80}});

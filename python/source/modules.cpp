@@ -224,6 +224,20 @@ void read_all(const py::dict& from, optim::RMSpropOptions& into) {
   read(from, "centered", into.centered);
 }
 
+void read_all(const py::dict& from, optim::AdadeltaOptions& into) {
+  read(from, "lr", into.lr);
+  read(from, "rho", into.rho);
+  read(from, "eps", into.eps);
+  read(from, "weight_decay", into.weight_decay);
+}
+void read_all(const py::dict& from, optim::AdagradOptions& into) {
+  read(from, "lr", into.lr);
+  read(from, "lr_decay", into.lr_decay);
+  read(from, "weight_decay", into.weight_decay);
+  read(from, "initial_accumulator_value", into.initial_accumulator_value);
+  read(from, "eps", into.eps);
+}
+
 template <class Rule, class Options>
 optim::Optimizer make_optimizer(const Groups& groups) {
   std::optional<Rule> made;
@@ -244,6 +258,8 @@ void bind_optimizers(py::module_& module) {
   module.def("sgd", &make_optimizer<optim::SGD, optim::SGDOptions>, py::arg("groups"));
   module.def("adam", &make_optimizer<optim::Adam, optim::AdamOptions>, py::arg("groups"));
   module.def("adamw", &make_optimizer<optim::AdamW, optim::AdamWOptions>, py::arg("groups"));
+  module.def("adadelta", &make_optimizer<optim::Adadelta, optim::AdadeltaOptions>, py::arg("groups"));
+  module.def("adagrad", &make_optimizer<optim::Adagrad, optim::AdagradOptions>, py::arg("groups"));
   module.def("rmsprop", &make_optimizer<optim::RMSprop, optim::RMSpropOptions>, py::arg("groups"));
 }
 

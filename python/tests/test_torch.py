@@ -253,3 +253,56 @@ def test_an_error_names_the_layer_and_the_shapes():
         optim.SGD([torch.ones(2)], lr=0.1)
     with pytest.raises(ValueError, match="empty parameter list"):
         optim.SGD([], lr=0.1)
+
+
+def reference(name, parameter, gradients):
+    """What PyTorch's documentation says of an optimizer."""
+    first, second = np.zeros(2), np.zeros(2)
+    for step, g in enumerate(gradients):
+        if name == "Adadelta":
+            first = 0.9 * first + 0.1 * g * g
+            change = np.sqrt(second + 1e-6) / np.sqrt(first + 1e-6) * g
+            second = 0.9 * second + 0.1 * change * change
+            parameter = parameter - 0.5 * change
+        else:
+            first = first + g * g
+            parameter = parameter - 0.5 / (1 + 0.1 * step) * g / (np.sqrt(first) + 1e-10)
+    return parameter
+
+
+@pytest.mark.parametrize("name", ["Adadelta", "Adagrad"])
+def test_optimizers(name):
+    weight = nn.Parameter(torch.tensor([1.0, -2.0]))
+    options = {"lr_decay": 0.1} if name == "Adagrad" else {}
+    optimizer = getattr(optim, name)([weight], lr=0.5, **options)
+    gradients = [np.array([0.5, 2.0]), np.array([-1.0, 0.25]), np.array([0.5, 0.5])]
+    for g in gradients:
+        optimizer.zero_grad()
+        (weight * torch.from_numpy(g.astype(np.float32))).sum().backward()
+        optimizer.step()
+    np.testing.assert_allclose(weight.detach().numpy(), reference(name, np.array([1.0, -2.0]), gradients), rtol=1e-4)
+
+
+def test_recurrent_layers_unroll():
+    lstm = nn.LSTM(3, 4, num_layers=2, batch_first=True)
+    x = torch.randn(2, 5, 3)
+    output, (h, c) = lstm(x)
+    assert output.shape == (2, 5, 4) and h.shape == c.shape == (2, 2, 4)
+    np.testing.assert_allclose(output[:, -1].detach().numpy(), h[1].detach().numpy(), rtol=1e-5)
+    cell = nn.LSTMCell(3, 4)
+    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+        getattr(cell, name).data.copy_(getattr(lstm, name + "_l0").detach())
+    state = None
+    for i in range(5):
+        state = cell(x[:, i], state)
+    np.testing.assert_allclose(state[0].detach().numpy(), h[0].detach().numpy(), rtol=1e-5)
+    output.sum().backward()
+    assert lstm.weight_hh_l0.grad.shape == (16, 4)
+    assert nn.GRU(3, 4)(torch.randn(5, 2, 3))[1].shape == (1, 2, 4)
+
+
+def test_group_norm_follows_its_definition():
+    x = torch.randn(2, 4, 3, 3)
+    groups = x.numpy().reshape(2, 2, -1)
+    expected = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(nn.GroupNorm(2, 4)(x).detach().numpy(), expected.reshape(2, 4, 3, 3), rtol=1e-3, atol=1e-5)

@@ -11,7 +11,7 @@ from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch import functions as _functions
 from pando.torch import nn, optim, utils  # noqa: F401
-from pando.torch import autograd, backends, cuda
+from pando.torch import accelerator, autograd, backends, cuda
 from pando.torch.autograd import (enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled)
 from pando.torch.creation import (arange, as_tensor, asarray, bernoulli, empty, empty_like, eye, from_dlpack, from_numpy,
                                   full, full_like, get_default_dtype, get_rng_state, initial_seed, linspace, manual_seed,

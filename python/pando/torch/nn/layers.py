@@ -174,6 +174,39 @@ class LayerNorm(_Leaf):
         self.normalized_shape, self.eps = shape, eps
 
 
+class GroupNorm(Module):
+    """Normalises groups of channels of each sample."""
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):  # noqa: ARG002
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError("num_channels must be divisible by num_groups")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self.register_parameter("weight", Parameter(np.ones(num_channels, np.float32)) if affine else None)
+        self.register_parameter("bias", Parameter(np.zeros(num_channels, np.float32)) if affine else None)
+
+    def forward(self, input):  # noqa: A002
+        sizes = list(input.shape)
+        x = ops.reshape(input, [sizes[0], self.num_groups, -1])
+        y = ops.reshape(functional.layer_norm(x, (x.shape[-1],), eps=self.eps), sizes)
+        if not self.affine:
+            return y
+        channels = [1, self.num_channels, *[1] * (len(sizes) - 2)]
+        return y * ops.reshape(self.weight, channels) + ops.reshape(self.bias, channels)
+
+    def extra_repr(self):
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class InstanceNorm2d(GroupNorm):
+    """Normalises each channel of each image."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, **_):
+        super().__init__(num_features, num_features, eps, affine)
+        _refuse(self, track_running_stats=(track_running_stats, (False,)))
+        self.momentum = momentum
+
+
 class Dropout(_Leaf):
     """In training, sets values to 0 with probability p and scales the others up."""
 

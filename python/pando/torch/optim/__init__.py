@@ -182,7 +182,26 @@ class RMSprop(Optimizer):
                                   "momentum": momentum, "centered": centered})
 
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+class Adadelta(Optimizer):
+    """Divides the gradient by its running root mean square, and multiplies it by that of the changes so far."""
+    _make = "adadelta"
+
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, **_):
+        _check(lr, "learning rate")
+        super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
+
+
+class Adagrad(Optimizer):
+    """Divides the gradient by the root of the sum of all squares so far."""
+    _make = "adagrad"
+
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, **_):
+        _check(lr, "learning rate")
+        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay,
+                                  "initial_accumulator_value": initial_accumulator_value, "eps": eps})
+
+
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
 
 def __getattr__(name):

@@ -86,6 +86,42 @@ UpdateRule rule_of(const RMSpropOptions& options) {
   return rule;
 }
 
+// What weight_decay makes of a gradient.
+Value decayed(Value gradient, Value parameter, double decay) {
+  return decay == 0 ? gradient : gradient + parameter * decay;
+}
+
+UpdateRule rule_of(const AdadeltaOptions& options) {
+  if (!(options.rho >= 0 && options.rho <= 1))
+    throw Error(fmt::format("Adadelta: rho is {} but must be in [0, 1]", options.rho));
+  check_not_negative("Adadelta", "eps", options.eps);
+  check_not_negative("Adadelta", "weight_decay", options.weight_decay);
+  return {.name = "adadelta",
+          .states = {{"square_avg"}, {"acc_delta"}},
+          .update = [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
+            const Value slope = decayed(gradient, parameter, options.weight_decay);
+            const Value squares = states[0] * options.rho + ops::square(slope) * (1 - options.rho);
+            const Value change = slope * ops::sqrt((states[1] + options.eps) / (squares + options.eps));
+            const Value changes = states[1] * options.rho + ops::square(change) * (1 - options.rho);
+            return std::vector{parameter - change * rate, squares, changes};
+          }};
+}
+
+UpdateRule rule_of(const AdagradOptions& options) {
+  check_not_negative("Adagrad", "lr_decay", options.lr_decay);
+  check_not_negative("Adagrad", "weight_decay", options.weight_decay);
+  check_not_negative("Adagrad", "initial_accumulator_value", options.initial_accumulator_value);
+  check_not_negative("Adagrad", "eps", options.eps);
+  return {.name = "adagrad",
+          .states = {{"sum", options.initial_accumulator_value}},
+          .update = [options](Value rate, Value step, Value parameter, Value gradient, const auto& states) {
+            const Value slope = decayed(gradient, parameter, options.weight_decay);
+            const Value sum = states[0] + ops::square(slope);
+            if (options.lr_decay != 0) rate = rate / (ops::cast(step, rate.dtype()) * options.lr_decay + 1.0);
+            return std::vector{parameter - slope / (ops::sqrt(sum) + options.eps) * rate, sum};
+          }};
+}
+
 std::string rate_variable(std::size_t group) { return fmt::format("learning_rate/{}", group); }
 
 }  // namespace
@@ -138,6 +174,17 @@ void AdamW::add_param_group(const Parameters& parameters, const AdamWOptions& op
 RMSprop::RMSprop(const Parameters& parameters, const RMSpropOptions& options) { add_param_group(parameters, options); }
 void RMSprop::add_param_group(const Parameters& parameters, const RMSpropOptions& options) {
   add_group(*this, "RMSprop", parameters, options.lr, rule_of(options));
+}
+
+Adadelta::Adadelta(const Parameters& parameters, const AdadeltaOptions& options) {
+  add_param_group(parameters, options);
+}
+void Adadelta::add_param_group(const Parameters& parameters, const AdadeltaOptions& options) {
+  add_group(*this, "Adadelta", parameters, options.lr, rule_of(options));
+}
+Adagrad::Adagrad(const Parameters& parameters, const AdagradOptions& options) { add_param_group(parameters, options); }
+void Adagrad::add_param_group(const Parameters& parameters, const AdagradOptions& options) {
+  add_group(*this, "Adagrad", parameters, options.lr, rule_of(options));
 }
 
 namespace lr_scheduler {
