@@ -40,9 +40,8 @@ void bind_pipeline(py::module_& module) {
       .def("batch", [](const Dataset& self, std::int64_t size,
                        bool drop_remainder) { return self.batch(size, {.drop_remainder = drop_remainder}); })
       .def("unbatch", &Dataset::unbatch)
-      .def("map", [](const Dataset& self, const Function<Element(const Element&)>& function) {
-             return self.map(function);
-           })
+      .def("map",
+           [](const Dataset& self, const Function<Element(const Element&)>& function) { return self.map(function); })
       // Runs without Python.
       .def("map_program", [](const Dataset& self, const TensorProgram& program) { return self.map(program); })
       .def("filter", &Dataset::filter)
@@ -73,6 +72,7 @@ void bind_datasets(py::module_& module) {
       },
       py::arg("name"), py::arg("directory") = "",
       "The arrays of a data set: training images and labels, test images and labels.");
+  module.def("dataset_available", &datasets::available, "Whether the data set is on this machine.");
   module.def("synthetic_digits", [](int train, int test, std::uint64_t seed) {
     const datasets::Splits splits = datasets::synthetic_digits(train, test, seed);
     return py::make_tuple(splits.train.x, splits.train.y, splits.test.x, splits.test.y);

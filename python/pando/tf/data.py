@@ -94,10 +94,7 @@ class Dataset:
 
         def elements():
             for element in generator(*(args or ())):
-                leaves = flatten(_plain(element)) if is_nested(signature) else [element]
-                if len(leaves) != len(types):
-                    raise TypeError(f"from_generator: an element has {len(leaves)} columns, "
-                                    f"but output_signature has {len(types)}")
+                leaves = _columns_of(signature, element)
                 yield [np.asarray(getattr(leaf, "_value", leaf), dtype=dtype) for leaf, dtype in zip(leaves, types)]
         return cls(_core.Dataset.from_generator(elements), _blank(signature, len(types)))
 
@@ -243,6 +240,19 @@ class Dataset:
     def _repr_html_(self):
         from html import escape
         return f"<code>{escape(repr(self))}</code>"
+
+
+def _columns_of(signature, element):
+    """The columns of an element that a generator yielded; a list where the signature has one column is an array."""
+    if isinstance(signature, dict):
+        if not isinstance(element, dict) or element.keys() != signature.keys():
+            raise TypeError(f"from_generator: an element must be a dict of {sorted(signature)}, not {element!r}")
+        return [leaf for key in sorted(signature, key=str) for leaf in _columns_of(signature[key], element[key])]
+    if isinstance(signature, tuple):
+        if not isinstance(element, (tuple, list)) or len(element) != len(signature):
+            raise TypeError(f"from_generator: an element must have {len(signature)} columns, as output_signature has")
+        return [leaf for part, value in zip(signature, element) for leaf in _columns_of(part, value)]
+    return [element]
 
 
 def _blank(structure, count):
