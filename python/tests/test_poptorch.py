@@ -82,6 +82,26 @@ def test_blocks_make_a_pipeline():
     assert "IPU" in model.explain()
 
 
+def test_a_strategy_gives_blocks_their_ipus():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 2)
+
+        def forward(self, x):
+            with poptorch.Block("B1"):
+                x = self.first(x)
+            with poptorch.Block("B2"):
+                return self.second(x)
+    network = Named()
+    options = poptorch.Options().setExecutionStrategy(
+        poptorch.PipelinedExecution(poptorch.Stage("B1").ipu(0), poptorch.Stage("B2").ipu(1)))
+    options.Training.gradientAccumulation(2)
+    model = poptorch.trainingModel(WithLoss(network), options, optimizer=optim.SGD(network.parameters(), lr=0.1))
+    model(*data())
+    assert "second" in model.explain()
+
+
 def test_a_new_rate_is_used_from_the_next_call():
     network = nn.Linear(4, 2)
     optimizer = optim.SGD(network.parameters(), lr=0.0)

@@ -85,6 +85,12 @@ def test_modules_register_replace_and_remove():
     assert block.conv.weight.abs().sum().item() > 0
 
 
+def test_a_list_takes_the_elements_of_a_tensor():
+    found = []
+    found += torch.tensor([1, 2])
+    assert [int(x) for x in found] == [1, 2]
+
+
 def test_states_go_to_another_model_and_to_a_file():
     first, second = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)), nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
     file = io.BytesIO()

@@ -23,7 +23,7 @@ def _operator(name):
 
 def _reflected(name):
     def method(self, other):
-        if not _is_operand(other):
+        if not _is_operand(other) or (isinstance(other, (list, tuple)) and not self._takes_lists):
             return NotImplemented
         return getattr(_ops(), name)(self._result_class(np.asarray(other)) if isinstance(other, np.ndarray) else other,
                                      self)
@@ -45,6 +45,8 @@ class Tensor:
     __slots__ = ("_value", "__weakref__")
     # NumPy leaves operators with a tensor to the tensor.
     __array_priority__ = 1000
+    # Whether a list on the left of an operator is a tensor; otherwise a list takes the elements of a tensor.
+    _takes_lists = True
     _prefix = ""
 
     def __init__(self, value):

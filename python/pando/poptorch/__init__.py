@@ -4,7 +4,7 @@ from pando._core import Error
 from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.poptorch import optim
-from pando.poptorch.blocks import BeginBlock, Block, BlockFunction
+from pando.poptorch.blocks import BeginBlock, Block, BlockFunction, Stage
 from pando.poptorch.data import AsynchronousDataAccessor, DataLoader, DataLoaderMode
 from pando.poptorch.executor import PoplarExecutor, inferenceModel, trainingModel
 from pando.poptorch.losses import identity_loss
@@ -14,7 +14,7 @@ from pando.poptorch.options import (AnchorMode, Options, OutputMode, PipelinedEx
 __version__ = _VERSIONS["poptorch"]
 __all__ = ["AnchorMode", "AsynchronousDataAccessor", "BeginBlock", "Block", "BlockFunction", "DataLoader",
            "DataLoaderMode", "Error", "Options", "OutputMode", "PipelinedExecution", "PoplarExecutor", "ReductionType",
-           "ShardedExecution", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim", "setLogLevel",
+           "ShardedExecution", "Stage", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim", "setLogLevel",
            "trainingModel"]
 
 

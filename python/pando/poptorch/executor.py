@@ -116,13 +116,13 @@ class PoplarExecutor:
                                        self._options._core, optimizer)
 
     def _forward(self, structure, key, symbols):
-        before = dispatch.mode.tracing, begun.blocks
-        dispatch.mode.tracing, begun.blocks = True, set()
+        before = dispatch.mode.tracing, begun.blocks, begun.ipus
+        dispatch.mode.tracing, begun.blocks, begun.ipus = True, set(), self._options._values["ipus"]
         try:
             arguments, keywords = structure.filled(symbols)
             result = self._model(*arguments, **keywords)
         finally:
-            dispatch.mode.tracing, begun.blocks = before
+            dispatch.mode.tracing, begun.blocks, begun.ipus = before
         leaves = flatten(result)
         tensors = [leaf for leaf in leaves if isinstance(leaf, CoreTensor)]
         self._results[key] = pack(result, [_FED if isinstance(leaf, CoreTensor) else leaf for leaf in leaves])

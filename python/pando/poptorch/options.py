@@ -3,6 +3,7 @@
 notice each."""
 from pando import _core
 from pando.core.nearest import missing_attribute
+from pando.poptorch.blocks import Stage
 from pando.torch.devices import tell_once
 
 _poptorch = _core.poptorch
@@ -87,11 +88,28 @@ class _Popart(_Part):
     _without_effect = ("set", "setPatterns", "setEngineOptions")
 
 
+class _StageOf:
+    def __init__(self, strategy, block):
+        self._strategy, self._block = strategy, block
+
+    def ipu(self, number):
+        self._strategy.ipus[self._block] = number
+        return self
+
+
 class PipelinedExecution:
     """Blocks on several IPUs run at the same time, each on another micro-batch."""
 
-    def __init__(self, *args, schedule="grouped", stages=0):  # noqa: ARG002
-        self.schedule, self.stages = schedule, stages
+    def __init__(self, *args, schedule="grouped", stages=0):
+        self.schedule, self.stages, self.ipus = schedule, stages, {}
+        for position, stage in enumerate(args):
+            stage = stage if isinstance(stage, Stage) else Stage(stage)
+            for block in stage.blocks:
+                self.ipus[block] = position if stage._ipu is None else stage._ipu
+
+    def stage(self, block):
+        """The stage of a block, so that its IPU can be chosen."""
+        return _StageOf(self, block)
 
     def _apply(self, core):
         core.pipelined(self.schedule, self.stages)
@@ -117,7 +135,7 @@ class Options(_Part):
         super().__init__(self)
         self._core = _poptorch.Options() if _like is None else _like._core.clone()
         self._values = {"device_iterations": 1, "replication_factor": 1, "gradient_accumulation": 1,
-                        "output_mode": OutputMode.Default, "random_seed": None}
+                        "output_mode": OutputMode.Default, "random_seed": None, "ipus": {}}
         if _like is not None:
             self._values.update(_like._values)
         self.Training, self.Precision = _Training(self), _Precision(self)
@@ -154,7 +172,7 @@ class Options(_Part):
             raise TypeError(f"setExecutionStrategy: {strategy!r} is not a strategy; use poptorch.PipelinedExecution() or "
                             "poptorch.ShardedExecution()")
         strategy._apply(self._core)
-        return self
+        return self._take("ipus", strategy.ipus)
 
     def clone(self):
         """New options with the same values, which may be changed."""

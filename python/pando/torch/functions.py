@@ -365,6 +365,22 @@ def _typed(name):
     return lambda self, *_, **__: self.type(name)
 
 
+def _drawn(draw):
+    def method(self, *arguments, generator=None):
+        from pando.torch.creation import generator_of
+        return self._set(Tensor(np.asarray(draw(generator_of(generator), tuple(self.shape), *arguments))))
+    return method
+
+
+def _random(draw, shape, low=0, high=None):
+    return draw.integers(low if high is not None else 0, high if high is not None else (low or 2**31), shape)
+
+
+_DRAWS = {"uniform_": _drawn(lambda draw, shape, low=0.0, high=1.0: draw.uniform(low, high, shape)),
+          "normal_": _drawn(lambda draw, shape, mean=0.0, std=1.0: draw.normal(mean, std, shape)),
+          "bernoulli_": _drawn(lambda draw, shape, p=0.5: draw.random(shape) < p), "random_": _drawn(_random)}
+
+
 def install():
     """Gives tensors their methods."""
     for name in METHODS:
@@ -378,6 +394,8 @@ def install():
     Tensor.zero_ = lambda self: self._set(0)
     Tensor.fill_ = lambda self, value: self._set(value)
     Tensor.copy_ = lambda self, source, non_blocking=False: self._set(source)  # noqa: ARG005
+    for name, draw in _DRAWS.items():
+        setattr(Tensor, name, draw)
     Tensor.type_as = lambda self, other: self.type(other.dtype)
 
 

@@ -45,6 +45,7 @@ class Tensor(CoreTensor):
     """A tensor as PyTorch has it. Values are NumPy's; what needs a module, a parameter or a gradient is recorded and runs
     as a compiled program when it is looked at."""
     _prefix = "torch"
+    _takes_lists = False
 
     def __init__(self, *data, **arguments):
         if len(data) == 1 and (isinstance(data[0], (np.ndarray, lazy.Node)) or hasattr(data[0], "is_same")):
@@ -87,6 +88,8 @@ class Tensor(CoreTensor):
     @property
     def is_cuda(self):
         return False
+
+    is_xpu = is_mps = is_sparse = is_quantized = is_complex = is_cuda
 
     @property
     def layout(self):

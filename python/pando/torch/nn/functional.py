@@ -113,7 +113,10 @@ def dropout2d(input, p=0.5, training=True, inplace=False):  # noqa: A002, ARG001
     """Sets whole channels to 0."""
     if not training or p == 0:
         return input
-    return input * dropout(ops.mean(input, [2, 3], True) * 0.0 + 1.0, p, training)
+    if len(input.shape) <= 2:
+        return dropout(input, p, training)
+    axes = list(range(2, len(input.shape)))
+    return input * dropout(ops.stop_gradient(ops.mean(input, axes, True)) * 0.0 + 1.0, p, training)
 
 
 alpha_dropout = feature_alpha_dropout = dropout
