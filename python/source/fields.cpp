@@ -28,8 +28,7 @@ Shape read_shape(py::handle value) {
     shape.append(value.cast<std::int64_t>());
     return shape;
   }
-  for (py::handle size : value.cast<py::iterable>())
-    shape.append(size.is_none() ? -1 : size.cast<std::int64_t>());
+  for (py::handle size : value.cast<py::iterable>()) shape.append(size.is_none() ? -1 : size.cast<std::int64_t>());
   return shape;
 }
 

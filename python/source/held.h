@@ -38,8 +38,8 @@ class WithGil {
   py::gil_scoped_acquire gil_;
 };
 
-// Without the GIL, for what compiles, runs, loads, waits or copies much. A thread that comes back after Python has ended
-// waits there until the process is gone; the main thread does not.
+// Without the GIL, for what compiles, runs, loads, waits or copies much. A thread that comes back after Python has
+// ended waits there until the process is gone; the main thread does not.
 class GilRelease {
  public:
   GilRelease() : state_(PyEval_SaveThread()) {}

@@ -27,16 +27,15 @@ class PythonBody : public keras::LayerBody {
   void build(keras::LayerBuild& build, const std::vector<Shape>& inputs) override {
     const WithGil gil;
     Builder builder{build};
-    object_->get().attr("_build_weights")(py::cast(&builder, py::return_value_policy::reference),
-                                            py::cast(inputs));
+    object_->get().attr("_build_weights")(py::cast(&builder, py::return_value_policy::reference), py::cast(inputs));
   }
   std::vector<Value> call(keras::LayerCall& call, const std::vector<Value>& inputs) const override {
     const WithGil gil;
     Caller caller{call};
     py::list symbols;
     for (const Value& value : inputs) symbols.append(py::cast(Tensor(call.trace(), value)));
-    const py::object outputs = object_->get().attr("_trace")(
-        py::cast(&caller, py::return_value_policy::reference), symbols);
+    const py::object outputs =
+        object_->get().attr("_trace")(py::cast(&caller, py::return_value_policy::reference), symbols);
     std::vector<Value> values;
     for (py::handle output : outputs) values.push_back(output.cast<Tensor>().value());
     return values;
@@ -107,11 +106,12 @@ void bind_layer(py::module_& module) {
              for (const py::object& shape : shapes) sizes.push_back(read_shape(shape));
              layer.build(sizes);
            })
-      .def("call",
-           [](const Layer& layer, const std::vector<Tensor>& inputs, std::optional<bool> training) {
-             return layer.call(inputs, {.training = training});
-           },
-           py::arg("inputs"), py::arg("training") = py::none())
+      .def(
+          "call",
+          [](const Layer& layer, const std::vector<Tensor>& inputs, std::optional<bool> training) {
+            return layer.call(inputs, {.training = training});
+          },
+          py::arg("inputs"), py::arg("training") = py::none())
       .def("inputs", [](const Layer& layer) { return layer.inputs(); })
       .def("outputs", [](const Layer& layer) { return layer.outputs(); })
       .def("weights", &Layer::weights)
@@ -119,9 +119,8 @@ void bind_layer(py::module_& module) {
       .def("count_params", &Layer::count_params)
       .def("get_weights", &Layer::get_weights)
       .def("set_weights", &Layer::set_weights)
-      .def("set_input_shape", [](const Layer& layer, const py::object& shape) {
-             layer.body().input_shape = read_shape(shape);
-           })
+      .def("set_input_shape",
+           [](const Layer& layer, const py::object& shape) { layer.body().input_shape = read_shape(shape); })
       .def_property("trainable", &Layer::trainable, [](const Layer& layer, bool on) { layer.set_trainable(on); })
       .def("__eq__", [](const Layer& a, const Layer& b) { return a == b; })
       .def("__hash__", [](const Layer& layer) { return reinterpret_cast<std::size_t>(&layer.body()); });
@@ -129,15 +128,14 @@ void bind_layer(py::module_& module) {
 
 void bind_python_layer(py::module_& module) {
   py::class_<Builder>(module, "LayerBuilder")
-      .def("add_weight",
-           [](Builder& builder, const std::string& name, const py::object& shape, const py::object& initializer,
-              const py::object& regularizer, bool trainable) {
-             keras::LayerBuild::WeightOptions options;
-             read(initializer, options.initializer);
-             read(regularizer, options.regularizer);
-             options.trainable = trainable;
-             builder.build.add_weight(name, read_shape(shape), options);
-           });
+      .def("add_weight", [](Builder& builder, const std::string& name, const py::object& shape,
+                            const py::object& initializer, const py::object& regularizer, bool trainable) {
+        keras::LayerBuild::WeightOptions options;
+        read(initializer, options.initializer);
+        read(regularizer, options.regularizer);
+        options.trainable = trainable;
+        builder.build.add_weight(name, read_shape(shape), options);
+      });
   py::class_<Caller>(module, "LayerCaller")
       .def_property_readonly("training", [](const Caller& caller) { return caller.call.training(); })
       .def_property_readonly("trainable", [](const Caller& caller) { return caller.call.trainable(); })
@@ -151,13 +149,12 @@ void bind_python_layer(py::module_& module) {
       .def("random_normal",
            [](Caller& caller, const py::object& shape, double mean, double deviation) {
              keras::LayerCall& call = caller.call;
-             return Tensor(call.trace(), ops::random_normal(call.counter(), read_shape(shape), mean, deviation,
-                                                            call.random()));
+             return Tensor(call.trace(),
+                           ops::random_normal(call.counter(), read_shape(shape), mean, deviation, call.random()));
            })
       .def("random_uniform", [](Caller& caller, const py::object& shape, double low, double high) {
         keras::LayerCall& call = caller.call;
-        return Tensor(call.trace(),
-                      ops::random_uniform(call.counter(), read_shape(shape), low, high, call.random()));
+        return Tensor(call.trace(), ops::random_uniform(call.counter(), read_shape(shape), low, high, call.random()));
       });
   module.def("python_layer", [](const py::object& object, const std::string& kind, const std::string& name) {
     return Layer(std::make_shared<PythonBody>(object, kind), name);

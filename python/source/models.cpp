@@ -138,8 +138,7 @@ void bind_history(py::module_& module) {
 }
 
 void bind_stages(py::class_<Model, Layer>& model) {
-  model
-      .def("set_pipeline_stage_assignment", &Model::set_pipeline_stage_assignment, WithoutGil())
+  model.def("set_pipeline_stage_assignment", &Model::set_pipeline_stage_assignment, WithoutGil())
       .def("get_pipeline_stage_assignment",
            [](const Model& self) {
              std::vector<std::pair<std::string, int>> list;
@@ -148,19 +147,19 @@ void bind_stages(py::class_<Model, Layer>& model) {
            })
       .def("pipeline_stage_summary", [](const Model& self) { return self.pipeline_stage_assignment_summary_text(); })
       .def("split_into_stages", &Model::split_into_stages, py::arg("stages"), py::arg("batch_size") = 32, WithoutGil())
-      .def("set_gradient_accumulation",
-           [](Model& self, std::int64_t count) {
-             self.set_gradient_accumulation_options({.gradient_accumulation_steps_per_replica = count});
-           },
-           WithoutGil())
-      .def("set_pipelining",
-           [](Model& self, std::int64_t count, ipu::pipelining_ops::PipelineSchedule schedule,
-              const std::vector<int>& device_mapping, bool recomputation) {
-             self.set_pipelining_options({.gradient_accumulation_steps_per_replica = count,
-                                          .pipeline_schedule = schedule,
-                                          .device_mapping = device_mapping,
-                                          .recomputation = recomputation});
-           });
+      .def(
+          "set_gradient_accumulation",
+          [](Model& self, std::int64_t count) {
+            self.set_gradient_accumulation_options({.gradient_accumulation_steps_per_replica = count});
+          },
+          WithoutGil())
+      .def("set_pipelining", [](Model& self, std::int64_t count, ipu::pipelining_ops::PipelineSchedule schedule,
+                                const std::vector<int>& device_mapping, bool recomputation) {
+        self.set_pipelining_options({.gradient_accumulation_steps_per_replica = count,
+                                     .pipeline_schedule = schedule,
+                                     .device_mapping = device_mapping,
+                                     .recomputation = recomputation});
+      });
 }
 
 void bind_files(py::module_& module, py::class_<Model, Layer>& model) {
@@ -197,11 +196,12 @@ void bind_models(py::module_& module) {
       .def("outputs", &Model::outputs)
       .def("layers", &Model::layers)
       .def("output_shapes", &Model::output_shapes)
-      .def("explain",
-           [](const Model& self, std::int64_t samples, std::int64_t batch_size) {
-             return self.explain({.samples = samples, .batch_size = batch_size});
-           },
-           WithoutGil());
+      .def(
+          "explain",
+          [](const Model& self, std::int64_t samples, std::int64_t batch_size) {
+            return self.explain({.samples = samples, .batch_size = batch_size});
+          },
+          WithoutGil());
   bind_stages(model);
   bind_files(module, model);
   py::class_<Sequential, Model>(module, "Sequential", "A stack of layers.")

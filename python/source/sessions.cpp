@@ -80,8 +80,12 @@ void bind_session(py::module_& module) {
   module.def("fetch", &fetch_of, "What a run is asked for: of a symbol, a variable, an operation or a computation.");
   py::class_<Session>(module, "Session")
       .def(py::init<>())
-      .def("run", [](Session& session, const std::vector<Fetch>& fetches,
-                     const tf1::Feeds& feeds) { return session.run(fetches, feeds); }, WithoutGil());
+      .def(
+          "run",
+          [](Session& session, const std::vector<Fetch>& fetches, const tf1::Feeds& feeds) {
+            return session.run(fetches, feeds);
+          },
+          WithoutGil());
   py::class_<train::Saver>(module, "Saver")
       .def(py::init<>())
       .def("save", &train::Saver::save, WithoutGil())
@@ -170,12 +174,10 @@ void bind_computations(py::module_& module) {
                           const std::vector<Tensor>& inputs, const std::optional<IPUInfeedQueue>& queue) {
     return ipu::loops::repeat(count, traced(arguments, body), inputs, queue).tensors();
   });
-  module.def("while_loop",
-             [](const py::object& condition, std::size_t arguments, const py::object& body,
-                const std::vector<Tensor>& inputs, const std::optional<IPUInfeedQueue>& queue) {
-               return ipu::loops::while_loop(traced(inputs.size(), condition), traced(arguments, body), inputs, queue)
-                   .tensors();
-             });
+  module.def("while_loop", [](const py::object& condition, std::size_t arguments, const py::object& body,
+                              const std::vector<Tensor>& inputs, const std::optional<IPUInfeedQueue>& queue) {
+    return ipu::loops::while_loop(traced(inputs.size(), condition), traced(arguments, body), inputs, queue).tensors();
+  });
   module.def("pipeline", &pipeline);
 }
 

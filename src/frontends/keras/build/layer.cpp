@@ -208,9 +208,7 @@ std::shared_ptr<const Recording> first_call(const std::string& name, const std::
 }  // namespace
 
 std::vector<Tensor> Layer::inputs() const { return first_call(name(), state_->first_call)->inputs; }
-std::vector<Tensor> Layer::outputs() const {
-  return TensorRecorder::outputs(first_call(name(), state_->first_call));
-}
+std::vector<Tensor> Layer::outputs() const { return TensorRecorder::outputs(first_call(name(), state_->first_call)); }
 
 std::vector<Parameter> Layer::weights() const {
   std::vector<Parameter> list;

@@ -317,9 +317,7 @@ std::string Model::summary_text(std::FILE* shown_on) const {
   return summary_of(name(), *body_of(*this).network(), body_of(*this).is_sequential(), table_output(shown_on));
 }
 
-void Model::summary() const {
-  draw(stdout, summary_text(stdout));
-}
+void Model::summary() const { draw(stdout, summary_text(stdout)); }
 
 std::vector<Array> Model::get_weights() const {
   check_built("get_weights", *this);

@@ -333,11 +333,11 @@ void Fit::tell_of_the_end() {
     notify("keras", fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.",
                                 update, last, outcome.failure));
   else if (options_.verbose != 0)
-    notify("keras", fmt::format("Interrupted: training ended after update {}{}.", update,
-                                outcome.path.empty()
-                                    ? ""
-                                    : fmt::format("; {} holds everything, run again with resume to go on",
-                                                  outcome.path)));
+    notify("keras",
+           fmt::format("Interrupted: training ended after update {}{}.", update,
+                       outcome.path.empty()
+                           ? ""
+                           : fmt::format("; {} holds everything, run again with resume to go on", outcome.path)));
 }
 
 }  // namespace pando::keras
