@@ -11,6 +11,8 @@ class _Begun(threading.local):
     blocks = None
     # The IPUs of blocks by their names, if the strategy gives them.
     ipus = {}
+    # The IPUs of the blocks around the call that is traced.
+    open = []
 
 
 begun = _Begun()
@@ -38,17 +40,20 @@ class Block:
     """Calls of modules in it belong to the IPU."""
 
     def __init__(self, user_id=None, ipu_id=None):
-        self._user_id, self._ipu_id, self._block = user_id, ipu_id, None
+        self._user_id, self._ipu_id = user_id, ipu_id
 
     def __enter__(self):
         if begun.blocks is not None:
-            self._block = _core.poptorch.Block(_ipu_of(self._user_id, self._ipu_id))
-            self._block.enter()
+            begun.open.append(_ipu_of(self._user_id, self._ipu_id))
+            _core.poptorch.begin_block(begun.open[-1])
         return self
 
     def __exit__(self, *_):
-        if begun.blocks is not None:
-            self._block.leave()
+        # What comes after the outermost block stays on its IPU.
+        if begun.blocks is not None and begun.open:
+            begun.open.pop()
+            if begun.open:
+                _core.poptorch.begin_block(begun.open[-1])
 
 
 def BeginBlock(layer_to_call=None, user_id=None, ipu_id=None):  # noqa: N802, PopTorch's name

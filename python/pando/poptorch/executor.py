@@ -116,13 +116,14 @@ class PoplarExecutor:
                                        self._options._core, optimizer)
 
     def _forward(self, structure, key, symbols):
-        before = dispatch.mode.tracing, begun.blocks, begun.ipus
-        dispatch.mode.tracing, begun.blocks, begun.ipus = True, set(), self._options._values["ipus"]
+        before = dispatch.mode.tracing, begun.blocks, begun.ipus, begun.open
+        dispatch.mode.tracing = True
+        begun.blocks, begun.ipus, begun.open = set(), self._options._values["ipus"], []
         try:
             arguments, keywords = structure.filled(symbols)
             result = self._model(*arguments, **keywords)
         finally:
-            dispatch.mode.tracing, begun.blocks, begun.ipus = before
+            dispatch.mode.tracing, begun.blocks, begun.ipus, begun.open = before
         leaves = flatten(result)
         tensors = [leaf for leaf in leaves if isinstance(leaf, CoreTensor)]
         self._results[key] = pack(result, [_FED if isinstance(leaf, CoreTensor) else leaf for leaf in leaves])
