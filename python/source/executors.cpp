@@ -94,23 +94,7 @@ void bind_models_of_poptorch(py::module_& module) {
       .def("destroy", &PoplarExecutor::destroy, WithoutGil());
 }
 
-// A block that ends when Python says so.
-class BlockScope {
- public:
-  explicit BlockScope(int ipu) : ipu_(ipu) {}
-  void enter() { block_ = std::make_unique<poptorch::Block>(ipu_); }
-  void leave() { block_.reset(); }
-
- private:
-  int ipu_;
-  std::unique_ptr<poptorch::Block> block_ = {};
-};
-
 void bind_blocks(py::module_& module) {
-  py::class_<BlockScope>(module, "Block")
-      .def(py::init<int>(), py::arg("ipu_id"))
-      .def("enter", &BlockScope::enter)
-      .def("leave", &BlockScope::leave);
   module.def(
       "begin_block", [](int ipu) { poptorch::BeginBlock(ipu); }, py::arg("ipu_id"));
   module.def("identity_loss", &poptorch::identity_loss, py::arg("x"), py::arg("reduction"));

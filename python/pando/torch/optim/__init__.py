@@ -66,10 +66,14 @@ class Optimizer:
         if self._compiled is None or self._compiled.key != key:
             plain = [(cores, {k: v for k, v in options.items() if k not in self._ignored}) for cores, options in groups]
             self._compiled = _Compiled(getattr(_torch, self._make)(plain), self._states, key)
-        for i, group in enumerate(self.param_groups):
-            if self._compiled.core.lr(i) != float(group["lr"]):
-                self._compiled.core.set_lr(float(group["lr"]), i)
+        self.set_rates()
         return self._compiled
+
+    def set_rates(self):
+        """Gives C++ the learning rates that the groups have now."""
+        for i, group in enumerate(self.param_groups):
+            if self._compiled.core.lr(i) != group["lr"]:
+                self._compiled.core.set_lr(float(group["lr"]), i)
 
     _ignored = ()
 
