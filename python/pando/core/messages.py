@@ -18,6 +18,9 @@ _UPSTREAM = (
      r"\1 steps \2"),
 )
 
+# Wide enough for a bar with many metrics in one line: the cursor of a notebook cannot go up to a second one.
+_NOTEBOOK_COLUMNS = 200
+
 _told = set()
 
 
@@ -85,7 +88,7 @@ def _columns(stream):
     target = getattr(sys, stream)
     try:
         if not target.isatty():
-            return 110 if _in_notebook() and type(target).__module__.startswith("ipykernel") else 0
+            return _NOTEBOOK_COLUMNS if _in_notebook() and type(target).__module__.startswith("ipykernel") else 0
         if os.environ.get("TERM") == "dumb":
             return 0
         return os.get_terminal_size(target.fileno()).columns or 80
