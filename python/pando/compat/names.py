@@ -11,6 +11,7 @@ ALIASES = {
     "tensorflow.compat.v1.keras": "pando.keras",
     "tensorflow.compat.v2": "pando.tf",
     "tensorflow.compat.v2.keras": "pando.keras",
+    "tensorflow.python.data.ops.dataset_ops": "pando.tf.data",
     "keras": "pando.keras",
     "torch": "pando.torch",
     "torchvision": "pando.torchvision",
@@ -18,7 +19,7 @@ ALIASES = {
 }
 
 # Modules that only hold others.
-FOLDERS = ("tensorflow.python",)
+FOLDERS = ("tensorflow.python", "tensorflow.python.data", "tensorflow.python.data.ops")
 
 # What is shadowed together: the names of one framework.
 FRAMEWORKS = {

@@ -12,21 +12,18 @@ import importlib as _importlib
 
 from pando.core.nearest import missing_attribute as _missing
 
-_MODULES = {"config": "config", "ipu_strategy": "strategy", "keras": "keras", "utils": "utils", "scopes": "scopes",
-            "ipu_compiler": "compiler", "loops": "loops", "ipu_infeed_queue": "queues", "ipu_outfeed_queue": "queues",
-            "ops": "ops", "pipelining_ops": "pipelining_ops", "ipu_estimator": "estimator",
-            "ipu_run_config": "estimator", "estimator": "estimator", "queues": "queues", "optimizers": "optimizers",
-            "gradient_accumulation": "optimizers"}
-_LATER = {"nn_ops", "rnn_ops", "normalization_ops", "horovod", "serving", "embedding_ops"}
+_MODULES = ("config", "gradient_accumulation", "ipu_compiler", "ipu_infeed_queue", "ipu_outfeed_queue", "ipu_strategy",
+            "keras", "loops", "ops", "optimizers", "pipelining_ops", "scopes", "utils")
 
 
 def __getattr__(name):
-    if name in _MODULES:
-        return _importlib.import_module(f"pando.ipu.{_MODULES[name]}")
+    if name == "gradient_accumulation":
+        return _importlib.import_module("pando.ipu.optimizers")
     if name == "outlined_function":
-        from pando.ipu.compiler import outlined_function
-        return outlined_function
-    raise _missing("tensorflow.python.ipu" if name in _LATER else __name__, name, list(_MODULES))
+        return _importlib.import_module("pando.ipu.ipu_compiler").outlined_function
+    if name in _MODULES:
+        return _importlib.import_module(f"pando.ipu.{name}")
+    raise _missing(__name__, name, _MODULES)
 
 
 def __dir__():

@@ -3,7 +3,7 @@
 import sys
 
 from pando import _core
-from pando.ipu.strategy import CoreScope
+from pando.ipu.ipu_strategy import CoreScope
 from pando.keras.training import LayerPipelineStageAssignment
 
 __path__ = []

@@ -3,7 +3,7 @@
 
 from pando import _core
 from pando.core.structure import flatten, is_nested
-from pando.ipu.compiler import symbol_of, traced_list
+from pando.ipu.ipu_compiler import symbol_of, traced_list
 from pando.tf.tensor import wrap
 
 

@@ -37,7 +37,7 @@ def pipeline(computational_stages, gradient_accumulation_count=None, gradient_ac
              device_mapping=None, pipeline_schedule=None, recomputation_mode=None, reduction_method="SUM", name=None,
              **kwargs):
     """Each stage takes what the one before it returns; the first takes the columns of the infeed queue."""
-    from pando.ipu.compiler import traced_list
+    from pando.ipu.ipu_compiler import traced_list
     for key, value in kwargs.items():
         if value:
             tell_once(f"pipeline: {key} has no effect in Pando")

@@ -4,7 +4,7 @@ import enum
 
 from pando import _core
 from pando.core.structure import flatten, is_nested, pack
-from pando.ipu.compiler import symbol_of
+from pando.ipu.ipu_compiler import symbol_of
 
 
 class IPUInfeedQueue:

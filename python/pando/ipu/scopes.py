@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.scopes: where computations run, and names that change nothing here."""
 from pando import _core
-from pando.ipu.strategy import CoreScope
+from pando.ipu.ipu_strategy import CoreScope
 
 
 def ipu_scope(device="/device:IPU:0"):

@@ -6,6 +6,7 @@
 >>> model.count_params()
 50
 """
+import importlib as _importlib
 import sys as _sys
 
 from pando.compat.versions import VERSIONS as _VERSIONS
@@ -30,5 +31,12 @@ __all__ = ["Input", "Layer", "Model", "Optimizer", "Sequential", "activations", 
            "initializers", "layers", "losses", "metrics", "models", "optimizers", "regularizers", "utils"]
 
 
+# Loaded when they are used: they need pando.tf, which needs this package.
+_LAZY = {"ops": "pando.keras.ops", "random": "pando.keras.random", "config": "pando.keras.config",
+         "ipu": "pando.ipu.keras"}
+
+
 def __getattr__(name):
+    if name in _LAZY:
+        return _importlib.import_module(_LAZY[name])
     raise _missing(__name__, name, __all__)

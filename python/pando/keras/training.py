@@ -253,8 +253,9 @@ class Training:
 
     def get_pipeline_stage_assignment(self):
         """The stage of each call of a layer."""
-        return [LayerPipelineStageAssignment(layer, stage)
-                for layer, stage in self._built("get_pipeline_stage_assignment").get_pipeline_stage_assignment()]
+        native = self._built("get_pipeline_stage_assignment").get_pipeline_stage_assignment()
+        layers = {layer.name: layer for layer in self.layers}
+        return [LayerPipelineStageAssignment(layers.get(name, name), stage) for name, stage in native]
 
     def set_pipeline_stage_assignment(self, stages):
         """Sets the stage of each call of a layer, by numbers or by what ``get_pipeline_stage_assignment`` returned."""
@@ -284,7 +285,7 @@ class LayerPipelineStageAssignment:
         self.layer, self.pipeline_stage = layer, pipeline_stage
 
     def __repr__(self):
-        return f"Layer: {self.layer} - Pipeline stage: {self.pipeline_stage}"
+        return f"Layer: {getattr(self.layer, 'name', self.layer)} - Pipeline stage: {self.pipeline_stage}"
 
 
 def _verbose(verbose, auto=1):

@@ -264,6 +264,17 @@ def _value(tensor):
     return getattr(tensor, "_value", tensor)
 
 
+class experimental:
+    """Older names."""
+    AUTOTUNE = AUTOTUNE
+    INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+
+    @staticmethod
+    def cardinality(dataset):
+        """The number of elements."""
+        return dataset.cardinality()
+
+
 class Options:
     """Accepted: Pando decides by itself how a pipeline runs."""
 

@@ -52,7 +52,7 @@ class Variable(Tensor):
 
     def assign(self, value, name=None, **kwargs):
         """The variable takes the value at the end of the step."""
-        from pando.ipu.compiler import symbol_of
+        from pando.ipu.ipu_compiler import symbol_of
         return self._variable.assign(symbol_of(value))
 
     def assign_add(self, delta, **kwargs):
