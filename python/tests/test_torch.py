@@ -312,3 +312,39 @@ def test_group_norm_follows_its_definition():
     groups = x.numpy().reshape(2, 2, -1)
     expected = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(nn.GroupNorm(2, 4)(x).detach().numpy(), expected.reshape(2, 4, 3, 3), rtol=1e-3, atol=1e-5)
+
+
+def test_dropped_models_leave_nothing_alive():
+    import gc
+    import weakref
+    model = nn.Linear(4, 3)
+    train(model, 3)
+    dropped = weakref.ref(model)
+    del model
+    gc.collect()
+    assert dropped() is None
+    assert not [t for t in (*lazy.alive, *lazy.gradients_alive) if isinstance(t._value, lazy.Node) and t._value.value is None]
+
+
+def test_a_number_that_changes_does_not_compile_again():
+    weight = nn.Parameter(torch.ones(2))
+    for i in range(12):
+        (weight * (0.1 * i)).sum().item()
+    before = len(lazy._programs)
+    for i in range(12, 30):
+        assert (weight * (0.1 * i)).sum().item() == pytest.approx(0.2 * i, rel=1e-5)
+    assert len(lazy._programs) <= before + 1
+
+
+def test_threads_record_side_by_side():
+    from concurrent.futures import ThreadPoolExecutor
+    models = [nn.Linear(4, 3) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for losses in pool.map(lambda model: train(model, 10), models):
+            assert losses[-1] < losses[0]
+
+
+def test_grids_of_images():
+    from pando import torchvision
+    assert torchvision.utils.make_grid(torch.zeros(3, 1, 4, 4), nrow=2).shape == (3, 14, 14)
+    assert torchvision.utils.make_grid(torch.zeros(1, 4, 4)).shape == (3, 8, 8)

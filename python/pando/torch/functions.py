@@ -343,7 +343,7 @@ for _name, _op in _UNARY.items():
     globals()[_name] = _unary(_op)
 concat = concatenate = cat
 mm = bmm = mv = matmul
-clip, ger, movedim = clamp, outer, None
+clip, ger = clamp, outer
 swapaxes = swapdims = transpose
 
 _PLAIN = ("sum mean var std max min amax amin argmax argmin norm all any reshape view view_as permute transpose t "

@@ -33,18 +33,17 @@ def _elements(array):
         form = lambda x: str(bool(x))  # noqa: E731
     else:
         form = str
-    shown = array if array.size <= 1000 else array
-    width = max((len(form(x)) for x in shown.ravel()), default=0) if array.ndim and array.size <= 1000 else 0
+    width = max((len(form(x)) for x in array.ravel()), default=0) if array.ndim and array.size <= 1000 else 0
     return form, width
 
 
-def _nested(array, form, width, indent):
+def _nested(array, form, width, indent, summarise):
     if array.ndim == 0:
         return form(array[()])
-    edge = 3 if _nested.summarise and array.shape[0] > 6 else 0
+    edge = 3 if summarise and array.shape[0] > 6 else 0
     indices = range(array.shape[0]) if not edge else [*range(edge), None, *range(array.shape[0] - edge,
                                                                                    array.shape[0])]
-    parts = ["..." if i is None else _nested(array[i], form, width, indent + 1) for i in indices]
+    parts = ["..." if i is None else _nested(array[i], form, width, indent + 1, summarise) for i in indices]
     if array.ndim == 1:
         texts = [text.rjust(width) for text in parts]
         per_line = max(1, (80 - indent) // (max((len(text) for text in texts), default=1) + 2))
@@ -61,7 +60,6 @@ def text(tensor, name="tensor"):
         return f"<symbolic tensor of {tensor.dtype} {list(tensor.shape)}>"
     array = tensor._array("print")
     form, width = _elements(array)
-    _nested.summarise = array.size > 1000
     suffix = ""
     if array.size == 0 and array.shape != (0,):
         suffix += f", size={tuple(array.shape)}"
@@ -69,7 +67,4 @@ def text(tensor, name="tensor"):
         suffix += f", dtype=torch.{array.dtype.name}"
     if tensor.requires_grad:
         suffix += ", requires_grad=True" if tensor.is_leaf else ", grad_fn=<Recorded>"
-    return f"{name}({_nested(array, form, width, len(name) + 1)}{suffix})"
-
-
-_nested.summarise = False
+    return f"{name}({_nested(array, form, width, len(name) + 1, array.size > 1000)}{suffix})"

@@ -2,12 +2,14 @@
 """torch.Tensor: the methods of tensors, and how they print. Most methods are the functions of torch/functions.py."""
 import numpy as np
 
+from pando import _core
 from pando.core import dtypes, ops
 from pando.core.indexing import plain_index
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch import lazy
 
 TYPES = dtypes.family("torch")
+_VALUES = (np.ndarray, lazy.Node, _core.Symbol)
 
 
 class Size(tuple):
@@ -47,13 +49,12 @@ class Tensor(CoreTensor):
     _prefix = "torch"
     _takes_lists = False
 
-    def __init__(self, *data, **arguments):
-        if len(data) == 1 and (isinstance(data[0], (np.ndarray, lazy.Node)) or hasattr(data[0], "is_same")):
+    def __init__(self, *data):
+        # A value of the recorder or of a model, or an array; else PyTorch's forms: sizes, or numbers.
+        if len(data) == 1 and isinstance(data[0], _VALUES):
             value = data[0]
         elif data and all(isinstance(size, int) for size in data):
             value = np.zeros(data, np.float32)
-        elif data and hasattr(data[0], "symbol"):
-            value = data[0]
         else:
             value = np.array(data[0] if data else [], np.float32)
         self._value = value

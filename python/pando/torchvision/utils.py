@@ -11,7 +11,8 @@ def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, pad_
     """The images [n, channels, height, width] side by side, in rows of `nrow`."""
     images = np.stack([t._array("make_grid") for t in tensor]) if isinstance(tensor, (list, tuple)) else \
         tensor._array("make_grid")
-    images = images.reshape(-1, *([1] * (4 - images.ndim)), *images.shape[-3:])[:, :] if images.ndim < 4 else images
+    if images.ndim < 4:
+        images = images.reshape(1, *images.shape[:-2] or (1,), *images.shape[-2:])
     if images.shape[1] == 1:
         images = np.repeat(images, 3, 1)
     if normalize:

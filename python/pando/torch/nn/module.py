@@ -56,7 +56,10 @@ class Module:
             if kind not in fields:
                 raise AttributeError(f"cannot assign {'parameters' if kind == '_parameters' else 'module'} before "
                                      "Module.__init__() call")
-            self._forget(name)
+            fields.pop(name, None)
+            self._buffers.pop(name, None)
+            # The place in the order stays if the kind does.
+            self.__dict__["_modules" if kind == "_parameters" else "_parameters"].pop(name, None)
             if kind == "_parameters":
                 self._set_parameter(name, value)
             else:
@@ -84,15 +87,6 @@ class Module:
         self._calls.clear()
         if self._leaf is not None and name in dict(self._leaf.parameters()):
             self._leaf.set_parameter(name, parameter._value.core)
-
-    def _forget(self, name):
-        self.__dict__.pop(name, None)
-        for kind in ("_parameters", "_buffers", "_modules"):
-            if name in self.__dict__[kind]:
-                current = self.__dict__[kind]
-                # The place in the order stays if the kind does.
-                if kind != "_modules" and kind != "_parameters":
-                    del current[name]
 
     def __getattr__(self, name):
         for kind in ("_parameters", "_buffers", "_modules"):
