@@ -39,7 +39,8 @@ build() {
 scripts/install.sh git g++ clang libclang-rt-dev cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format clang-tidy \
     binutils pkg-config tmux
 scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libjpeg62-turbo-dev libcairo2-dev libopenmpi-dev openmpi-bin ccache chromium \
-    valgrind python3-numpy dpkg-dev lintian
+    valgrind dpkg-dev lintian python3-numpy python3-dev pybind11-dev python3-pytest python3-tqdm python3-matplotlib \
+    jupyter-nbconvert python3-ipykernel
 
 title "Checks"
 python3 tools/check_includes.py

@@ -54,6 +54,14 @@ def check_cli(root):
                 yield f"{path.relative_to(root)}: cli may not include {local}"
 
 
+def check_python(root):
+    """The extension of Python sees the public headers and its own."""
+    for path in sorted([*(root / "python/source").glob("*.h"), *(root / "python/source").glob("*.cpp")]):
+        for _, local in INCLUDE.findall(path.read_text()):
+            if local and not (path.parent / local).exists():
+                yield f"{path.relative_to(root)}: the Python module may not include {local}"
+
+
 def check_file(root, path, inside, is_public):
     folder = folder_of(inside)
     if folder not in ALLOWED:
@@ -109,7 +117,7 @@ def find_cycle():
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
-    problems = [*check(root), *check_cli(root)]
+    problems = [*check(root), *check_cli(root), *check_python(root)]
     if cycle := find_cycle():
         problems.append(f"tools/check_includes.py: these folders may include each other: {', '.join(cycle)}")
     print("\n".join(problems) if problems else "includes: every layer keeps to its own")

@@ -107,6 +107,30 @@ TEST_F(PyTorch, Blocks) {
   training(ones({16, 4}), ones({16, 1}));
 }
 
+TEST_F(PyTorch, Computations) {
+  //! [computation]
+  nn::Linear linear(2, 1);
+  nn::MSELoss mse;
+  nn::ModuleParts parts{.modules = {{"linear", linear}}};
+  torch::ComputationFunction function = [&](const std::vector<Tensor>& inputs) {
+    Tensor loss = mse(linear(inputs[0]), inputs[1]);
+    std::vector<Tensor> slopes = torch::gradients(loss, linear.parameters());
+    return torch::ComputationResults{{loss}, {{linear.parameters()[0], slopes[0]}}};
+  };
+  torch::Computation step({{DType::float32, {8, 2}}, {DType::float32, {8, 1}}}, parts, function,
+                          optim::SGD(linear.parameters(), {.lr = 0.1}), std::make_shared<torch::OptimizerStates>());
+  Array loss = step.run({ones({8, 2}), ones({8, 1})})[0];
+  //! [computation]
+  EXPECT_EQ(loss.shape(), Shape());
+  nn::Module whole = nn::assembled("Whole", parts);
+  EXPECT_EQ(whole.named_parameters()[0].first, "linear.weight");
+  torch::ComputationFunction forward = [&](const std::vector<Tensor>& inputs) {
+    torch::keep_statistics(false);
+    return torch::ComputationResults{{linear(inputs[0])}};
+  };
+  EXPECT_EQ(torch::Computation::output_types({{DType::float32, {8, 2}}}, parts, forward)[0].shape, (Shape{8, 1}));
+}
+
 TEST_F(PyTorch, Modules) {
   struct Modules : nn::Module {
     Modules() {
@@ -175,6 +199,8 @@ TEST_F(PyTorch, OptimizersAndSchedulers) {
   optim::Adam adam(parameters, {.betas = {0.9, 0.99}});
   optim::AdamW adamw(parameters, {.lr = 3e-4, .weight_decay = 0.05});
   optim::RMSprop rmsprop(parameters, {.alpha = 0.9});
+  optim::Adadelta adadelta(parameters, {.rho = 0.95});
+  optim::Adagrad adagrad(parameters, {.lr_decay = 0.01});
 
   optim::lr_scheduler::StepLR step(sgd, {.step_size = 10, .gamma = 0.5});
   optim::lr_scheduler::MultiStepLR milestones(adam, {.milestones = {30, 80}});

@@ -39,6 +39,23 @@ Array::Array(DType dtype, const Shape& shape, Uninitialised)
   data_ = allocate(static_cast<std::size_t>(bytes), shape, dtype);
 }
 
+Array Array::over(void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner, bool writable) {
+  const std::size_t size = size_of(dtype);
+  if (reinterpret_cast<std::uintptr_t>(data) % size != 0)
+    throw Error(fmt::format("Array::over: memory for {} must be aligned to {} bytes; copy it", name(dtype), size));
+  Array array(dtype, shape, std::shared_ptr<std::byte[]>(std::move(owner), static_cast<std::byte*>(data)));
+  array.writable_ = writable;
+  return array;
+}
+
+Array::Array(DType dtype, const Shape& shape, std::shared_ptr<std::byte[]> data)
+    : data_(std::move(data)), shape_(shape), elements_(shape.elements()), dtype_(dtype) {}
+
+void Array::refuse_writing() const {
+  throw Error(fmt::format("the array {}{} is over memory that is only read; write to a clone()", name(dtype_),
+                          to_string(shape_)));
+}
+
 void Array::check_type(DType wanted) const {
   const bool bytes_of_bool = wanted == DType::uint8 && dtype_ == DType::boolean;
   if (wanted != dtype_ && !bytes_of_bool)

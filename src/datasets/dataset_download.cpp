@@ -33,7 +33,7 @@ std::vector<std::byte> download_visibly(const std::string& address, std::uint64_
   const auto kibibytes = [](std::uint64_t bytes) { return static_cast<std::int64_t>((bytes + 1023) / 1024); };
   const std::vector<std::byte> bytes = download(address, limit, [&](std::uint64_t done, std::uint64_t total) {
     if (!bar) {
-      tell(fmt::format("Downloading {}\n", address));
+      notify("datasets", fmt::format("Downloading {}", address));
       bar.emplace(kibibytes(total), ProgressOptions{.stream = stderr, .unit = "KiB"});
     }
     bar->update(kibibytes(done));

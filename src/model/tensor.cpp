@@ -57,16 +57,6 @@ std::vector<Type> outputs_of(const Recording& recording) {
   }
 }
 
-std::vector<Tensor> call(const std::string& name, const std::vector<Tensor>& inputs, const TensorFunction& function) {
-  Trace* trace = trace_of(name, inputs);
-  if (trace == nullptr)
-    return TensorRecorder::record(
-        {.name = name, .kind = "TFOpLambda", .inputs = inputs, .function = function, .outputs = {}});
-  std::vector<Tensor> outputs;
-  for (const Value& value : function(*trace, values_in(*trace, name, inputs))) outputs.emplace_back(*trace, value);
-  return outputs;
-}
-
 thread_local TraceScope* innermost_scope = nullptr;
 
 [[noreturn]] void refuse_mixture(const std::string& what) {
@@ -92,6 +82,13 @@ const Tensor::State& Tensor::state() const {
 }
 const Shape& Tensor::shape() const { return state().type.shape; }
 DType Tensor::dtype() const { return state().type.dtype; }
+bool Tensor::is_traced() const { return !is_recorded(*this) && !state().trace_life.expired(); }
+Value Tensor::value() const {
+  if (is_recorded(*this))
+    throw Error("the tensor has no value: it is recorded for a model, and its value is known only when the model runs");
+  if (!is_traced()) throw Error("the tensor is from a computation that has ended; use it while that is traced");
+  return state().value;
+}
 
 Tensor Tensor::view(const Shape& shape) const {
   return apply("view", {*this}, [shape](const std::vector<Value>& v) { return ops::reshape(v[0], shape); });
@@ -143,12 +140,15 @@ std::vector<Tensor> TensorRecorder::record(Recording recording) {
 }
 
 std::vector<Tensor> TensorRecorder::source(Recording recording) {
-  const auto shared = std::make_shared<const Recording>(std::move(recording));
-  std::vector<Tensor> outputs(shared->outputs.size());
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    outputs[i].state_.reset(
-        new Tensor::State{.type = shared->outputs[i], .recording = shared, .output = static_cast<int>(i)});
-  return outputs;
+  return outputs(std::make_shared<const Recording>(std::move(recording)));
+}
+
+std::vector<Tensor> TensorRecorder::outputs(const std::shared_ptr<const Recording>& recording) {
+  std::vector<Tensor> list(recording->outputs.size());
+  for (std::size_t i = 0; i < list.size(); ++i)
+    list[i].state_.reset(
+        new Tensor::State{.type = recording->outputs[i], .recording = recording, .output = static_cast<int>(i)});
+  return list;
 }
 
 Tensor TensorRecorder::input(const std::string& name, const std::string& kind, const Type& type) {
@@ -166,7 +166,8 @@ Trace* current_trace() { return innermost_scope != nullptr ? &innermost_scope->t
 bool is_recorded(const Tensor& tensor) { return tensor.state().trace == nullptr; }
 
 bool belongs_to(const Tensor& tensor, const Trace& trace) {
-  return !is_recorded(tensor) && tensor.state().trace_life.lock() == trace.life().lock();
+  if (is_recorded(tensor) || tensor.state().trace_life.expired()) return false;
+  return &tensor.state().value.graph() == &trace.graph();
 }
 
 Trace* trace_of(const std::string& what, const std::vector<Tensor>& tensors) {
@@ -193,10 +194,22 @@ std::vector<Value> values_in(Trace& trace, const std::string& what, const std::v
   return values;
 }
 
+std::vector<Tensor> apply(const std::string& name, const std::vector<Tensor>& inputs, const TensorFunction& function) {
+  Trace* trace = trace_of(name, inputs);
+  if (trace == nullptr)
+    return TensorRecorder::record(
+        {.name = name, .kind = "TFOpLambda", .inputs = inputs, .function = function, .outputs = {}});
+  std::vector<Tensor> outputs;
+  for (const Value& value : function(*trace, values_in(*trace, name, inputs))) outputs.emplace_back(*trace, value);
+  return outputs;
+}
+
 Tensor apply(const std::string& name, const std::vector<Tensor>& inputs,
              const Function<Value(const std::vector<Value>&)>& function) {
-  return call(name, inputs,
-              [function](Trace&, const std::vector<Value>& values) { return std::vector{function(values)}; })[0];
+  const TensorFunction one = [function](Trace&, const std::vector<Value>& values) {
+    return std::vector{function(values)};
+  };
+  return apply(name, inputs, one)[0];
 }
 
 Tensor operator+(const Tensor& a, const Tensor& b) { return binary("tf.__operators__.add", a, b, ops::add); }

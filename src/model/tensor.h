@@ -41,6 +41,7 @@ class TensorRecorder {
   static std::vector<Tensor> record(Recording recording);
   // Makes the outputs of a call whose types are known: it has no function, and its values come from elsewhere.
   static std::vector<Tensor> source(Recording recording);
+  static std::vector<Tensor> outputs(const std::shared_ptr<const Recording>& recording);
   // The input of a model; axis 0 of the shape is -1.
   static Tensor input(const std::string& name, const std::string& kind, const Type& type);
 };

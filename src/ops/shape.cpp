@@ -108,6 +108,7 @@ std::vector<Type> infer_pad(const OpCall& call) {
 }
 
 std::vector<Value> reshape_gradient(const GradientCall& call) {
+  if (call.node.attributes.flag("stop_gradient")) return {};
   return {ops::reshape(call.gradients[0], call.inputs[0].shape())};
 }
 
@@ -153,7 +154,7 @@ namespace definitions {
 const OpDefinition reshape = {.id = Op::reshape,
                               .name = "reshape",
                               .doc = "the same elements under another shape",
-                              .attributes = {{"shape", Integers()}},
+                              .attributes = {{"shape", Integers()}, {"stop_gradient", false}},
                               .infer = infer_reshape,
                               .gradient = reshape_gradient,
                               .is_view = true};
@@ -215,6 +216,10 @@ Value reshape(Value x, Shape shape) {
   }
   if (unknown >= 0) shape[unknown] = missing_size(from, known);
   return from == shape ? x : build(definitions::reshape, {x}, {{"shape", integers(shape)}});
+}
+
+Value stop_gradient(Value x) {
+  return build(definitions::reshape, {x}, {{"shape", integers(x.shape())}, {"stop_gradient", true}});
 }
 
 Value transpose(Value x, const Integers& permutation) {

@@ -52,18 +52,36 @@ Function<void(const Graph&)>& graph_observer() {
 
 namespace {
 
+// The runs and steps of all programs that are going on; and whether the process lets none begin any more.
+std::atomic<int> active_runs = 0;
+std::atomic<bool> runs_are_stopped = false;
+
+void end_run() {
+  if (active_runs.fetch_sub(1) == 1 && runs_are_stopped.load()) active_runs.notify_all();
+}
+
 // While it lives, the thread runs the program. Throws Error if another thread already does.
 class ProgramUse {
  public:
   explicit ProgramUse(std::atomic<bool>& in_use) : in_use_(in_use) {
+    // Counted before the question: stop_all_runs() either sees the run or is seen by it.
+    active_runs.fetch_add(1);
+    if (runs_are_stopped.load()) refuse("run: the process is ending, and no program runs any more");
     if (in_use_.exchange(true, std::memory_order_acquire))
-      throw Error("run: another thread is running this program; give each thread its own program");
+      refuse("run: another thread is running this program; give each thread its own program");
   }
-  ~ProgramUse() { in_use_.store(false, std::memory_order_release); }
+  ~ProgramUse() {
+    in_use_.store(false, std::memory_order_release);
+    end_run();
+  }
   ProgramUse(const ProgramUse&) = delete;
   ProgramUse& operator=(const ProgramUse&) = delete;
 
  private:
+  [[noreturn]] static void refuse(const char* text) {
+    end_run();
+    throw Error(text);
+  }
   std::atomic<bool>& in_use_;
 };
 
@@ -306,6 +324,11 @@ const Plan& plan_of_step(const StepPlan& plan) {
 }
 
 }  // namespace
+
+void stop_all_runs() {
+  runs_are_stopped = true;
+  for (int runs = active_runs; runs > 0; runs = active_runs) active_runs.wait(runs);
+}
 
 std::int64_t Program::run(const Launch& launch, Feed& feed) {
   FeedRing& ring = feed.state_->ring;

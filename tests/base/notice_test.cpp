@@ -10,7 +10,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
+
+#include "tests/message.h"
 
 using namespace pando;
 
@@ -90,6 +93,70 @@ TEST(Notice, LeavesTheSignalsOfTheProgramToIt) {
   EXPECT_EQ(seen, 1);
   signal(SIGPIPE, old);
   close(ends[1]);
+}
+
+// What is written to the stream while it lives.
+class Captured {
+ public:
+  explicit Captured(std::FILE* stream, int columns = 0) : stream_(stream) {
+    auto sink = std::make_shared<OutputSink>();
+    sink->write = [this](std::string_view text) { text_ += text; };
+    sink->columns = [columns] { return columns; };
+    before_ = redirect_output(stream, sink);
+  }
+  ~Captured() { redirect_output(stream_, before_); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::FILE* stream_;
+  std::string text_;
+  std::shared_ptr<const OutputSink> before_;
+};
+
+TEST(Output, GoesToTheSinkInThePlaceOfItsStream) {
+  const Captured output(stdout), error(stderr);
+  tell(stdout, "shown\n");
+  draw(stdout, "\rmoved");
+  tell("told \x1b\n");
+  EXPECT_EQ(output.text(), "shown\n\rmoved");
+  EXPECT_EQ(error.text(), "told \\x1b\n");
+}
+
+TEST(Output, DropsWhatASinkThrows) {
+  auto sink = std::make_shared<OutputSink>();
+  sink->write = [](std::string_view) { throw std::runtime_error("full"); };
+  const auto before = redirect_output(stderr, sink);
+  EXPECT_NO_THROW(tell("lost"));
+  redirect_output(stderr, before);
+}
+
+TEST(Output, RefusesOtherStreamsAndSinksThatCannotWrite) {
+  std::FILE* file = std::tmpfile();
+  EXPECT_EQ(message([&] { redirect_output(file, nullptr); }), "redirect_output: the stream must be stdout or stderr");
+  EXPECT_EQ(message([] { redirect_output(stdout, std::make_shared<OutputSink>()); }),
+            "redirect_output: the sink has no function `write`");
+  std::fclose(file);
+}
+
+TEST(Messages, GoToTheHandlerWithTheirKindAndTopic) {
+  std::string seen;
+  const MessageHandler before = set_message_handler([&](const Message& message) {
+    seen += std::string(message.kind == MessageKind::warning ? "warning" : "notice") + "," +
+            std::string(message.topic) + "," + std::string(message.text) + (message.below_bar ? ",below bar;" : ";");
+  });
+  warn("keras", "The disk is full.", Line::below_bar);
+  notify("datasets", "Downloading.");
+  const MessageHandler mine = set_message_handler(before);
+  EXPECT_EQ(seen, "warning,keras,The disk is full.,below bar;notice,datasets,Downloading.;");
+  EXPECT_FALSE(before);
+  EXPECT_TRUE(mine);
+}
+
+TEST(Messages, GoToStandardErrorWithoutAHandler) {
+  const Captured error(stderr);
+  warn("keras", "The disk is full.", Line::below_bar);
+  notify("datasets", "Downloading.");
+  EXPECT_EQ(error.text(), "\nWarning: The disk is full.\nDownloading.\n");
 }
 
 }  // namespace

@@ -21,6 +21,45 @@ TEST(Array, SharesElementsUntilCloned) {
   EXPECT_EQ(copy.data<float>()[0], 1);
 }
 
+TEST(Array, OverMemoryOfSomeoneElseKeepsItsOwnerAndCopiesNothing) {
+  auto owner = std::make_shared<std::vector<float>>(6, 1.0f);
+  const std::weak_ptr<const void> life = owner;
+  float* data = owner->data();
+  Array rows;
+  {
+    Array all = Array::over(data, DType::float32, {3, 2}, std::move(owner));
+    EXPECT_EQ(all.data<float>(), data);
+    all.mutable_data<float>()[5] = 7;
+    rows = all.slice(2, 3).reshape({2});
+  }
+  EXPECT_FALSE(life.expired());
+  EXPECT_EQ(data[5], 7);
+  EXPECT_EQ(rows.data<float>(), data + 4);
+  rows = Array();
+  EXPECT_TRUE(life.expired());
+}
+
+TEST(Array, OverMemoryThatIsOnlyReadRefusesWriters) {
+  const std::int32_t values[] = {1, 2};
+  Array array = Array::over(const_cast<std::int32_t*>(values), DType::int32, {2}, nullptr, false);
+  EXPECT_FALSE(array.is_writable());
+  EXPECT_FALSE(array.slice(0, 1).is_writable());
+  EXPECT_EQ(array.data<std::int32_t>()[1], 2);
+  EXPECT_EQ(message([&] { array.mutable_raw(); }),
+            "the array int32[2] is over memory that is only read; write to a clone()");
+  EXPECT_EQ(message([&] { array.mutable_data<std::int32_t>(); }),
+            "the array int32[2] is over memory that is only read; write to a clone()");
+  Array copy = array.clone();
+  copy.mutable_data<std::int32_t>()[0] = 5;
+  EXPECT_EQ(values[0], 1);
+}
+
+TEST(Array, OverMemoryThatIsNotAlignedIsRefused) {
+  alignas(8) std::byte bytes[16] = {};
+  EXPECT_EQ(message([&] { Array::over(bytes + 2, DType::float32, {2}, nullptr); }),
+            "Array::over: memory for float32 must be aligned to 4 bytes; copy it");
+}
+
 TEST(Array, SliceIsAViewOfRows) {
   const Array a = Array::of<std::int32_t>({0, 1, 2, 3, 4, 5}, {3, 2});
   const Array rows = a.slice(1, 3);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "program/state.h"
 #include "sum_step.h"
@@ -205,6 +207,33 @@ TEST_P(DividedFailures, AllDevicesMayFail) {
     ProgramInside::set_observer(program, nullptr);
   }
   expect_that_it_runs(program, variables);
+}
+
+// In a child: no run of this process begins after it.
+TEST(StopAllRuns, WaitsForThoseGoingOnAndRefusesLaterOnes) {
+  const auto in_a_child = [] {
+    Program program(sum_step(1), devices(1)[0], Variables());
+    std::atomic<bool> running = false, over = false;
+    Feed feed(program, [&](std::int64_t row, std::span<std::byte* const> feeds) {
+      std::fill_n(feeds[0], 2 * sizeof(float), std::byte{});
+      // The feed is filled ahead, before there is a run.
+      running = row > 10 * default_feed_slots;
+      return !over;
+    });
+    std::thread trainer([&] { program.run(1 << 22, feed); });
+    while (!running) std::this_thread::yield();
+    std::thread ender([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      over = true;
+    });
+    stop_all_runs();
+    const bool waited = over;
+    const std::string refusal = message([&] { program.run(1, feed); });
+    ender.join();
+    trainer.join();
+    std::_Exit(waited && refusal == "run: the process is ending, and no program runs any more" ? 42 : 1);
+  };
+  EXPECT_EXIT(in_a_child(), testing::ExitedWithCode(42), "");
 }
 
 }  // namespace

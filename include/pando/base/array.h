@@ -10,7 +10,8 @@
 
 namespace pando {
 
-// Contiguous, row-major, 64-byte aligned, cheap to copy: copies share their elements, clone() does not.
+// Contiguous, row-major, cheap to copy: copies share their elements, clone() does not. Memory that Pando allocates is
+// aligned to 64 bytes.
 class PANDO_API Array {
  public:
   // A float32 array of shape [0].
@@ -24,6 +25,11 @@ class PANDO_API Array {
   static Array of(const std::vector<T>& values, const Shape& shape);
   template <class T>
   static Array scalar(T value);
+  // An array over memory of someone else, which is not copied. All copies of the array share `owner`, and whichever
+  // thread drops the last one releases it. Elements that are not writable are only read. Throws Error if `data` is not
+  // aligned to the size of an element.
+  static Array over(void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
+                    bool writable = true);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -36,7 +42,12 @@ class PANDO_API Array {
   template <class T>
   T* mutable_data();
   const std::byte* raw() const { return data_.get(); }
-  std::byte* mutable_raw() { return data_.get(); }
+  // This and mutable_data() throw Error if the array is over memory that is not writable.
+  std::byte* mutable_raw() {
+    check_writable();
+    return data_.get();
+  }
+  bool is_writable() const { return writable_; }
 
   // The value of an array of one element, cast to T.
   template <class T>
@@ -53,13 +64,19 @@ class PANDO_API Array {
  private:
   struct Uninitialised {};
   Array(DType dtype, const Shape& shape, Uninitialised);
+  Array(DType dtype, const Shape& shape, std::shared_ptr<std::byte[]> data);
   void check_type(DType wanted) const;
+  void check_writable() const {
+    if (!writable_) refuse_writing();
+  }
+  [[noreturn]] void refuse_writing() const;
   double item_as_double() const;
 
   std::shared_ptr<std::byte[]> data_;
   Shape shape_;
   std::int64_t elements_ = 0;
   DType dtype_ = DType::float32;
+  bool writable_ = true;
 };
 
 // A few arrays in order: the columns of a data set, the inputs of a model.
@@ -78,6 +95,7 @@ const T* Array::data() const {
 template <class T>
 T* Array::mutable_data() {
   check_type(dtype_of<T>);
+  check_writable();
   return reinterpret_cast<T*>(data_.get());
 }
 

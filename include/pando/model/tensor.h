@@ -21,6 +21,10 @@ class PANDO_API Tensor {
   // The batch size, axis 0, is -1 in a recorded tensor. Throws Error if the tensor is empty.
   const Shape& shape() const;
   DType dtype() const;
+  // Whether it is a value of a graph that is being traced.
+  bool is_traced() const;
+  // That value. Throws Error for a recorded tensor, and after the graph was traced.
+  Value value() const;
 
   // The same elements in another shape; one size may be -1. In a recorded tensor that is the first size, or the first
   // size is the batch.
@@ -46,6 +50,11 @@ class PANDO_API Tensor {
 // from different models or graphs, or the function refuses them.
 PANDO_API Tensor apply(const std::string& name, const std::vector<Tensor>& inputs,
                        const Function<Value(const std::vector<Value>&)>& function);
+
+// The same for a function that sees the trace, for random numbers, the mask of samples or whether the model trains, and
+// that returns any number of values. Every call of it must return as many.
+PANDO_API std::vector<Tensor> apply(const std::string& name, const std::vector<Tensor>& inputs,
+                                    const TensorFunction& function);
 
 PANDO_API Tensor operator+(const Tensor& a, const Tensor& b);
 PANDO_API Tensor operator-(const Tensor& a, const Tensor& b);

@@ -113,6 +113,8 @@ PANDO_API Value huber(Value prediction, Value target, double delta = 1.0);
 
 // shape; one size of reshape may be -1
 PANDO_API Value reshape(Value x, Shape shape);
+// x itself, but no gradient goes through it.
+PANDO_API Value stop_gradient(Value x);
 PANDO_API Value transpose(Value x, const Integers& permutation);
 PANDO_API Value broadcast(Value x, const Shape& shape);
 PANDO_API Value concat(const std::vector<Value>& values, std::int64_t axis);

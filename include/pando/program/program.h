@@ -117,6 +117,10 @@ PANDO_API std::vector<std::string> compile_passes();
 // there are no more; what it throws reaches the caller of Program::run.
 using FillFeeds = Function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
 
+// Ends the work of this process, which is about to end while threads still train: waits until every run or step that is
+// going on has ended, and lets all later ones throw Error.
+PANDO_API void stop_all_runs();
+
 class Feed;
 
 // The name and type of a value that a program takes or returns.

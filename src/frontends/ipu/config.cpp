@@ -135,7 +135,7 @@ void IPUConfig::configure_ipu_system() const {
                                                             std::vector<Device>(next, next + sizes[i]),
                                                             floating_point_behaviour.checks()}));
   if (!ipu_targets().empty())
-    tell("Warning: the IPU system was configured before and is reset now; models keep their old devices.\n");
+    warn("ipu", "the IPU system was configured before and is reset now; models keep their old devices.");
   set_ipu_targets(std::move(targets));
 }
 

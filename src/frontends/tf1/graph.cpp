@@ -103,7 +103,9 @@ std::vector<std::pair<std::string, std::shared_ptr<DataSource>>> DefaultGraph::s
   return list;
 }
 
-Outputs::Outputs(std::initializer_list<Output> list) {
+Outputs::Outputs(std::initializer_list<Output> list) : Outputs(std::vector<Output>(list)) {}
+
+Outputs::Outputs(const std::vector<Output>& list) {
   for (const Output& output : list) {
     if (const auto* tensor = std::get_if<Tensor>(&output.value)) tensors_.push_back(*tensor);
     else operations_.push_back(std::get<Operation>(output.value));

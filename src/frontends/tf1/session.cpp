@@ -96,6 +96,8 @@ std::vector<Tensor> Iterator::next_tensors(std::size_t columns) const {
   return make_source("IteratorGetNext", {.kind = Source::Kind::iterator, .iterator = state_}, state_->types);
 }
 
+std::vector<Tensor> Iterator::get_next() const { return next_tensors(state_->types.size()); }
+
 Operation Iterator::initializer() const {
   return Operation(std::make_shared<const OperationState>(
       OperationState{[state = state_](Session::State&) { state->pass = begin_pass(state->dataset); }}));

@@ -12,6 +12,7 @@
 
 #include "base/ascii.h"
 #include "base/environment.h"
+#include "base/notice.h"
 #include "base/text.h"
 
 namespace pando {
@@ -43,6 +44,7 @@ Look look() {
 }
 
 int terminal_columns(std::FILE* stream) {
+  if (const auto sink = sink_of(stream)) return sink->columns ? sink->columns() : 0;
   if (isatty(fileno(stream)) == 0 || environment("TERM") == "dumb") return 0;
   winsize size = {};
   const bool known = ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
@@ -50,8 +52,11 @@ int terminal_columns(std::FILE* stream) {
 }
 
 TerminalLook terminal_look(std::FILE* stream) {
-  const bool is_terminal = stream != nullptr && terminal_columns(stream) > 0;
-  return {.look = look(), .color = is_terminal && environment("NO_COLOR").empty(), .unicode = locale_is_utf8()};
+  const auto sink = stream != nullptr ? sink_of(stream) : nullptr;
+  const bool colorful = stream != nullptr && terminal_columns(stream) > 0 && (!sink || sink->color);
+  return {.look = look(),
+          .color = colorful && environment("NO_COLOR").empty(),
+          .unicode = sink ? sink->unicode : locale_is_utf8()};
 }
 
 bool terminal_rewraps() {

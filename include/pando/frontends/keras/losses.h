@@ -75,6 +75,7 @@ class Losses {
   Losses(const std::string& name) : list_{Loss(name)} {}
   Losses(const Loss& loss) : list_{loss} {}
   Losses(std::initializer_list<Loss> list) : list_(list) {}
+  Losses(const std::vector<Loss>& list) : list_(list) {}
   Losses(const std::map<std::string, Loss>& by_name) : by_name_(by_name) {}
 
   const std::vector<Loss>& list() const { return list_; }

@@ -181,6 +181,10 @@ class PANDO_API Model : public Layer {
   // Throws Error if the model is not built: it has no weights yet.
   std::vector<Array> get_weights() const;
 
+  // What it was made of. Both throw Error if the model is not built.
+  std::vector<Tensor> inputs() const;
+  std::vector<Tensor> outputs() const;
+
   std::vector<Layer> layers() const;
   // Throws Error with the nearest name.
   Layer get_layer(const std::string& name) const;

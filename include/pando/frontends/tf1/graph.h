@@ -32,6 +32,7 @@ class PANDO_API Outputs {
   };
   Outputs() = default;
   Outputs(std::initializer_list<Output> list);
+  explicit Outputs(const std::vector<Output>& list);
   explicit Outputs(const std::vector<Tensor>& tensors) : tensors_(tensors) {}
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
@@ -64,6 +65,10 @@ class PANDO_API TracedFunction {
           return [&]<std::size_t... I>(std::index_sequence<I...>) { return as_outputs(function(inputs[I]...)); }
           (std::make_index_sequence<Signature<F>::arguments>());
         }) {}
+
+  // For a number of arguments that is known when the program runs.
+  TracedFunction(std::size_t arguments, Function<Outputs(const std::vector<Tensor>&)> function)
+      : arguments_(arguments), call_(std::move(function)) {}
 
   std::size_t arguments() const { return arguments_; }
   // Throws Error, beginning with `who`, unless there are as many inputs as it has arguments.

@@ -33,6 +33,8 @@ class PANDO_API Iterator {
     for (std::size_t i = 0; i < Columns; ++i) result[i] = tensors[i];
     return result;
   }
+  // The columns of the next element, as many as it has.
+  std::vector<Tensor> get_next() const;
   // Starts at the first element.
   Operation initializer() const;
 

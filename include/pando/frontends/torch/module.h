@@ -72,6 +72,9 @@ class PANDO_API Module {
   void eval() const { train(false); }
   bool training() const;
   void requires_grad_(bool requires_grad = true) const;
+  // Puts another parameter, which other modules may use too, in the place of one of its own. Throws Error if it has no
+  // parameter of that name, or one of another shape.
+  void set_parameter(const std::string& name, const Parameter& parameter) const;
 
   struct State;
   State& state() const { return *state_; }
@@ -91,6 +94,15 @@ class PANDO_API Module {
  private:
   std::shared_ptr<State> state_;
 };
+
+// The parts of a tree of modules that is kept elsewhere, such as by another language: those that have weights or can be
+// called, and single parameters and buffers, each under its whole path, "layer1.conv".
+struct ModuleParts {
+  std::vector<std::pair<std::string, Module>> modules = {};
+  NamedParameters parameters = {}, buffers = {};
+};
+// One module that has all of them. A module may be part of it under several paths.
+PANDO_API Module assembled(const std::string& kind, const ModuleParts& parts);
 
 // As PyTorch prints it, line by line.
 PANDO_API std::string to_string(const Module& module);

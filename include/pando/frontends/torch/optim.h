@@ -77,6 +77,31 @@ struct PANDO_API RMSprop : Optimizer {
   void add_param_group(const Parameters& parameters, const RMSpropOptions& options);
 };
 
+struct AdadeltaOptions {
+  double lr = 1.0;
+  double rho = 0.9;
+  double eps = 1e-6;
+  double weight_decay = 0.0;
+};
+// Divides the gradient by its running root mean square, and multiplies it by that of the changes so far.
+struct PANDO_API Adadelta : Optimizer {
+  explicit Adadelta(const Parameters& parameters, const AdadeltaOptions& options = {});
+  void add_param_group(const Parameters& parameters, const AdadeltaOptions& options);
+};
+
+struct AdagradOptions {
+  double lr = 1e-2;
+  double lr_decay = 0.0;
+  double weight_decay = 0.0;
+  double initial_accumulator_value = 0.0;
+  double eps = 1e-10;
+};
+// Divides the gradient by the root of the sum of all squares so far.
+struct PANDO_API Adagrad : Optimizer {
+  explicit Adagrad(const Parameters& parameters, const AdagradOptions& options = {});
+  void add_param_group(const Parameters& parameters, const AdagradOptions& options);
+};
+
 namespace lr_scheduler {
 
 // Call step() once per epoch to set the learning rates of the optimizer. All but LambdaLR continue from the current

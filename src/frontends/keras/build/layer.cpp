@@ -160,16 +160,19 @@ std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOpt
     return Layer(state).trace(trace, values, options);
   };
   try {
-    if (trace == nullptr)
-      return TensorRecorder::record({.name = name(),
-                                     .kind = kind(),
-                                     .inputs = inputs,
-                                     .function = function,
-                                     .outputs = {},
-                                     .layer = state_,
-                                     .call = state_->calls++,
-                                     .training = options.training});
     std::vector<Tensor> outputs;
+    if (trace == nullptr) {
+      outputs = TensorRecorder::record({.name = name(),
+                                        .kind = kind(),
+                                        .inputs = inputs,
+                                        .function = function,
+                                        .outputs = {},
+                                        .layer = state_,
+                                        .call = state_->calls++,
+                                        .training = options.training});
+      if (state_->first_call.expired()) state_->first_call = outputs.front().state().recording;
+      return outputs;
+    }
     for (const Value& value : function(*trace, values_in(*trace, what, inputs))) outputs.emplace_back(*trace, value);
     return outputs;
   } catch (const Error& error) {
@@ -192,6 +195,20 @@ Tensor Layer::operator()(const std::vector<Tensor>& inputs, const CallOptions& o
         fmt::format("layer '{}' ({}) has {} outputs; use call() to get them all", name(), kind(), outputs.size()));
   return outputs.front();
 }
+
+namespace {
+
+std::shared_ptr<const Recording> first_call(const std::string& name, const std::weak_ptr<const Recording>& call) {
+  if (std::shared_ptr<const Recording> recording = call.lock()) return recording;
+  throw Error(fmt::format(
+      "layer '{}' has no symbolic inputs and outputs: it was not called on an Input, or nothing uses the call any more",
+      name));
+}
+
+}  // namespace
+
+std::vector<Tensor> Layer::inputs() const { return first_call(name(), state_->first_call)->inputs; }
+std::vector<Tensor> Layer::outputs() const { return TensorRecorder::outputs(first_call(name(), state_->first_call)); }
 
 std::vector<Parameter> Layer::weights() const {
   std::vector<Parameter> list;

@@ -3,6 +3,8 @@
 #pragma once
 #include <pando/frontends/keras/layer.h>
 
+#include "model/tensor.h"
+
 namespace pando::keras {
 
 struct LayerWeight {
@@ -21,6 +23,8 @@ struct Layer::State {
   std::vector<Shape> input_shapes = {};
   bool trainable = true;
   int calls = 0;
+  // Not owned: a recorded call owns its layer.
+  std::weak_ptr<const Recording> first_call = {};
 };
 
 class LayerAccess {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/notice.h"
 #include "frontends/keras/run/explain_model.h"
 #include "frontends/keras/build/names.h"
 #include "frontends/keras/build/optimizer_state.h"
@@ -276,8 +277,7 @@ std::string Model::pipeline_stage_assignment_summary_text(std::FILE* shown_on) c
 }
 
 void Model::print_pipeline_stage_assignment_summary() const {
-  std::fputs(pipeline_stage_assignment_summary_text(stdout).c_str(), stdout);
-  std::fflush(stdout);
+  draw(stdout, pipeline_stage_assignment_summary_text(stdout));
 }
 
 void Model::set_pipelining_options(const ipu::keras::PipeliningOptions& options) {
@@ -317,14 +317,20 @@ std::string Model::summary_text(std::FILE* shown_on) const {
   return summary_of(name(), *body_of(*this).network(), body_of(*this).is_sequential(), table_output(shown_on));
 }
 
-void Model::summary() const {
-  std::fputs(summary_text(stdout).c_str(), stdout);
-  std::fflush(stdout);
-}
+void Model::summary() const { draw(stdout, summary_text(stdout)); }
 
 std::vector<Array> Model::get_weights() const {
   check_built("get_weights", *this);
   return Layer::get_weights();
+}
+
+std::vector<Tensor> Model::inputs() const {
+  check_built("inputs", *this);
+  return body_of(*this).network()->inputs;
+}
+std::vector<Tensor> Model::outputs() const {
+  check_built("outputs", *this);
+  return body_of(*this).network()->outputs;
 }
 
 std::vector<Layer> Model::layers() const { return body().layers(); }

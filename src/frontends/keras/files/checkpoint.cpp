@@ -34,7 +34,7 @@ RunCheckpoints::RunCheckpoints(const std::string& who, const CheckpointOptions& 
 
 std::optional<RunCheckpoints::Resumed> RunCheckpoints::resumed() {
   const std::optional<data::Checkpoint> newest = folder_.read_newest(
-      [](const std::string& problem) { tell(fmt::format("Warning: {}; it is left out.\n", problem)); });
+      [](const std::string& problem) { warn("keras", fmt::format("{}; it is left out.", problem)); });
   if (!newest) return std::nullopt;
   outcome_.path = newest->path;
   return Resumed{newest->path, run_state_of(newest->contents, newest->path)};
@@ -80,14 +80,17 @@ void RunCheckpoints::warn_once(const std::string& problem) {
   const std::size_t name_end = problem.find(".safetensors");
   const std::string cause = name_end == std::string::npos ? problem : problem.substr(name_end);
   if (!told_.insert(cause).second) return;
-  tell(fmt::format("\nWarning: {}. Training goes on; the next checkpoint is tried when it is due.\n", problem));
+  warn("keras", fmt::format("{}. Training goes on; the next checkpoint is tried when it is due.", problem),
+       Line::below_bar);
 }
 
 // A user who looks for the run under the old name would find another run, or start a new one.
 void RunCheckpoints::warn_if_moved() {
   if (!folder_.is_moved() || !told_.insert("moved").second) return;
-  tell(fmt::format("\nWarning: {} was moved or replaced. The run goes on writing its checkpoints into {}.\n",
-                   options_.directory, folder_.path()));
+  warn("keras",
+       fmt::format("{} was moved or replaced. The run goes on writing its checkpoints into {}.", options_.directory,
+                   folder_.path()),
+       Line::below_bar);
 }
 
 RunCheckpoints::Outcome RunCheckpoints::wait() {

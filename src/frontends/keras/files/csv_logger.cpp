@@ -142,7 +142,7 @@ class CsvFile : public Callback {
     error_ = file_.write(std::string_view(lines_).substr(written_));
     if (error_ == 0) written_ = lines_.size();
     else if (before == 0)
-      tell(fmt::format("Warning: {}. Training goes on; missing lines are tried again with the next.\n", problem()));
+      warn("keras", fmt::format("{}. Training goes on; missing lines are tried again with the next.", problem()));
   }
 
   std::string path_;

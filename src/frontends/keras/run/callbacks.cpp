@@ -130,7 +130,7 @@ class Checkpoint : public KnownCallback {
       model.save_weights(path);
     } catch (const Error& error) {
       // A disk that is full for a while does not end the training.
-      tell(fmt::format("Warning: {}: epoch {} is not saved: {}. Training goes on.\n", who, epoch + 1, error.what()));
+      warn("keras", fmt::format("{}: epoch {} is not saved: {}. Training goes on.", who, epoch + 1, error.what()));
       return;
     }
     say(options_.verbose, fmt::format("Epoch {}: {}saving model to {}", epoch + 1, improvement, path));
@@ -269,8 +269,10 @@ class NanGuard : public KnownCallback {
   void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs) override {
     if (ended_ || std::isfinite(logs["loss"])) return;
     ended_ = true;
-    tell(fmt::format("\nBatch {}: Invalid loss, terminating training. The loss is {}; try a smaller learning rate.\n",
-                     batch, logs["loss"]));
+    notify("keras",
+           fmt::format("Batch {}: Invalid loss, terminating training. The loss is {}; try a smaller learning rate.",
+                       batch, logs["loss"]),
+           Line::below_bar);
     model.stop_training();
   }
   bool sees_batches() const override { return true; }

@@ -206,7 +206,7 @@ void Fit::save_profile(const report::Timeline& timeline) const {
   try {
     timeline.save(options_.profile);
   } catch (const std::exception& error) {
-    tell(fmt::format("Warning: {}.\n", error.what()));
+    warn("keras", fmt::format("{}.", error.what()));
   }
 }
 
@@ -251,10 +251,11 @@ bool Fit::train(ProgressBar& bar) {
   if (checkpoints_) locate(done);
   const bool ran_out = !stopped_inside_ && done < left;
   if (ran_out && is_first_worker())
-    tell(
-        fmt::format("\nWarning: the data set ended after {} of {} batches, and training with it; make sure that it has "
-                    "steps_per_epoch * epochs batches, or use repeat().\n",
-                    position_.batches, samples_.steps));
+    warn("keras",
+         fmt::format("the data set ended after {} of {} batches, and training with it; make sure that it has "
+                     "steps_per_epoch * epochs batches, or use repeat().",
+                     position_.batches, samples_.steps),
+         Line::below_bar);
   return ran_out;
 }
 
@@ -355,10 +356,10 @@ void Fit::tell_about_steps_per_execution() const {
   if (job_.training().target->is_host || job_.compiled().steps_per_execution > 1 || samples_.steps == 1 ||
       told.exchange(true))
     return;
-  tell(
-      fmt::format("The model '{}' has been configured with only 1 step per execution. Consider increasing the value of "
-                  "`steps_per_execution` passed to `compile()` to improve performance.\n",
-                  model_.name()));
+  notify("keras",
+         fmt::format("The model '{}' has been configured with only 1 step per execution. Consider increasing the value "
+                     "of `steps_per_execution` passed to `compile()` to improve performance.",
+                     model_.name()));
 }
 
 void Fit::tell_of_the_end() {
@@ -367,17 +368,18 @@ void Fit::tell_of_the_end() {
   const std::string last = outcome.path.empty() ? "there is none" : "the last is " + outcome.path;
   if (!interrupted_) {
     if (!outcome.failure.empty())
-      tell(fmt::format("Warning: the end of the run is in no checkpoint, and {}: {}.\n", last, outcome.failure));
+      warn("keras", fmt::format("the end of the run is in no checkpoint, and {}: {}.", last, outcome.failure));
     return;
   }
   if (!outcome.failure.empty())
-    tell(fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.\n", update,
-                     last, outcome.failure));
+    notify("keras", fmt::format("Interrupted: training ended after update {}, which is in no checkpoint, and {}: {}.",
+                                update, last, outcome.failure));
   else if (tells())
-    tell(fmt::format("Interrupted: training ended after update {}{}.\n", update,
-                     outcome.path.empty()
-                         ? ""
-                         : fmt::format("; {} holds everything, run again with resume to go on", outcome.path)));
+    notify("keras",
+           fmt::format("Interrupted: training ended after update {}{}.", update,
+                       outcome.path.empty()
+                           ? ""
+                           : fmt::format("; {} holds everything, run again with resume to go on", outcome.path)));
 }
 
 }  // namespace pando::keras

@@ -112,10 +112,10 @@ void Job::check_accumulation() const { keras::check_accumulation(who(), training
 void Job::tell_about_trainable() const {
   if (training().told_about_trainable || training().trainable.are_those_of(model_)) return;
   training().told_about_trainable = true;
-  tell(
+  notify(
+      "keras",
       fmt::format("Notice: set_trainable() was called after compile(), and the model '{}' trains as it was compiled; "
-                  "call compile() "
-                  "again to change that.\n",
+                  "call compile() again to change that.",
                   model_.name()));
 }
 

@@ -17,13 +17,6 @@ namespace pando::torch::nn {
 
 namespace {
 
-std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation) {
-  std::vector<std::int64_t> result(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i)
-    result[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
-  return result;
-}
-
 Array stored_layout(const Array& value, const std::vector<std::int64_t>& permutation) {
   return permutation.empty() ? value : transpose(value, permutation);
 }
@@ -98,6 +91,13 @@ std::string indented(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation) {
+  std::vector<std::int64_t> result(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    result[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  return result;
+}
 
 // A class that derives from one of ours has its own name; a copy that is only a Module has lost it.
 std::string kind_of(const Module& module) {
@@ -206,6 +206,18 @@ void Module::requires_grad_(bool requires_grad) const {
   for (const Parameter& parameter : parameters()) parameter.requires_grad_(requires_grad);
 }
 
+void Module::set_parameter(const std::string& name, const Parameter& parameter) const {
+  for (auto& [known, own] : state_->parameters) {
+    if (known != name) continue;
+    if (own.shape() != parameter.shape())
+      throw Error(fmt::format("{}: the parameter '{}' has shape {} but the other one has shape {}", kind_of(*this),
+                              name, to_string(own.shape()), to_string(parameter.shape())));
+    own = parameter;
+    return;
+  }
+  throw Error(fmt::format("{} has no parameter named '{}'", kind_of(*this), name));
+}
+
 void Module::register_modules(std::initializer_list<Named> modules) {
   for (const auto& [name, module] : modules) register_module(name, module);
 }
@@ -230,6 +242,16 @@ Parameter Module::register_parameter(const std::string& name, const Array& value
 Parameter Module::register_buffer(const std::string& name, const Array& value) {
   check_new_name(*this, "buffer", name);
   return state_->buffers.emplace_back(name, ModuleAccess::parameter({name, value}, false)).second;
+}
+
+Module assembled(const std::string& kind, const ModuleParts& parts) {
+  Module root;
+  Module::State& state = root.state();
+  state.kind = kind;
+  state.children = parts.modules;
+  state.parameters = parts.parameters;
+  state.buffers = parts.buffers;
+  return root;
 }
 
 std::string to_string(const Module& module) {

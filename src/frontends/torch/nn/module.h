@@ -35,6 +35,9 @@ struct Module::State {
   std::shared_ptr<const Loss::Body> loss = {};
 };
 
+// The permutation that undoes this one.
+std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation);
+
 // "Conv2d", or the name of the user's class.
 std::string kind_of(const Module& module);
 
@@ -105,6 +108,10 @@ class Tracing {
   // Throws Error for a module with parameters that is not registered: they would not be trained, saved or found.
   void check_registered(const Module& module) const;
 
+  // Whether layers assign what they keep about their inputs.
+  bool keeps_statistics() const { return keeps_statistics_; }
+  void set_keeps_statistics(bool keep) { keeps_statistics_ = keep; }
+
   void add_loss(const Tensor& loss) { losses_.push_back(loss); }
   void set_identity_loss(const Tensor& loss);
   // The loss to minimise. Throws Error if it is not clear which it is.
@@ -132,6 +139,7 @@ class Tracing {
   std::set<std::int64_t> begun_;
   std::vector<Call> calls_;
   std::int64_t streams_ = 0;
+  bool keeps_statistics_ = true;
   Tracing* outer_;
 };
 

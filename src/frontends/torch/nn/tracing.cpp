@@ -59,12 +59,19 @@ Tensor call_module(const Module& module, const std::vector<Tensor>& inputs,
 }  // namespace
 
 Value LayerCall::parameter(std::size_t index) const {
-  return trace_.value_of(state_.parameters.at(index).second.state().stored);
+  const Parameter::State& parameter = state_.parameters.at(index).second.state();
+  const Value stored = trace_.value_of(parameter.stored);
+  if (!state_.layer || parameter.permutation == state_.layer->parameters.at(index).permutation) return stored;
+  // A parameter of another module may be stored in another order.
+  const std::vector<std::int64_t>& wanted = state_.layer->parameters[index].permutation;
+  const Value shown = parameter.permutation.empty() ? stored : ops::transpose(stored, inverse(parameter.permutation));
+  return wanted.empty() ? shown : ops::transpose(shown, wanted);
 }
 Value LayerCall::buffer(std::size_t index) const {
   return trace_.value_of(state_.buffers.at(index).second.state().stored);
 }
 void LayerCall::assign_buffer(std::size_t index, Value value) const {
+  if (const Tracing* tracing = Tracing::current(); tracing != nullptr && !tracing->keeps_statistics()) return;
   trace_.assign_statistic(state_.buffers.at(index).second.state().stored, value);
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontends/torch/nn/module.h"
+
 namespace pando::torch::optim {
 
 namespace {
@@ -84,7 +86,70 @@ UpdateRule rule_of(const RMSpropOptions& options) {
   return rule;
 }
 
+// What weight_decay makes of a gradient.
+Value decayed(Value gradient, Value parameter, double decay) {
+  return decay == 0 ? gradient : gradient + parameter * decay;
+}
+
+UpdateRule rule_of(const AdadeltaOptions& options) {
+  if (!(options.rho >= 0 && options.rho <= 1))
+    throw Error(fmt::format("Adadelta: rho is {} but must be in [0, 1]", options.rho));
+  check_not_negative("Adadelta", "eps", options.eps);
+  check_not_negative("Adadelta", "weight_decay", options.weight_decay);
+  return {.name = "adadelta",
+          .states = {{"square_avg"}, {"acc_delta"}},
+          .update = [options](Value rate, Value, Value parameter, Value gradient, const auto& states) {
+            const Value slope = decayed(gradient, parameter, options.weight_decay);
+            const Value squares = states[0] * options.rho + ops::square(slope) * (1 - options.rho);
+            const Value change = slope * ops::sqrt((states[1] + options.eps) / (squares + options.eps));
+            const Value changes = states[1] * options.rho + ops::square(change) * (1 - options.rho);
+            return std::vector{parameter - change * rate, squares, changes};
+          }};
+}
+
+UpdateRule rule_of(const AdagradOptions& options) {
+  check_not_negative("Adagrad", "lr_decay", options.lr_decay);
+  check_not_negative("Adagrad", "weight_decay", options.weight_decay);
+  check_not_negative("Adagrad", "initial_accumulator_value", options.initial_accumulator_value);
+  check_not_negative("Adagrad", "eps", options.eps);
+  return {.name = "adagrad",
+          .states = {{"sum", options.initial_accumulator_value}},
+          .update = [options](Value rate, Value step, Value parameter, Value gradient, const auto& states) {
+            const Value slope = decayed(gradient, parameter, options.weight_decay);
+            const Value sum = states[0] + ops::square(slope);
+            if (options.lr_decay != 0) rate = rate / (ops::cast(step, rate.dtype()) * options.lr_decay + 1.0);
+            return std::vector{parameter - slope / (ops::sqrt(sum) + options.eps) * rate, sum};
+          }};
+}
+
+std::string rate_variable(std::size_t group) { return fmt::format("learning_rate/{}", group); }
+
 }  // namespace
+
+void add_updates(Trace& trace, Variables& variables, const Optimizer& optimizer, std::int64_t begin,
+                 const std::vector<Parameter>& parameters, const std::vector<Value>& gradients) {
+  Value step = trace.update_number();
+  if (begin != 0) step = step - static_cast<double>(begin);
+  const std::vector<ParameterGroup>& groups = optimizer.state().groups;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::vector<Parameter> members;
+    std::vector<Value> slopes;
+    for (const nn::Parameter& member : groups[g].parameters)
+      for (std::size_t i = 0; i < parameters.size(); ++i)
+        if (parameters[i] == member.state().stored) {
+          members.push_back(parameters[i]);
+          slopes.push_back(gradients[i]);
+        }
+    if (members.empty()) continue;
+    const Value rate = ops::variable(trace.graph(), rate_variable(g), DType::float32, {}, VariableRole::rate);
+    apply_updates(trace, variables, groups[g].rule, rate, step, members, slopes);
+  }
+}
+
+void set_rates(const Optimizer& optimizer, Variables& variables) {
+  for (std::size_t i = 0; i < optimizer.param_groups(); ++i)
+    variables.set(rate_variable(i), Array::scalar(static_cast<float>(optimizer.lr(i))));
+}
 
 Optimizer::Optimizer() : state_(std::make_shared<State>()) {}
 std::size_t Optimizer::param_groups() const { return state_->groups.size(); }
@@ -109,6 +174,17 @@ void AdamW::add_param_group(const Parameters& parameters, const AdamWOptions& op
 RMSprop::RMSprop(const Parameters& parameters, const RMSpropOptions& options) { add_param_group(parameters, options); }
 void RMSprop::add_param_group(const Parameters& parameters, const RMSpropOptions& options) {
   add_group(*this, "RMSprop", parameters, options.lr, rule_of(options));
+}
+
+Adadelta::Adadelta(const Parameters& parameters, const AdadeltaOptions& options) {
+  add_param_group(parameters, options);
+}
+void Adadelta::add_param_group(const Parameters& parameters, const AdadeltaOptions& options) {
+  add_group(*this, "Adadelta", parameters, options.lr, rule_of(options));
+}
+Adagrad::Adagrad(const Parameters& parameters, const AdagradOptions& options) { add_param_group(parameters, options); }
+void Adagrad::add_param_group(const Parameters& parameters, const AdagradOptions& options) {
+  add_group(*this, "Adagrad", parameters, options.lr, rule_of(options));
 }
 
 namespace lr_scheduler {

@@ -91,6 +91,7 @@ std::int64_t PoplarExecutor::State::samples_of(const std::vector<Type>& inputs) 
 }
 
 ModuleStep PoplarExecutor::State::make_step(const std::vector<Type>& inputs, bool masked) {
+  if (parts) module = torch::nn::assembled(module.state().kind, parts());
   const bool keeps_all = output_mode() != OutputMode::Final && rows() > 1;
   return build_step(micro_batch_types(inputs), {.module = module,
                                                 .forward = forward,
@@ -112,9 +113,7 @@ void PoplarExecutor::State::build(const std::vector<Type>& inputs) {
 }
 
 void PoplarExecutor::State::set_rates() {
-  if (!optimizer) return;
-  for (std::size_t i = 0; i < optimizer->param_groups(); ++i)
-    variables.set(rate_variable(i), Array::scalar(static_cast<float>(optimizer->lr(i))));
+  if (optimizer) torch::optim::set_rates(*optimizer, variables);
 }
 
 std::vector<std::string> PoplarExecutor::State::optimizer_states() const {
@@ -132,6 +131,12 @@ PoplarExecutor::PoplarExecutor(const torch::nn::Module& module, Forward forward,
   // The copy does not show its class.
   module.state().kind = torch::nn::kind_of(module);
   if (optimizer) module.train();
+}
+PoplarExecutor::PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Forward forward,
+                               std::size_t arguments, const Options& options,
+                               const std::optional<torch::optim::Optimizer>& optimizer)
+    : state_(new State{torch::nn::assembled(kind, {}), std::move(forward), arguments, options, optimizer}) {
+  state_->parts = std::move(parts);
 }
 PoplarExecutor::~PoplarExecutor() = default;
 PoplarExecutor::PoplarExecutor(PoplarExecutor&&) noexcept = default;

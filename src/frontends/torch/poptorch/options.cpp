@@ -23,7 +23,7 @@ void check_positive(const char* option, std::int64_t number) {
   if (number < 1) throw Error(fmt::format("Options: {} is {} but must be at least 1", option, number));
 }
 
-void notice(const std::string& text) { tell("Notice: " + text + "\n"); }
+void notice(const std::string& text) { notify("poptorch", "Notice: " + text); }
 
 }  // namespace
 

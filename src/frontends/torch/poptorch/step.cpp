@@ -116,27 +116,6 @@ void balance(Traced& traced, const StepContext& context) {
     call.stage = stage_of_call[static_cast<std::size_t>(std::min(call.stage, calls - 1))];
 }
 
-// The gradients are those of the parameters, in their order.
-void add_update(const StepContext& context, Trace& trace, const std::vector<Parameter>& parameters,
-                const std::vector<Value>& gradients) {
-  Value step = trace.update_number();
-  if (context.optimizer_begin != 0) step = step - static_cast<double>(context.optimizer_begin);
-  const std::vector<ParameterGroup>& groups = context.optimizer->state().groups;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    std::vector<Parameter> members;
-    std::vector<Value> slopes;
-    for (const torch::nn::Parameter& member : groups[g].parameters)
-      for (std::size_t i = 0; i < parameters.size(); ++i)
-        if (parameters[i] == member.state().stored) {
-          members.push_back(parameters[i]);
-          slopes.push_back(gradients[i]);
-        }
-    if (members.empty()) continue;
-    const Value rate = ops::variable(trace.graph(), rate_variable(g), DType::float32, {}, VariableRole::rate);
-    apply_updates(trace, context.variables, groups[g].rule, rate, step, members, slopes);
-  }
-}
-
 // The checks look at the forward pass alone, whose nodes have the stages of their blocks.
 class BlockChecker {
  public:
@@ -205,7 +184,6 @@ Objective objective_of(const Traced& traced, const StepContext& context, bool is
 
 std::string input_feed(std::size_t index) { return fmt::format("input{}", index); }
 std::string output_name(std::size_t index) { return fmt::format("output{}", index); }
-std::string rate_variable(std::size_t group) { return fmt::format("learning_rate/{}", group); }
 
 ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& context) {
   const std::unique_ptr<Traced> traced = trace_forward(inputs, context);
@@ -228,8 +206,10 @@ ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& contex
     traced->graph.add_output(output_name(i), traced->outputs[i], context.keeps_all);
   if (traced->loss) {
     const std::vector<Parameter> parameters = trained_parameters(context, *traced->trace);
-    add_update(context, *traced->trace, parameters,
-               update_gradients(*traced->trace, objective_of(*traced, context, is_whole), parameters));
+    const std::vector<Value> gradients =
+        update_gradients(*traced->trace, objective_of(*traced, context, is_whole), parameters);
+    torch::optim::add_updates(*traced->trace, context.variables, *context.optimizer, context.optimizer_begin,
+                              parameters, gradients);
   }
   if (context.devices.empty()) context.devices = make_ipus(stages * options.replicas);
   StepFeeds feeds{.mask = context.masked ? mask_feed : ""};

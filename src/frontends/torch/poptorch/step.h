@@ -43,6 +43,5 @@ ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& contex
 std::string input_feed(std::size_t index);
 std::string output_name(std::size_t index);
 inline constexpr const char* mask_feed = "sample_mask";
-std::string rate_variable(std::size_t group);
 
 }  // namespace pando::poptorch

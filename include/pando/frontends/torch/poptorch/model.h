@@ -54,8 +54,18 @@ class PANDO_API PoplarExecutor {
   using Forward = Function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
   PoplarExecutor(const torch::nn::Module& module, Forward forward, std::size_t arguments, const Options& options,
                  const std::optional<torch::optim::Optimizer>& optimizer);
+  // For a tree of modules that is kept elsewhere and may change until the model is compiled: `parts` is asked for it
+  // then. `kind` names it in messages.
+  PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Forward forward,
+                 std::size_t arguments, const Options& options,
+                 const std::optional<torch::optim::Optimizer>& optimizer);
   ~PoplarExecutor();
   PoplarExecutor(PoplarExecutor&&) noexcept;
+
+  // The arrays of forward()'s tensors; see PoplarModel. The first call compiles.
+  Arrays run(const Arrays& inputs);
+  // Throws Error as a call does; runs nothing.
+  void compile_for(const Arrays& inputs);
 
   bool isCompiled() const;
   bool isAttachedToDevice() const;
@@ -90,10 +100,6 @@ class PANDO_API PoplarExecutor {
   std::int64_t cycleCount() const;
   // Gives the memory of the program back; the model cannot be used any more.
   void destroy();
-
- protected:
-  void compile_for(const Arrays& inputs);
-  Arrays run(const Arrays& inputs);
 
  private:
   struct State;

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Links each file and folder of SOURCE into the folder TARGET, and removes links to what is there no more.
+cmake_minimum_required(VERSION 3.25)
+file(MAKE_DIRECTORY ${TARGET})
+file(GLOB entries RELATIVE ${SOURCE} ${SOURCE}/*)
+list(REMOVE_ITEM entries __pycache__)
+foreach(entry ${entries})
+  file(CREATE_LINK ${SOURCE}/${entry} ${TARGET}/${entry} SYMBOLIC)
+endforeach()
+file(GLOB links RELATIVE ${TARGET} ${TARGET}/*)
+foreach(link ${links})
+  if(IS_SYMLINK ${TARGET}/${link} AND NOT link IN_LIST entries)
+    file(REMOVE ${TARGET}/${link})
+  endif()
+endforeach()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the wheel: CMake compiles the extension, which holds the whole library, and the packages are put beside it.
+
+pip calls the two functions of PEP 517. There is a wheel for each version of Python, as pybind11 has no stable ABI.
+"""
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+
+from wheel.wheelfile import WheelFile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+METADATA = """Metadata-Version: 2.1
+Name: pando
+Version: {version}
+Summary: Trains and runs neural networks on virtual IPUs made of CPU cores and GPUs
+License: Apache-2.0
+Requires-Python: >=3.9
+Requires-Dist: numpy
+Description-Content-Type: text/markdown
+
+{readme}"""
+
+
+def _version():
+    text = (ROOT / "include/pando/version.h").read_text()
+    return ".".join(re.search(rf"VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def _tag():
+    python = "cp{}{}".format(*sys.version_info)
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return f"{python}-{python}-{platform}"
+
+
+def _compile(folder):
+    """Builds the extension in the folder and returns its path."""
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DPANDO_UNITY_BUILD=ON", "-DPANDO_PYTHON=ON",
+               f"-DPANDO_PYTHON_EXECUTABLE={sys.executable}"]
+    options += [f"-DPANDO_BUILD_{part}=OFF" for part in ("TESTS", "CLI", "EXAMPLES", "BENCHMARKS")]
+    options += os.environ.get("CMAKE_ARGS", "").split()
+    subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *options], check=True)
+    subprocess.run(["cmake", "--build", folder, "--target", "pando_python"], check=True)
+    return next((folder / "python/pando").glob("_core.*.so"))
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """Writes the wheel into the folder and returns its name."""
+    extension = _compile(ROOT / "build/wheel")
+    version = _version()
+    name = f"pando-{version}-{_tag()}.whl"
+    with WheelFile(os.path.join(wheel_directory, name), "w") as wheel:
+        for path in sorted((ROOT / "python/pando").rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                wheel.write(str(path), str(path.relative_to(ROOT / "python")))
+        wheel.write(str(extension), f"pando/{extension.name}")
+        info = f"pando-{version}.dist-info"
+        wheel.writestr(f"{info}/METADATA", METADATA.format(version=version, readme=(ROOT / "README.md").read_text()))
+        wheel.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: pando {version}\nRoot-Is-Purelib: false\n"
+                                        f"Tag: {_tag()}\n")
+        wheel.write(str(ROOT / "LICENSE"), f"{info}/LICENSE")
+    return name
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    """Writes an archive of all files that git knows into the folder and returns its name."""
+    base = f"pando-{_version()}"
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    with tarfile.open(os.path.join(sdist_directory, f"{base}.tar.gz"), "w:gz") as archive:
+        for file in files.split("\0")[:-1]:
+            archive.add(ROOT / file, f"{base}/{file}")
+        info = tarfile.TarInfo(f"{base}/PKG-INFO")
+        text = METADATA.format(version=_version(), readme="").encode()
+        info.size = len(text)
+        archive.addfile(info, io.BytesIO(text))
+    return f"{base}.tar.gz"

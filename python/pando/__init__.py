@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pando: trains and runs neural networks on virtual IPUs made of CPU cores and GPUs.
+
+The packages follow the frameworks whose names they bear::
+
+    from pando import keras              # tf.keras
+    from pando import ipu                # tensorflow.python.ipu
+    import pando.tf as tf                # tf.data, and the session style in pando.tf.compat.v1
+    import pando.torch as torch          # and pando.poptorch, pando.torchvision
+
+``python3 -m pando SCRIPT`` runs a script that imports tensorflow or torch, unchanged, on these packages.
+No package is loaded before it is used.
+"""
+import importlib as _importlib
+import sys as _sys
+
+from pando._core import Error, InternalError, OutOfRangeError, __version__
+from pando.core import messages as _messages
+from pando.core.nearest import Absences as _Absences
+from pando.core.nearest import missing_attribute as _missing_attribute
+
+_messages.install()
+_sys.meta_path.append(_Absences())
+
+_PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch", "torchvision")
+
+__all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", *_PACKAGES]
+
+
+def __getattr__(name):
+    if name in _PACKAGES:
+        return _importlib.import_module(f"pando.{name}")
+    raise _missing_attribute(__name__, name, __dir__())
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pando in the place of other frameworks: after install(), ``import tensorflow`` or ``import torch`` gives Pando's packages.
+
+Nothing is shadowed before; ``python3 -m pando SCRIPT`` calls install() for a script, notebooks call it themselves, in
+their first cell::
+
+    import pando.compat
+    pando.compat.install()
+"""
+import sys
+
+from pando.compat.finder import Finder
+from pando.compat.names import FRAMEWORKS
+from pando.compat.versions import VERSIONS
+from pando.core.nearest import suggestion
+
+__all__ = ["VERSIONS", "install", "installed", "uninstall"]
+
+_finder = Finder()
+
+
+def _loaded(roots):
+    """The modules of the frameworks that are loaded and not Pando's."""
+    return [name for name, module in sys.modules.items() if name.partition(".")[0] in roots and
+            not getattr(module, "__name__", name).startswith("pando.")]
+
+
+def install(*frameworks, force=False):
+    """Lets the frameworks' names, all by default, stand for Pando's packages.
+
+    Raises ImportError if one of them is loaded already, because objects of both would meet; `force` forgets it.
+    """
+    for name in frameworks:
+        if name not in FRAMEWORKS:
+            raise ValueError(f"Pando stands for no framework {name!r}{suggestion(name, FRAMEWORKS)}")
+    roots = {root for name in frameworks or FRAMEWORKS for root in FRAMEWORKS[name]} - _finder.roots
+    foreign = _loaded(roots)
+    if foreign and not force:
+        raise ImportError(f"{foreign[0]} is loaded already; call pando.compat.install() before the first import of it, "
+                          "or install(force=True) if nothing of it is in use")
+    for name in foreign:
+        del sys.modules[name]
+    _finder.roots |= roots
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def uninstall():
+    """Gives all names back; what was imported before stays as it is."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] in _finder.roots:
+            del sys.modules[name]
+    _finder.roots.clear()
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+
+
+def installed():
+    """The names that stand for Pando's packages now."""
+    return sorted(_finder.roots)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that are not there: what to say, with the nearest name that is."""
+import difflib
+import importlib.abc
+import sys
+
+
+def nearest(name, known):
+    """The name of `known` that is most like `name`, or None if none is."""
+    by_lower = {}
+    for candidate in known:
+        by_lower.setdefault(candidate.lower(), candidate)
+    found = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def suggestion(name, known):
+    """"; the nearest is X", or nothing."""
+    found = nearest(name, [candidate for candidate in known if not candidate.startswith("_")])
+    return f"; the nearest is {found}" if found else ""
+
+
+def missing_attribute(where, name, known):
+    """The AttributeError for a name that a module or class lacks, so that hasattr() works."""
+    return AttributeError(f"{where} has no {name!r} in Pando{suggestion(name, known)}")
+
+
+def unknown_argument(where, name, known):
+    """The TypeError for a keyword argument that a function lacks."""
+    return TypeError(f"{where}() got an unexpected keyword argument {name!r}{suggestion(name, known)}")
+
+
+class Absences(importlib.abc.MetaPathFinder):
+    """The last finder: `from pando.keras import Dens` fails with the nearest name that there is."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        package, _, name = fullname.rpartition(".")
+        module = sys.modules.get(package)
+        if fullname.partition(".")[0] == "pando" and module is not None:
+            # Without its name in it, the import system hands the exception on to `from package import name`.
+            raise ModuleNotFoundError(str(missing_attribute(package, name, dir(module))))
+        return None

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ipu.ipu_compiler: functions of tensors compiled for a device, and what sessions get when they run them."""
+from pando import _core
+from pando.core.structure import flatten, is_nested, pack
+from pando.tf.tensor import Tensor, as_symbol, wrap
+
+
+class Compiled:
+    """A computation that a session can run. It stands for the structure that the function returned."""
+
+    def __init__(self, native, structure, kinds):
+        self._native, self._structure, self._kinds = native, structure, kinds
+
+    def _results(self, arrays):
+        """What a run returns: arrays in the structure of the function, None for operations."""
+        arrays = iter(arrays)
+        leaves = [_scalar(next(arrays)) if kind == "tensor" else None for kind in self._kinds]
+        if not is_nested(self._structure):
+            # Upstream returns a list, even of one tensor.
+            return leaves
+        made = pack(self._structure, leaves)
+        return list(made) if isinstance(made, tuple) else made
+
+    def explain(self):
+        """What a run does on which IPUs."""
+        return self._native.explain()
+
+
+def _scalar(array):
+    return array[()] if array.ndim == 0 else array
+
+
+def _leaves(made):
+    return [leaf for leaf in (flatten(made) if is_nested(made) else [made])]
+
+
+def is_operation(leaf):
+    """Whether it is run for what it does, rather than for a value."""
+    return leaf is None or isinstance(leaf, _core.Operation) or hasattr(leaf, "_operation")
+
+
+def traced_list(function, structure, like=()):
+    """A function of tensors as C++ calls it: from a list of symbols to a list of symbols and operations."""
+    def call(symbols):
+        tensors = [wrap(symbol) for symbol in symbols]
+        made = function(*tensors)
+        leaves = [] if made is None else _leaves(made)
+        structure["made"] = pack(made, [None] * len(leaves)) if is_nested(made) else None
+        structure["kinds"] = ["operation" if is_operation(leaf) else "tensor" for leaf in leaves]
+        outputs = []
+        for leaf in leaves:
+            if leaf is None:
+                outputs.append(_core.Operation())
+            elif isinstance(leaf, _core.Operation):
+                outputs.append(leaf)
+            elif hasattr(leaf, "_operation"):
+                outputs.append(leaf._operation)
+            else:
+                outputs.append(_symbol(leaf, tensors))
+        return outputs
+    return call
+
+
+def _symbol(leaf, tensors):
+    value = getattr(leaf, "_value", leaf)
+    if isinstance(value, _core.Symbol):
+        return value
+    return as_symbol(leaf, like=tensors) if tensors else _core.tf_constant(Tensor(value)._value)
+
+
+def symbol_of(value):
+    """What C++ takes for a tensor of the default graph; anything else becomes a constant."""
+    inner = getattr(value, "_value", value)
+    if isinstance(inner, _core.Symbol):
+        return inner
+    from pando.tf.tensor import convert
+    return _core.tf_constant(convert(value)._value)
+
+
+def compile(computation, inputs=None):  # noqa: A001, upstream's name
+    """Traces the function on the inputs, and compiles it for the device of the scope around."""
+    symbols = [symbol_of(value) for value in inputs or []]
+    structure = {}
+    native = _core.compile_computation(len(symbols), traced_list(computation, structure), symbols)
+    return Compiled(native, structure.get("made"), structure.get("kinds", []))
+
+
+def outlined_function(func=None, **kwargs):
+    """Returns the function itself: Pando decides by itself what is shared."""
+    return func if func is not None else lambda inner: inner

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IPUStrategy: models made in its scope run on the IPUs of a device."""
+from pando import _core
+
+
+class CoreScope:
+    """A scope of C++ in a `with` statement."""
+
+    def __init__(self, scope, value=None):
+        self._scope, self._value = scope, value
+
+    def __enter__(self):
+        self._scope.enter()
+        return self._value
+
+    def __exit__(self, *arguments):
+        self._scope.exit()
+
+
+class IPUStrategy:
+    """Where models run: on the IPUs that the device has when the scope is entered."""
+
+    def __init__(self, ipu_device="/device:IPU:0", cpu_device="/device:CPU:0", enable_dataset_iterators=True, **kwargs):
+        devices = [device["name"] for device in _core.devices()]
+        if not any("IPU" in name for name in devices):
+            # As upstream: without a configuration there is one IPU.
+            from pando.ipu.config import IPUConfig
+            config = IPUConfig()
+            config.auto_select_ipus = 1
+            config.configure_ipu_system()
+        self._strategy = _core.IPUStrategy(ipu_device)
+
+    def scope(self):
+        """Models made in it run on the IPUs."""
+        return CoreScope(self._strategy.scope(), self)
+
+    @property
+    def num_ipus(self):
+        return self._strategy.num_ipus
+
+    @property
+    def num_replicas_in_sync(self):
+        return self._strategy.num_ipus
+
+    def run(self, fn, args=(), kwargs=None, options=None):
+        """Calls a function of models; their steps run on the IPUs."""
+        with self.scope():
+            return fn(*args, **(kwargs or {}))
+
+    experimental_run_v2 = run
+
+
+IPUStrategyV1 = IPUStrategy

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ipu.keras: pipeline stages of Keras models."""
+import sys
+
+from pando import _core
+from pando.ipu.ipu_strategy import CoreScope
+from pando.keras.training import LayerPipelineStageAssignment
+
+__path__ = []
+
+
+def PipelineStage(stage):
+    """Layers that are called within it belong to this stage."""
+    return CoreScope(_core.pipeline_stage(int(stage)))
+
+
+class _FunctionalLayerPipelineStageAssignment(LayerPipelineStageAssignment):
+    """The stage of one call of a layer of a functional model."""
+
+
+FunctionalLayerPipelineStageAssignment = _FunctionalLayerPipelineStageAssignment
+SequentialLayerPipelineStageAssignment = LayerPipelineStageAssignment
+# from tensorflow.python.ipu.keras import extensions
+extensions = sys.modules[__name__]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ipu.optimizers: gradients are summed over replicas and accumulated steps by Pando itself."""
+import enum
+
+
+class GradientAccumulationReductionMethod(enum.Enum):
+    """How accumulated gradients are combined."""
+    SUM = "SUM"
+    MEAN = "MEAN"
+    RUNNING_MEAN = "RUNNING_MEAN"
+
+
+class CrossReplicaOptimizer:
+    """The optimizer itself: Pando sums over replicas."""
+
+    def __new__(cls, opt, name="CrossReplicaOptimizer"):
+        return opt
+
+
+def GradientAccumulationOptimizerV2(opt, num_mini_batches, **kwargs):
+    """Not in Pando outside of pipelines; use a pipeline or Keras."""
+    if num_mini_batches == 1:
+        return opt
+    raise NotImplementedError("GradientAccumulationOptimizerV2 is not in Pando: use pipelining_ops.pipeline with "
+                              "gradient_accumulation_count, or Keras with set_gradient_accumulation_options")
+
+
+CrossReplicaGradientAccumulationOptimizerV2 = GradientAccumulationOptimizerV2

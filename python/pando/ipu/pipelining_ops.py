@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ipu.pipelining_ops: pipelines of stages within a computation that is compiled."""
+import enum
+import inspect
+
+from pando import _core
+from pando.keras.arguments import tell_once
+from pando.tf.tensor import wrap
+
+PipelineSchedule = _core.PipelineSchedule
+
+
+class RecomputationMode(enum.Enum):
+    """Whether a stage computes its forward pass again for its backward pass."""
+    Auto = "Auto"
+    RecomputeThenBackpropagate = "RecomputeThenBackpropagate"
+    RecomputeAndBackpropagateInterleaved = "RecomputeAndBackpropagateInterleaved"
+
+
+class OptimizerFunctionOutput:
+    """What a pipeline minimises, and how."""
+
+    def __init__(self, opt, loss, compute_gradients_args=None, compute_gradients_kwargs=None,
+                 apply_gradients_args=None, apply_gradients_kwargs=None, variables=None, tape=None, **kwargs):
+        self.opt, self.loss = opt, loss
+
+
+class PipelineStageOptions:
+    """Accepted: options of Graphcore's compiler for a stage."""
+
+    def __init__(self, *args, **kwargs):
+        tell_once("PipelineStageOptions have no effect in Pando")
+
+
+def pipeline(computational_stages, gradient_accumulation_count=None, gradient_accumulation_dtype=None,
+             repeat_count=1, inputs=None, infeed_queue=None, outfeed_queue=None, optimizer_function=None,
+             device_mapping=None, pipeline_schedule=None, recomputation_mode=None, reduction_method="SUM", name=None,
+             **kwargs):
+    """Each stage takes what the one before it returns; the first takes the columns of the infeed queue."""
+    from pando.ipu.ipu_compiler import traced_list
+    for key, value in kwargs.items():
+        if value:
+            tell_once(f"pipeline: {key} has no effect in Pando")
+    if inputs:
+        raise NotImplementedError("pipeline: inputs are not in Pando; put them into the data set of the infeed queue")
+    arguments = {"gradient_accumulation_count": int(gradient_accumulation_count or 1),
+                 "repeat_count": int(repeat_count), "device_mapping": list(device_mapping or []),
+                 "pipeline_schedule": pipeline_schedule or PipelineSchedule.Grouped,
+                 "recomputation": "Recompute" in str(recomputation_mode or ""),
+                 "sums_gradients": "MEAN" not in str(reduction_method).upper()}
+    if infeed_queue is not None:
+        arguments["infeed_queue"] = infeed_queue._queue
+    if outfeed_queue is not None:
+        arguments["outfeed_queue"] = outfeed_queue._queue
+    structure = {}
+    if optimizer_function is not None:
+        def minimise(symbols):
+            made = optimizer_function(*[wrap(symbol) for symbol in symbols])
+            return made.opt._native, made.loss._value
+        arguments["optimizer_function"] = minimise
+    stages = [(_count(stage), traced_list(stage, structure)) for stage in computational_stages]
+    operation = _core.pipeline(stages, arguments)
+    if outfeed_queue is not None:
+        outfeed_queue._structure = structure.get("made")
+    return _Pipeline(operation)
+
+
+def _count(stage):
+    """The number of tensors that a stage takes."""
+    parameters = [p for p in inspect.signature(stage).parameters.values() if p.default is inspect.Parameter.empty]
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters):
+        raise TypeError("pipeline: a stage must name its arguments instead of taking *args")
+    return len(parameters)
+
+
+class _Pipeline:
+    """What a computation returns to run the pipeline."""
+
+    def __init__(self, operation):
+        self._operation = operation
+        self.outputs = []
+
+

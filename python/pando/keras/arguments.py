@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that every layer of Keras takes, and those that are accepted because they change nothing here."""
+from pando.core.messages import notice_once
+from pando.core.nearest import suggestion
+
+_SHAPES = ("input_shape", "batch_input_shape", "input_dim")
+_WITHOUT_EFFECT = ("input_length", "batch_size", "dynamic", "autocast", "activity_regularizer")
+
+def tell_once(text):
+    """Says that an argument has no effect, once in a process."""
+    notice_once("keras", text)
+
+
+def common_arguments(who, dtype=None, **kwargs):
+    """Checks the keyword arguments that a layer passes on to ``Layer``."""
+    name = getattr(dtype, "name", dtype)
+    if name not in (None, "float32", "int32", "int64", "uint8", "bool", "float64", "mixed_bfloat16"):
+        raise ValueError(f"{who}: dtype is {dtype!r}, but layers of Pando compute in float32")
+    for key, value in kwargs.items():
+        if key in _SHAPES:
+            continue
+        if key == "data_format":
+            check_channels_last(who, value)
+        elif key == "weights":
+            raise ValueError(f"{who}: weights= is not in Pando; call set_weights() once the layer is built")
+        elif key in _WITHOUT_EFFECT:
+            if key == "activity_regularizer" and value is not None:
+                raise ValueError(f"{who}: activity_regularizer is not in Pando; add the term in a loss function")
+        else:
+            known = list(_SHAPES) + ["data_format", "dtype", "name", "trainable", *_WITHOUT_EFFECT]
+            raise TypeError(f"{who} has no argument '{key}'{suggestion(key, known)}")
+
+
+def check_channels_last(who, data_format):
+    """Images are [batch, height, width, channels] here."""
+    if data_format not in (None, "channels_last"):
+        raise ValueError(f"{who}: data_format is {data_format!r}, but Pando has 'channels_last' only; "
+                         "move the channels to the last axis")
+
+
+def input_shape_of(kwargs):
+    """The shape of a sample, from any of the arguments that give it."""
+    if kwargs.get("input_shape") is not None:
+        shape = kwargs["input_shape"]
+        return (shape,) if isinstance(shape, int) else tuple(shape)
+    if kwargs.get("batch_input_shape") is not None:
+        return tuple(kwargs["batch_input_shape"])[1:]
+    if kwargs.get("input_dim") is not None:
+        return (kwargs["input_dim"],)
+    return None
+
+
+def refuse(who, **arguments):
+    """Raises for the first argument that is not None: it would change the result, and Pando does not have it."""
+    for name, value in arguments.items():
+        if value is not None and value is not False:
+            raise NotImplementedError(f"{who}: {name}={value!r} is not in Pando")

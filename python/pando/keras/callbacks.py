@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callbacks: what happens alongside training."""
+from pando import _core
+from pando.keras.arguments import tell_once
+
+_TRAIN = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end", "on_train_batch_begin",
+          "on_train_batch_end")
+
+
+class Callback:
+    """Derive from it and override what is needed; only those methods are called.
+
+    Batch methods are called for every batch, after the execution that the batch was part of.
+    """
+
+    def __init__(self):
+        self.model = None
+        self.params = {}
+
+    def set_model(self, model):
+        self.model = model
+
+    def set_params(self, params):
+        self.params = params
+
+    def on_train_begin(self, logs=None):
+        pass
+
+    def on_train_end(self, logs=None):
+        pass
+
+    def on_epoch_begin(self, epoch, logs=None):
+        pass
+
+    def on_epoch_end(self, epoch, logs=None):
+        pass
+
+    def on_train_batch_begin(self, batch, logs=None):
+        pass
+
+    def on_train_batch_end(self, batch, logs=None):
+        pass
+
+    def on_batch_begin(self, batch, logs=None):
+        pass
+
+    def on_batch_end(self, batch, logs=None):
+        pass
+
+    def on_test_begin(self, logs=None):
+        pass
+
+    def on_test_end(self, logs=None):
+        pass
+
+    def on_predict_begin(self, logs=None):
+        pass
+
+    def on_predict_end(self, logs=None):
+        pass
+
+    def _native(self):
+        """What C++ calls during fit."""
+        return _core.python_callback(self, _overridden(self))
+
+    def _batch(self, batch, logs):
+        """Called by C++ after a batch."""
+        self.on_train_batch_begin(batch, {})
+        self.on_batch_begin(batch, {})
+        self.on_train_batch_end(batch, logs)
+        self.on_batch_end(batch, logs)
+
+
+def _overridden(callback):
+    """The names of the training methods that the class overrides."""
+    def differs(name):
+        return getattr(type(callback), name, None) is not getattr(Callback, name) or name in vars(callback)
+    names = {name for name in _TRAIN if differs(name)}
+    if differs("on_batch_begin") or differs("on_batch_end"):
+        names.add("on_train_batch_end")
+    return names
+
+
+def native_callbacks(callbacks, model, params):
+    """The callbacks as C++ takes them, each knowing its model."""
+    list_ = []
+    for callback in callbacks or []:
+        if not hasattr(callback, "_native"):
+            callback = _Foreign(callback)
+        callback.set_model(model)
+        callback.set_params(params)
+        list_.append(callback._native())
+    return list_
+
+
+class _Foreign(Callback):
+    """An object with the methods of a callback that does not derive from Callback."""
+
+    def __init__(self, callback):
+        super().__init__()
+        self._callback = callback
+        for name in _TRAIN + ("on_batch_begin", "on_batch_end"):
+            if hasattr(callback, name):
+                setattr(self, name, getattr(callback, name))
+
+    def set_model(self, model):
+        self._callback.set_model(model)
+
+    def set_params(self, params):
+        self._callback.set_params(params)
+
+
+class _Builtin(Callback):
+    def __init__(self, **arguments):
+        super().__init__()
+        self._arguments = arguments
+
+    def _native(self):
+        if type(self).__module__ != __name__:
+            raise NotImplementedError(f"{type(self).__name__}: Pando's {type(self).__mro__[1].__name__} cannot be "
+                                      "derived from; derive from Callback")
+        return _core.make_callback(type(self).__name__, self._arguments)
+
+
+class ModelCheckpoint(_Builtin):
+    """Writes the weights at the end of each epoch."""
+
+    def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False, save_weights_only=False,
+                 mode="auto", save_freq="epoch", options=None, initial_value_threshold=None, **kwargs):
+        if save_freq != "epoch" or kwargs.get("period", 1) != 1:
+            raise NotImplementedError("ModelCheckpoint: Pando saves once an epoch; fit(checkpoint_directory=...) "
+                                      "writes checkpoints as often as wanted, to resume from")
+        if not save_weights_only:
+            tell_once("ModelCheckpoint writes weights; model.save() writes the layers, too")
+        path = str(filepath)
+        for ending in (".h5", ".hdf5", ".keras", ".weights.h5", ".ckpt", ".tf"):
+            if path.endswith(ending):
+                path = path[:-len(ending)] + ".safetensors"
+                tell_once(f"ModelCheckpoint writes {path}: Pando has .safetensors and .npz files")
+                break
+        self.filepath = path
+        super().__init__(filepath=path, monitor=monitor, verbose=int(verbose), save_best_only=bool(save_best_only),
+                         mode=mode)
+
+
+class EarlyStopping(_Builtin):
+    """Ends training when the monitored value has not become better for ``patience`` epochs."""
+
+    def __init__(self, monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=None,
+                 restore_best_weights=False, start_from_epoch=0):
+        if start_from_epoch:
+            raise NotImplementedError("EarlyStopping: start_from_epoch is not in Pando")
+        super().__init__(monitor=monitor, min_delta=float(min_delta), patience=int(patience), verbose=int(verbose),
+                         mode=mode, baseline=None if baseline is None else float(baseline),
+                         restore_best_weights=bool(restore_best_weights))
+
+
+class ReduceLROnPlateau(_Builtin):
+    """Multiplies the learning rate by ``factor`` when the monitored value has not become better."""
+
+    def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto", min_delta=1e-4,
+                 cooldown=0, min_lr=0.0, **kwargs):
+        super().__init__(monitor=monitor, factor=float(factor), patience=int(patience), verbose=int(verbose),
+                         mode=mode, min_delta=float(kwargs.get("epsilon", min_delta)), cooldown=int(cooldown),
+                         min_lr=float(min_lr))
+
+
+class LearningRateScheduler(_Builtin):
+    """Sets the learning rate of each epoch by a function of the epoch, and of the rate so far if it takes two."""
+
+    def __init__(self, schedule, verbose=0):
+        import inspect
+        try:
+            two = len(inspect.signature(schedule).parameters) > 1
+        except (TypeError, ValueError):
+            two = True
+        super().__init__(schedule=schedule if two else lambda epoch, rate: schedule(epoch), verbose=int(verbose))
+        inner = self._arguments["schedule"]
+        self._arguments["schedule"] = lambda epoch, rate: float(inner(epoch, rate))
+
+
+class CSVLogger(_Builtin):
+    """Writes one line per epoch."""
+
+    def __init__(self, filename, separator=",", append=False):
+        super().__init__(filename=str(filename), separator=separator, append=bool(append))
+
+
+class TerminateOnNaN(_Builtin):
+    """Ends training at the first batch whose loss is not a number."""
+
+
+class LambdaCallback(Callback):
+    """Calls functions of the program."""
+
+    def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_train_begin=None, on_train_end=None,
+                 on_train_batch_begin=None, on_train_batch_end=None, on_batch_begin=None, on_batch_end=None):
+        super().__init__()
+        given = {name: function for name, function in locals().items() if name.startswith("on_") and function}
+        for name, function in given.items():
+            setattr(self, name, function)
+
+
+class ProgbarLogger(Callback):
+    """The progress bar is always there; ``verbose`` of fit chooses its form."""
+
+
+class TensorBoard(Callback):
+    """Accepted so that scripts run; Pando writes pages about a run instead."""
+
+    def __init__(self, log_dir="logs", **kwargs):
+        super().__init__()
+        tell_once("TensorBoard has no effect in Pando; fit(profile='run.html') writes a page about a run")
+
+
+class History(Callback):
+    """What fit returns: ``history``, one list of values per epoch for each loss and metric, and ``epoch``."""
+
+    def __init__(self, native=None):
+        super().__init__()
+        self.history = native.curves() if native is not None else {}
+        self.epoch = list(native.epochs) if native is not None else []
+
+    def _repr_html_(self):
+        from pando.keras.html import history_html
+        return history_html(self)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""keras.config: settings of Keras 3."""
+from pando.keras.backend import epsilon, floatx, image_data_format, set_epsilon, set_floatx  # noqa: F401
+from pando.keras.backend import set_image_data_format  # noqa: F401
+
+
+def backend():
+    """The name of what computes."""
+    return "pando"
+
+
+def disable_traceback_filtering():
+    """Accepted: tracebacks are always whole."""
+
+
+enable_traceback_filtering = disable_interactive_logging = enable_interactive_logging = disable_traceback_filtering

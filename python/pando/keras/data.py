@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data of fit, evaluate and predict: arrays, tensors, lists, dicts, Datasets, generators and Sequences."""
+import numpy as np
+
+from pando import _core
+from pando.core.arrays import as_array
+from pando.core.structure import flatten
+
+
+class Sequence:
+    """Batches by number: derive from it and write ``__len__`` and ``__getitem__``."""
+
+    def __getitem__(self, index):
+        raise NotImplementedError(f"{type(self).__name__} has no __getitem__(self, index)")
+
+    def __len__(self):
+        raise NotImplementedError(f"{type(self).__name__} has no __len__(self)")
+
+    def on_epoch_end(self):
+        """Called after each pass."""
+
+
+class Samples:
+    """What C++ takes: a Dataset, or lists of arrays; and the weights of samples."""
+
+    def __init__(self, x, y=None, sample_weight=None, dataset=None):
+        self.x, self.y, self.sample_weight, self.dataset = x, y, sample_weight, dataset
+
+    @property
+    def first(self):
+        return self.x if self.dataset is None else self.dataset
+
+
+def samples_of(model, x, y=None, sample_weight=None, targets=True):
+    """The samples that a user gave to fit, evaluate or predict."""
+    if x is None:
+        raise ValueError("there is no data: give arrays, a Dataset or a generator as x")
+    native = getattr(x, "_dataset", None)
+    if native is not None:
+        _without_targets(x, y)
+        return Samples(None, dataset=_columns(model, x, targets))
+    if isinstance(x, Sequence) or (hasattr(x, "__getitem__") and hasattr(x, "__len__") and not _is_data(x)):
+        _without_targets(x, y)
+        return Samples(None, dataset=_core.Dataset.from_generator(lambda: _sequence_batches(model, x, targets)))
+    if hasattr(x, "__next__") or (hasattr(x, "__iter__") and not _is_data(x)):
+        _without_targets(x, y)
+        # A generator goes on where it stopped; anything else starts again.
+        iterator = iter(x)
+        make = (lambda: _batches(model, iterator, targets)) if iterator is x else (
+            lambda: _batches(model, iter(x), targets))
+        return Samples(None, dataset=_core.Dataset.from_generator(make))
+    inputs = arrays_of(x, input_names(model), "x")
+    outputs = None if y is None else arrays_of(y, output_names(model), "y")
+    return Samples(inputs, outputs, None if sample_weight is None else as_array(np.asarray(sample_weight)))
+
+
+def arrays_of(data, names, what):
+    """A list of arrays; those of a dict in the order of the names."""
+    if isinstance(data, dict):
+        if names and all(name in data for name in names):
+            return [_array(data[name], what) for name in names]
+        if len(data) == 1 and len(names) == 1:
+            return [_array(value, what) for value in data.values()]
+        missing = [name for name in names if name not in data]
+        raise ValueError(f"{what}: the dict has {sorted(data)}, but the model wants {list(names)}"
+                         + (f"; {missing[0]!r} is missing" if missing else ""))
+    if isinstance(data, (list, tuple)) and data and all(_is_array(part) for part in data):
+        return [_array(part, what) for part in data]
+    return [_array(data, what)]
+
+
+def _is_array(value):
+    return isinstance(value, np.ndarray) and value.ndim > 0 or hasattr(value, "_value")
+
+
+def _is_data(value):
+    return isinstance(value, (np.ndarray, list, tuple, dict, int, float)) or hasattr(value, "_value") or (
+        hasattr(value, "__array__"))
+
+
+def _array(value, what):
+    array = as_array(np.asarray(getattr(value, "_value", value)) if not isinstance(value, np.ndarray) else value)
+    if array.dtype == object:
+        raise ValueError(f"{what}: the samples have different shapes, or are not numbers")
+    return array
+
+
+def input_names(model):
+    """The names of the inputs of a model, if they are known."""
+    return model._input_names() if hasattr(model, "_input_names") else []
+
+
+def output_names(model):
+    return model._output_names() if hasattr(model, "_output_names") else []
+
+
+def _without_targets(x, y):
+    if y is not None:
+        raise ValueError(f"y must not be given: {type(x).__name__} gives inputs and targets together")
+
+
+def batch_columns(model, element, targets):
+    """The arrays of one batch: inputs, targets, and weights if there are any."""
+    if not isinstance(element, (tuple, list)):
+        element = (element,)
+    inputs = arrays_of(element[0], input_names(model), "x")
+    if not targets or len(element) == 1:
+        return inputs
+    columns = inputs + arrays_of(element[1], output_names(model), "y")
+    if len(element) > 2 and element[2] is not None:
+        columns.append(_array(element[2], "sample_weight"))
+    return columns
+
+
+def _columns(model, dataset, targets):
+    """A Dataset whose columns are in the order that C++ wants; usually they are already."""
+    structure = dataset._structure
+    flat = dataset._dataset
+    if isinstance(structure, (tuple, list)) and not targets and len(structure) > 1:
+        count = len(flatten(structure[0]))
+        return flat.map(lambda columns: columns[:count])
+    has_dicts = isinstance(structure, dict) or (
+        isinstance(structure, (tuple, list)) and any(isinstance(part, dict) for part in structure))
+    if not has_dicts:
+        return flat
+    from pando.core.structure import pack
+    return flat.map(lambda columns: batch_columns(model, pack(structure, columns), targets))
+
+
+def _batches(model, iterator, targets):
+    for element in iterator:
+        yield batch_columns(model, element, targets)
+
+
+def _sequence_batches(model, sequence, targets):
+    for index in range(len(sequence)):
+        yield batch_columns(model, sequence[index], targets)
+    if hasattr(sequence, "on_epoch_end"):
+        sequence.on_epoch_end()

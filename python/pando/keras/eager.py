@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers and functions on arrays, outside of models: they are compiled once for each shape and run at once."""
+import numpy as np
+
+from pando import _core
+from pando.core.arrays import as_array
+from pando.core.structure import flatten, pack
+from pando.tf.tensor import Tensor, wrap
+
+
+def run_function(function, arrays):
+    """The arrays that a function of symbols makes of arrays; it returns a list of symbols."""
+    program = _core.TensorProgram(getattr(function, "__name__", "function"), lambda symbols: list(function(*symbols)))
+    return program([as_array(array) for array in arrays])
+
+
+def call_eagerly(layer, structure, tensors, training):
+    """What a layer makes of arrays: tensors in the structure that the layer returns."""
+    arrays = [as_array(np.asarray(getattr(tensor, "_value", tensor))) for tensor in tensors]
+    programs = layer.__dict__.setdefault("_programs", {})
+    key = (tuple((array.shape[1:], array.dtype.name) for array in arrays), training)
+    if key not in programs:
+        programs[key] = _model_of(layer, structure, tensors, arrays, training)
+    model, packed = programs[key]
+    outputs = [Tensor(array) for array in model.predict(arrays, {"batch_size": max(1, len(arrays[0]))})]
+    if packed is None:
+        return outputs[0] if len(outputs) == 1 else outputs
+    return pack(packed, outputs)
+
+
+def _model_of(layer, structure, tensors, arrays, training):
+    inputs = [wrap(_core.input(array.shape[1:], array.dtype.name, "")) for array in arrays]
+    places = iter(inputs)
+    given = {id(tensor) for tensor in tensors}
+    args, kwargs = pack(structure, [next(places) if id(leaf) in given else leaf for leaf in flatten(structure)])
+    outputs = layer(*args, training=training, **kwargs)
+    leaves = flatten(outputs)
+    model = _core.Model([tensor._value for tensor in inputs], [leaf._value for leaf in leaves])
+    nested = isinstance(outputs, (tuple, list, dict))
+    return model, pack(outputs, [None] * len(leaves)) if nested else None

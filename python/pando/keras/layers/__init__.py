@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layers of Keras. Images are [batch, height, width, channels]."""
+from pando.core.nearest import missing_attribute as _missing
+from pando.keras.layers.base import Layer
+from pando.keras.layers.convolution import (
+    AveragePooling2D, AvgPool2D, Conv2D, Conv2DTranspose, Convolution2D, Convolution2DTranspose, Deconvolution2D,
+    DepthwiseConv2D, GlobalAveragePooling2D, GlobalAvgPool2D, GlobalMaxPool2D, GlobalMaxPooling2D, MaxPool2D,
+    MaxPooling2D, SeparableConv2D, SeparableConvolution2D, UpSampling2D, ZeroPadding2D)
+from pando.keras.layers.core import (
+    Activation, Dense, Dropout, Embedding, Flatten, Input, InputLayer, LeakyReLU, Permute, ReLU, Rescaling, Reshape)
+from pando.keras.layers.merge import (
+    Add, Average, Concatenate, Dot, Maximum, Minimum, Multiply, Subtract, add, average, concatenate, dot, maximum,
+    minimum, multiply, subtract)
+from pando.keras.layers.normalization import (
+    BatchNormalization, LayerNormalization, RandomFlip, RandomRotation, RandomTranslation)
+from pando.keras.layers.python_layers import (
+    ELU, AveragePooling1D, AvgPool1D, Conv1D, Convolution1D, Cropping2D, GaussianNoise, GlobalAveragePooling1D,
+    GlobalAvgPool1D, GlobalMaxPool1D, GlobalMaxPooling1D, Identity, Lambda, MaxPool1D, MaxPooling1D, PReLU,
+    RepeatVector, Softmax)
+
+__all__ = [name for name in dir() if not name.startswith("_") and name[0].isupper()] + [
+    "add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract"]
+
+
+def __getattr__(name):
+    raise _missing(__name__, name, __all__)

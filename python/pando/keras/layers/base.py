@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layer: the base of all layers, those of Pando and those that users write.
+
+A layer of Pando holds a layer of C++ that was made from the arguments. A user's layer is a Python object that C++ calls
+while it builds a graph: ``build`` makes weights, ``call`` computes with tensors. Neither runs while the model trains.
+"""
+import inspect
+import threading
+import weakref
+
+from pando import _core
+from pando.core.structure import flatten, pack
+from pando.keras import initializers, regularizers
+from pando.keras.arguments import common_arguments, input_shape_of
+from pando.tf.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
+
+_registry = weakref.WeakValueDictionary()
+_calls = threading.local()
+
+
+def python_layer(core):
+    """The Python object of a layer of C++, made anew if it no longer exists."""
+    known = _registry.get(hash(core))
+    if known is not None:
+        return known
+    from pando.keras import layers
+    cls = getattr(layers, core.kind, None) or Layer
+    if core.kind in ("Sequential", "Functional"):
+        from pando.keras import models
+        return models.from_core(core)
+    layer = object.__new__(cls)
+    layer._arguments = None
+    layer._adopt(core)
+    return layer
+
+
+def current_call():
+    """What C++ offers to the innermost layer that is being traced on this thread; None outside of one."""
+    stack = getattr(_calls, "stack", None)
+    return stack[-1] if stack else None
+
+
+class Layer:
+    """Weights, and what they do to tensors.
+
+    Derive from it and write ``build(self, input_shape)``, which calls ``self.add_weight``, and ``call(self, inputs)``.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        layer = super().__new__(cls)
+        layer._arguments = (args, kwargs)
+        return layer
+
+    def __init__(self, trainable=True, name=None, dtype=None, **kwargs):
+        common_arguments(type(self).__name__, dtype=dtype, **kwargs)
+        self._start(name, trainable, input_shape_of(kwargs))
+        self._adopt(_core.python_layer(self, type(self).__name__, name or ""))
+        self._finish()
+
+    # How a layer of Pando is made ------------------------------------------------------------------------------------
+
+    def _start(self, name, trainable, input_shape):
+        self._given = {"trainable": trainable, "input_shape": input_shape}
+
+    def _make(self, kind, arguments, name=None, trainable=True, dtype=None, **kwargs):
+        common_arguments(type(self).__name__, dtype=dtype, **kwargs)
+        self._start(name, trainable, input_shape_of(kwargs))
+        self._adopt(_core.make_layer(kind, {**arguments, "name": name or ""}))
+        self._finish()
+
+    def _adopt(self, core):
+        self._layer = core
+        _registry[hash(core)] = self
+
+    def _finish(self):
+        if not self._given["trainable"]:
+            self._layer.trainable = False
+        if self._given["input_shape"] is not None:
+            self._layer.set_input_shape(self._given["input_shape"])
+
+    def _clone(self, name=None):
+        """A new layer of the same arguments, with other weights."""
+        if self._arguments is None:
+            raise TypeError(f"layer '{self.name}' was read from a file and cannot be copied; make it again")
+        args, kwargs = self._arguments
+        return type(self)(*args, **{**kwargs, "name": name})
+
+    # What a user's class may override --------------------------------------------------------------------------------
+
+    def build(self, input_shape):
+        """Makes the weights; called once, before the first ``call``. A size of ``None`` is the batch."""
+        self.built = True
+
+    def call(self, inputs, *args, **kwargs):
+        """Computes the outputs from the inputs."""
+        raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+
+    def get_config(self):
+        """The arguments that the layer was made with, for ``from_config``."""
+        if self._arguments is None:
+            return {"name": self.name}
+        args, kwargs = self._arguments
+        try:
+            bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
+        except TypeError:
+            return {"name": self.name}
+        config = {"name": self.name, "trainable": self.trainable, "dtype": "float32"}
+        for key, value in bound.arguments.items():
+            if key == "kwargs":
+                config.update(value)
+            elif key not in ("self", "args"):
+                config[key] = value
+        config["name"] = self.name
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        """A new layer from what ``get_config`` returned."""
+        return cls(**config)
+
+    def compute_output_shape(self, input_shape):
+        """The shape of the output for an input of this shape, the batch being ``None``."""
+        shape = tuple(input_shape)
+        output = self(wrap(_core.input(shape[1:], "float32", "")))
+        return tuple(output.shape)
+
+    # Weights ---------------------------------------------------------------------------------------------------------
+
+    def add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True,
+                   constraint=None, **kwargs):
+        """Makes a weight and returns it; it can be used like a tensor in ``call``."""
+        if name is not None and not isinstance(name, str):
+            name, shape = (shape if isinstance(shape, str) else None), name
+        if constraint is not None:
+            raise NotImplementedError(f"{type(self).__name__}.add_weight: constraints are not in Pando")
+        weights = self.__dict__.setdefault("_own_weights", [])
+        weight = Weight(self, len(weights), name or f"weight_{len(weights)}")
+        weights.append(weight)
+        arguments = (weight.short_name, tuple(shape or ()),
+                     initializers.get(initializer or "glorot_uniform")._native(), regularizers.native(regularizer),
+                     bool(trainable))
+        builder = self.__dict__.get("_builder")
+        if builder is None:
+            self.__dict__.setdefault("_early_weights", []).append(arguments)
+        else:
+            builder.add_weight(*arguments)
+        return weight
+
+    def add_loss(self, losses, **kwargs):
+        """Adds a penalty to the loss. Not in Pando: put it into the loss function."""
+        raise NotImplementedError("add_loss is not in Pando; add the term in a loss function of your own")
+
+    def _build_weights(self, builder, shapes):
+        self.__dict__["_builder"] = builder
+        try:
+            for arguments in self.__dict__.pop("_early_weights", []):
+                builder.add_weight(*arguments)
+            self.build(self._shapes_for_build(shapes))
+        finally:
+            self.__dict__["_builder"] = None
+
+    def _shapes_for_build(self, shapes):
+        if len(shapes) == 1:
+            return TensorShape(shapes[0])
+        args, kwargs = self.__dict__.get("_structures", {}).get(len(shapes), ((), {}))
+        shapes = [TensorShape(shape) for shape in shapes]
+        if len(args) == 1 and not kwargs and len(flatten(args[0])) == len(shapes):
+            return pack(args[0], shapes)
+        return shapes
+
+    def _inner_layers(self):
+        return [layer._layer for layer in self.__dict__.get("_children", [])]
+
+    def __setattr__(self, name, value):
+        if name not in _OWN_ATTRIBUTES:
+            children = self.__dict__.setdefault("_children", [])
+            for leaf in flatten(value) if isinstance(value, (list, tuple, dict)) else [value]:
+                if isinstance(leaf, Layer) and not any(leaf is known for known in children):
+                    children.append(leaf)
+        object.__setattr__(self, name, value)
+
+    # Calls -----------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args, **kwargs):
+        training = kwargs.pop("training", None)
+        structure = (args, kwargs)
+        leaves = flatten(structure)
+        tensors = [leaf for leaf in leaves if _is_tensor(leaf)]
+        if not tensors:
+            raise TypeError(f"layer '{self.name}' must be called on tensors or arrays, not {args!r}")
+        if not any(is_symbolic(tensor) for tensor in tensors):
+            return self._call_eagerly(structure, tensors, training)
+        symbols = [as_symbol(tensor, like=tensors) for tensor in tensors]
+        self._remember(structure, leaves, len(symbols))
+        outputs = [wrap(symbol) for symbol in self._layer.call(symbols, _flag(training))]
+        return self._pack_outputs(outputs)
+
+    def _remember(self, structure, leaves, count):
+        """Keeps how the tensors were given; C++ knows them as a list."""
+        plain = pack(structure, [_SLOT if _is_tensor(leaf) else leaf for leaf in leaves])
+        self.__dict__.setdefault("_structures", {})[count] = plain
+
+    def _trace(self, caller, symbols):
+        """Called by C++ while a graph is built: the outputs for these inputs, as a list of symbols."""
+        stack = _calls.__dict__.setdefault("stack", [])
+        stack.append((self, caller))
+        try:
+            tensors = iter([wrap(symbol) for symbol in symbols])
+            known = self.__dict__.get("_structures", {}).get(len(symbols))
+            if known is None:
+                tensors = list(tensors)
+                args, kwargs = (tensors[0] if len(tensors) == 1 else tensors,), {}
+            else:
+                args, kwargs = pack(known, [next(tensors) if leaf is _SLOT else leaf for leaf in flatten(known)])
+            names = _parameters_of(type(self))
+            if "training" in names:
+                kwargs["training"] = caller.training
+            outputs = self.call(*args, **kwargs)
+        finally:
+            stack.pop()
+        # Without the tensors: they would keep the layer, which keeps this.
+        self.__dict__["_output_structure"] = pack(outputs, [_SLOT] * len(flatten(outputs)))
+        return [as_symbol(leaf, like=[wrap(symbols[0])]) for leaf in flatten(outputs)]
+
+    def _pack_outputs(self, outputs):
+        structure = self.__dict__.get("_output_structure")
+        if isinstance(structure, (tuple, list, dict)):
+            return pack(structure, outputs)
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _call_eagerly(self, structure, tensors, training):
+        from pando.keras.eager import call_eagerly
+        return call_eagerly(self, structure, tensors, training)
+
+    # What layers say about themselves --------------------------------------------------------------------------------
+
+    @property
+    def name(self):
+        return self._layer.name
+
+    @property
+    def built(self):
+        return self._layer.built
+
+    @built.setter
+    def built(self, value):
+        pass
+
+    @property
+    def trainable(self):
+        return self._layer.trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        self._layer.trainable = bool(value)
+
+    @property
+    def dtype(self):
+        return "float32"
+
+    @property
+    def weights(self):
+        from pando.keras.variables import Variable
+        return [Variable(parameter) for parameter in self._layer.weights()]
+
+    variables = weights
+
+    @property
+    def trainable_weights(self):
+        from pando.keras.variables import Variable
+        return [Variable(parameter) for parameter in self._layer.trainable_weights()]
+
+    trainable_variables = trainable_weights
+
+    @property
+    def non_trainable_weights(self):
+        trained = {weight._parameter for weight in self.trainable_weights}
+        return [weight for weight in self.weights if weight._parameter not in trained]
+
+    non_trainable_variables = non_trainable_weights
+
+    @property
+    def input(self):
+        return _one([wrap(symbol) for symbol in self._layer.inputs()])
+
+    @property
+    def output(self):
+        return _one([wrap(symbol) for symbol in self._layer.outputs()])
+
+    @property
+    def input_shape(self):
+        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.inputs()])
+
+    @property
+    def output_shape(self):
+        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.outputs()])
+
+    def count_params(self):
+        """The number of elements of all weights."""
+        return self._layer.count_params()
+
+    def get_weights(self):
+        """The values of the weights, as a list of arrays."""
+        return self._layer.get_weights()
+
+    def set_weights(self, weights):
+        """Sets the values of the weights."""
+        self._layer.set_weights(list(weights))
+
+    def __repr__(self):
+        return f"<{type(self).__module__}.{type(self).__qualname__} object '{self.name}'>"
+
+
+_OWN_ATTRIBUTES = {"_arguments", "_given", "_layer"}
+
+
+class _Slot:
+    """Stands for a tensor in the remembered structure of a call."""
+
+
+_SLOT = _Slot()
+
+
+class Weight(Tensor):
+    """A weight of a user's layer: a symbol while the layer is traced, otherwise its value."""
+
+    __slots__ = ("_owner", "_index", "short_name")
+    _result_class = Tensor
+
+    def __init__(self, owner, index, name):
+        self._owner = weakref.ref(owner)
+        self._index = index
+        self.short_name = name
+
+    @property
+    def _value(self):
+        owner = self._owner()
+        for layer, caller in reversed(getattr(_calls, "stack", [])):
+            if layer is owner:
+                return caller.weight(self._index)
+        return self._parameter.value()
+
+    @property
+    def _parameter(self):
+        return self._owner()._layer.weights()[self._index]
+
+    @property
+    def name(self):
+        return self._parameter.name
+
+    def assign(self, value):
+        """Gives the weight a value: at the end of the step while the layer is traced, otherwise at once."""
+        owner = self._owner()
+        for layer, caller in reversed(getattr(_calls, "stack", [])):
+            if layer is owner:
+                caller.assign(self._index, as_symbol(value, like=[self]))
+                return
+        self._parameter.set_value(value)
+
+
+_parameters = {}
+
+
+def _parameters_of(cls):
+    """The names of the arguments of the class's ``call``."""
+    if cls not in _parameters:
+        _parameters[cls] = set(inspect.signature(cls.call).parameters)
+    return _parameters[cls]
+
+
+def _is_tensor(value):
+    import numpy as np
+    return isinstance(value, (Tensor, np.ndarray)) or hasattr(value, "_symbol_value")
+
+
+def _flag(training):
+    return None if training is None else bool(training)
+
+
+def _one(values):
+    return values[0] if len(values) == 1 else values

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and pooling of images, [batch, height, width, channels]."""
+from pando.keras import activations, initializers, regularizers
+from pando.keras.arguments import check_channels_last, refuse
+from pando.keras.layers.base import Layer
+
+
+def _weights(kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer):
+    return {"kernel_initializer": initializers.get(kernel_initializer)._native(),
+            "bias_initializer": initializers.get(bias_initializer)._native(),
+            "kernel_regularizer": regularizers.native(kernel_regularizer),
+            "bias_regularizer": regularizers.native(bias_regularizer)}
+
+
+def _padding(who, padding):
+    text = str(padding).lower()
+    if text not in ("valid", "same"):
+        raise ValueError(f"{who}: padding is {padding!r} but must be 'valid' or 'same'")
+    return text
+
+
+class Conv2D(Layer):
+    """Convolution of images with ``filters`` filters."""
+
+    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1),
+                 groups=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
+                 kernel_constraint=None, bias_constraint=None, **kwargs):
+        refuse("Conv2D", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+               bias_constraint=bias_constraint)
+        check_channels_last("Conv2D", data_format)
+        self.filters, self.kernel_size = int(filters), kernel_size
+        self._make("Conv2D", {
+            "filters": self.filters, "kernel_size": kernel_size, "strides": strides,
+            "padding": _padding("Conv2D", padding), "dilation_rate": dilation_rate, "groups": int(groups),
+            "activation": activations.native(activation), "use_bias": bool(use_bias),
+            **_weights(kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer)}, **kwargs)
+
+    @property
+    def kernel(self):
+        return self.weights[0]
+
+    @property
+    def bias(self):
+        return self.weights[1]
+
+
+class Conv2DTranspose(Layer):
+    """The transpose of a convolution: enlarges images by its strides."""
+
+    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", output_padding=None, data_format=None,
+                 dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
+                 kernel_constraint=None, bias_constraint=None, **kwargs):
+        refuse("Conv2DTranspose", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+               bias_constraint=bias_constraint, output_padding=output_padding)
+        check_channels_last("Conv2DTranspose", data_format)
+        self._make("Conv2DTranspose", {
+            "filters": int(filters), "kernel_size": kernel_size, "strides": strides,
+            "padding": _padding("Conv2DTranspose", padding), "dilation_rate": dilation_rate,
+            "activation": activations.native(activation), "use_bias": bool(use_bias),
+            **_weights(kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer)}, **kwargs)
+
+
+def _depthwise(depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer):
+    return {"depthwise_initializer": initializers.get(depthwise_initializer)._native(),
+            "bias_initializer": initializers.get(bias_initializer)._native(),
+            "depthwise_regularizer": regularizers.native(depthwise_regularizer),
+            "bias_regularizer": regularizers.native(bias_regularizer)}
+
+
+class DepthwiseConv2D(Layer):
+    """Convolves each channel by itself, with depth_multiplier filters for each."""
+
+    def __init__(self, kernel_size, strides=(1, 1), padding="valid", depth_multiplier=1, data_format=None,
+                 dilation_rate=(1, 1), activation=None, use_bias=True, depthwise_initializer="glorot_uniform",
+                 bias_initializer="zeros", depthwise_regularizer=None, bias_regularizer=None,
+                 activity_regularizer=None, depthwise_constraint=None, bias_constraint=None, **kwargs):
+        refuse("DepthwiseConv2D", activity_regularizer=activity_regularizer,
+               depthwise_constraint=depthwise_constraint, bias_constraint=bias_constraint)
+        check_channels_last("DepthwiseConv2D", data_format)
+        self._make("DepthwiseConv2D", {
+            "kernel_size": kernel_size, "strides": strides, "padding": _padding("DepthwiseConv2D", padding),
+            "depth_multiplier": int(depth_multiplier), "dilation_rate": dilation_rate,
+            "activation": activations.native(activation), "use_bias": bool(use_bias),
+            **_depthwise(depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer)}, **kwargs)
+
+
+class SeparableConv2D(Layer):
+    """A depthwise convolution, then a 1 x 1 convolution that mixes the channels."""
+
+    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1),
+                 depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer="glorot_uniform",
+                 pointwise_initializer="glorot_uniform", bias_initializer="zeros", depthwise_regularizer=None,
+                 pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None,
+                 depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None, **kwargs):
+        refuse("SeparableConv2D", activity_regularizer=activity_regularizer,
+               depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint,
+               bias_constraint=bias_constraint)
+        check_channels_last("SeparableConv2D", data_format)
+        self._make("SeparableConv2D", {
+            "filters": int(filters), "kernel_size": kernel_size, "strides": strides,
+            "padding": _padding("SeparableConv2D", padding), "dilation_rate": dilation_rate,
+            "depth_multiplier": int(depth_multiplier), "activation": activations.native(activation),
+            "use_bias": bool(use_bias), "pointwise_initializer": initializers.get(pointwise_initializer)._native(),
+            "pointwise_regularizer": regularizers.native(pointwise_regularizer),
+            **_depthwise(depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer)}, **kwargs)
+
+
+class _Pooling2D(Layer):
+    def __init__(self, pool_size=(2, 2), strides=None, padding="valid", data_format=None, **kwargs):
+        kind = type(self).__name__
+        self._make(kind, {"pool_size": pool_size, "strides": strides, "padding": _padding(kind, padding)},
+                   data_format=data_format, **kwargs)
+
+
+class MaxPooling2D(_Pooling2D):
+    """The largest value of each window."""
+
+
+class AveragePooling2D(_Pooling2D):
+    """The mean of each window; places beyond the border do not count."""
+
+
+class _GlobalPooling2D(Layer):
+    def __init__(self, data_format=None, keepdims=False, **kwargs):
+        self._make(type(self).__name__, {"keepdims": bool(keepdims)}, data_format=data_format, **kwargs)
+
+
+class GlobalAveragePooling2D(_GlobalPooling2D):
+    """The mean of each channel over the whole image."""
+
+
+class GlobalMaxPooling2D(_GlobalPooling2D):
+    """The largest value of each channel in the whole image."""
+
+
+class ZeroPadding2D(Layer):
+    """Puts rows and columns of zeros around images."""
+
+    def __init__(self, padding=(1, 1), data_format=None, **kwargs):
+        if isinstance(padding, (tuple, list)) and all(isinstance(side, int) for side in padding):
+            padding = tuple((side, side) for side in padding)
+        self._make("ZeroPadding2D", {"padding": padding}, data_format=data_format, **kwargs)
+
+
+class UpSampling2D(Layer):
+    """Repeats, or interpolates between, rows and columns."""
+
+    def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **kwargs):
+        self._make("UpSampling2D", {"size": size, "interpolation": interpolation}, data_format=data_format, **kwargs)
+
+
+Convolution2D, Convolution2DTranspose, Deconvolution2D = Conv2D, Conv2DTranspose, Conv2DTranspose
+SeparableConvolution2D, MaxPool2D, AvgPool2D = SeparableConv2D, MaxPooling2D, AveragePooling2D
+GlobalAvgPool2D, GlobalMaxPool2D = GlobalAveragePooling2D, GlobalMaxPooling2D

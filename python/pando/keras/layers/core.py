@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers of general use: Dense, Embedding, Activation, Dropout, shapes, inputs."""
+from pando import _core
+from pando.keras import activations, initializers, regularizers
+from pando.keras.arguments import refuse, tell_once
+from pando.keras.layers.base import Layer
+from pando.tf.tensor import wrap
+
+
+def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=None, tensor=None, ragged=None, batch_shape=None,
+          **kwargs):
+    """A symbolic input of samples of this shape, without the batch."""
+    refuse("Input", sparse=sparse, ragged=ragged, tensor=tensor)
+    if batch_shape is None:
+        batch_shape = kwargs.pop("batch_input_shape", None)
+    if kwargs:
+        raise TypeError(f"Input() has no argument '{next(iter(kwargs))}'")
+    if batch_shape is not None:
+        shape = tuple(batch_shape)[1:]
+    if shape is None:
+        raise ValueError("Input: give the shape of a sample, as in Input(shape=(28, 28))")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size is None for size in shape):
+        raise ValueError(f"Input: the shape is {shape}, but sizes other than the batch must be known in Pando")
+    return wrap(_core.input(shape, str(getattr(dtype, "name", dtype) or "float32"), name or ""))
+
+
+class InputLayer(Layer):
+    """The input of a Sequential model: samples of this shape, without the batch."""
+
+    def __init__(self, input_shape=None, batch_size=None, dtype=None, name=None, shape=None, batch_shape=None,
+                 batch_input_shape=None, **kwargs):
+        batch_shape = batch_shape or batch_input_shape
+        shape = shape or input_shape or (tuple(batch_shape)[1:] if batch_shape else None)
+        if shape is None:
+            raise ValueError("InputLayer: give the shape of a sample, as in InputLayer((28, 28))")
+        self._make("InputLayer", {"shape": tuple(shape), "dtype": str(getattr(dtype, "name", dtype) or "float32")},
+                   name=name)
+
+
+class Dense(Layer):
+    """Fully connected: activation(x . kernel + bias) along the last axis."""
+
+    def __init__(self, units, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
+                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
+                 kernel_constraint=None, bias_constraint=None, **kwargs):
+        refuse("Dense", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+               bias_constraint=bias_constraint)
+        self.units = int(units)
+        self._make("Dense", {
+            "units": self.units, "activation": activations.native(activation), "use_bias": bool(use_bias),
+            "kernel_initializer": initializers.get(kernel_initializer)._native(),
+            "bias_initializer": initializers.get(bias_initializer)._native(),
+            "kernel_regularizer": regularizers.native(kernel_regularizer),
+            "bias_regularizer": regularizers.native(bias_regularizer)}, **kwargs)
+
+    @property
+    def kernel(self):
+        return self.weights[0]
+
+    @property
+    def bias(self):
+        return self.weights[1]
+
+
+class Embedding(Layer):
+    """Looks integers in [0, input_dim) up in a table [input_dim, output_dim]."""
+
+    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", embeddings_regularizer=None,
+                 activity_regularizer=None, embeddings_constraint=None, mask_zero=False, input_length=None, **kwargs):
+        refuse("Embedding", activity_regularizer=activity_regularizer, embeddings_constraint=embeddings_constraint,
+               mask_zero=mask_zero)
+        if input_length is not None and not any(key in kwargs for key in ("input_shape", "batch_input_shape")):
+            kwargs["input_shape"] = (input_length,)
+        self.input_dim, self.output_dim = int(input_dim), int(output_dim)
+        initializer = "random_uniform" if embeddings_initializer == "uniform" else embeddings_initializer
+        self._make("Embedding", {
+            "input_dim": self.input_dim, "output_dim": self.output_dim,
+            "embeddings_initializer": initializers.get(initializer)._native(),
+            "embeddings_regularizer": regularizers.native(embeddings_regularizer)}, **kwargs)
+
+
+class Flatten(Layer):
+    """Joins all axes but the batch into one."""
+
+    def __init__(self, data_format=None, **kwargs):
+        self._make("Flatten", {}, data_format=data_format, **kwargs)
+
+
+class Reshape(Layer):
+    """The same elements in another shape; one size may be -1."""
+
+    def __init__(self, target_shape, **kwargs):
+        self.target_shape = tuple(target_shape)
+        self._make("Reshape", {"target_shape": self.target_shape}, **kwargs)
+
+
+class Permute(Layer):
+    """Puts axes into another order; axes count from 1, the batch stays where it is."""
+
+    def __init__(self, dims, **kwargs):
+        self.dims = tuple(dims)
+        self._make("Permute", {"dims": list(self.dims)}, **kwargs)
+
+
+class Dropout(Layer):
+    """In training, sets this part of the values to 0 and scales the others up."""
+
+    def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
+        refuse("Dropout", noise_shape=noise_shape)
+        if seed is not None:
+            tell_once("Dropout: the seed of a layer has no effect in Pando; tf.random.set_seed() decides")
+        self.rate = float(rate)
+        self._make("Dropout", {"rate": self.rate}, **kwargs)
+
+
+class Activation(Layer):
+    """An activation as a layer of its own."""
+
+    def __init__(self, activation, **kwargs):
+        self.activation = activations.get(activation)
+        self._make("Activation", {"activation": activations.native(activation)}, **kwargs)
+
+
+class ReLU(Layer):
+    """max(x, 0), with a slope for negative values and an upper limit if they are given."""
+
+    def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **kwargs):
+        refuse("ReLU", threshold=threshold or None)
+        self._make("ReLU", {"max_value": None if max_value is None else float(max_value),
+                            "negative_slope": float(negative_slope or 0.0)}, **kwargs)
+
+
+class LeakyReLU(Layer):
+    """x, or alpha * x where x is negative."""
+
+    def __init__(self, alpha=0.3, negative_slope=None, **kwargs):
+        self.alpha = float(alpha if negative_slope is None else negative_slope)
+        self._make("LeakyReLU", {"alpha": self.alpha}, **kwargs)
+
+
+class Rescaling(Layer):
+    """x * scale + offset: 1 / 255 maps bytes to [0, 1]."""
+
+    def __init__(self, scale, offset=0.0, **kwargs):
+        self._make("Rescaling", {"scale": float(scale), "offset": float(offset)}, **kwargs)

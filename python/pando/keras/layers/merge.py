@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that join several tensors."""
+from pando.core import ops
+from pando.keras.layers.base import Layer
+
+
+class Add(Layer):
+    """The sum, element by element."""
+
+    def __init__(self, **kwargs):
+        self._make("Add", {}, **kwargs)
+
+
+class Multiply(Layer):
+    """The product, element by element."""
+
+    def __init__(self, **kwargs):
+        self._make("Multiply", {}, **kwargs)
+
+
+class Concatenate(Layer):
+    """Joins tensors along an axis."""
+
+    def __init__(self, axis=-1, **kwargs):
+        self._make("Concatenate", {"axis": int(axis)}, **kwargs)
+
+
+class Subtract(Layer):
+    """The first tensor minus the second."""
+
+    def call(self, inputs):
+        if len(inputs) != 2:
+            raise ValueError(f"Subtract takes two tensors, not {len(inputs)}")
+        return inputs[0] - inputs[1]
+
+
+class Average(Layer):
+    """The mean, element by element."""
+
+    def call(self, inputs):
+        total = inputs[0]
+        for value in inputs[1:]:
+            total = total + value
+        return total / len(inputs)
+
+
+class Maximum(Layer):
+    """The largest, element by element."""
+
+    def call(self, inputs):
+        result = inputs[0]
+        for value in inputs[1:]:
+            result = ops.maximum(result, value)
+        return result
+
+
+class Minimum(Layer):
+    """The smallest, element by element."""
+
+    def call(self, inputs):
+        result = inputs[0]
+        for value in inputs[1:]:
+            result = ops.minimum(result, value)
+        return result
+
+
+class Dot(Layer):
+    """The product of two tensors summed along an axis of each; with ``normalize`` their cosine."""
+
+    def __init__(self, axes, normalize=False, **kwargs):
+        super().__init__(**kwargs)
+        self.axes, self.normalize = axes, normalize
+
+    def call(self, inputs):
+        a, b = inputs
+        rank = len(a.shape)
+        axes = (self.axes, self.axes) if isinstance(self.axes, int) else tuple(self.axes)
+        if rank != 2 or len(b.shape) != 2 or any(axis not in (1, -1) for axis in axes):
+            raise ValueError("Dot: Pando has it for tensors [batch, n] along axis 1; use tf.matmul for others")
+        product = ops.sum(a * b, axis=-1, keepdims=True)
+        if not self.normalize:
+            return product
+        size = ops.sum(a * a, axis=-1, keepdims=True) * ops.sum(b * b, axis=-1, keepdims=True)
+        return product / ops.maximum(ops.sqrt(size), 1e-7)
+
+
+def _function(cls, name):
+    def merge(inputs, **kwargs):
+        return cls(**kwargs)(inputs)
+    merge.__name__ = name
+    merge.__doc__ = cls.__doc__
+    return merge
+
+
+add, multiply, subtract = _function(Add, "add"), _function(Multiply, "multiply"), _function(Subtract, "subtract")
+average, maximum = _function(Average, "average"), _function(Maximum, "maximum")
+minimum, concatenate = _function(Minimum, "minimum"), _function(Concatenate, "concatenate")
+
+
+def dot(inputs, axes, normalize=False, **kwargs):
+    """The product of two tensors summed along an axis of each."""
+    return Dot(axes=axes, normalize=normalize, **kwargs)(inputs)

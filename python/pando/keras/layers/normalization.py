@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normalisation, and changes of images at random."""
+from pando.keras import initializers, regularizers
+from pando.keras.arguments import refuse, tell_once
+from pando.keras.layers.base import Layer
+
+
+class BatchNormalization(Layer):
+    """Normalises each channel: by the statistics of the batch in training, by moving averages otherwise."""
+
+    def __init__(self, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones", moving_mean_initializer="zeros", moving_variance_initializer="ones",
+                 beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None,
+                 renorm=None, fused=None, virtual_batch_size=None, **kwargs):
+        refuse("BatchNormalization", beta_constraint=beta_constraint, gamma_constraint=gamma_constraint, renorm=renorm,
+               virtual_batch_size=virtual_batch_size)
+        if axis not in (-1, 3, [-1], [3]) and not (axis == 1 and kwargs.get("input_shape") is None):
+            raise ValueError(f"BatchNormalization: axis is {axis}, but Pando normalises the last axis")
+        self._make("BatchNormalization", {
+            "momentum": float(momentum), "epsilon": float(epsilon), "center": bool(center), "scale": bool(scale),
+            "beta_initializer": initializers.get(beta_initializer)._native(),
+            "gamma_initializer": initializers.get(gamma_initializer)._native(),
+            "moving_mean_initializer": initializers.get(moving_mean_initializer)._native(),
+            "moving_variance_initializer": initializers.get(moving_variance_initializer)._native(),
+            "beta_regularizer": regularizers.native(beta_regularizer),
+            "gamma_regularizer": regularizers.native(gamma_regularizer)}, **kwargs)
+
+
+class LayerNormalization(Layer):
+    """Normalises each sample along the last axis."""
+
+    def __init__(self, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
+                 gamma_initializer="ones", beta_regularizer=None, gamma_regularizer=None, beta_constraint=None,
+                 gamma_constraint=None, **kwargs):
+        refuse("LayerNormalization", beta_regularizer=beta_regularizer, gamma_regularizer=gamma_regularizer,
+               beta_constraint=beta_constraint, gamma_constraint=gamma_constraint)
+        if axis not in (-1, [-1]):
+            raise ValueError(f"LayerNormalization: axis is {axis}, but Pando normalises the last axis")
+        self._make("LayerNormalization", {
+            "epsilon": float(epsilon), "center": bool(center), "scale": bool(scale),
+            "beta_initializer": initializers.get(beta_initializer)._native(),
+            "gamma_initializer": initializers.get(gamma_initializer)._native()}, **kwargs)
+
+
+def _seed(who, seed):
+    if seed is not None:
+        tell_once(f"{who}: the seed of a layer has no effect in Pando; tf.random.set_seed() decides")
+
+
+def _factor(who, factor):
+    if isinstance(factor, (tuple, list)):
+        low, high = factor
+        if low != -high:
+            raise ValueError(f"{who}: the range is {factor}, but must be the same to both sides in Pando")
+        factor = high
+    return float(factor)
+
+
+class RandomFlip(Layer):
+    """Mirrors images at random, in training."""
+
+    def __init__(self, mode="horizontal_and_vertical", seed=None, **kwargs):
+        _seed("RandomFlip", seed)
+        self._make("RandomFlip", {"mode": mode}, **kwargs)
+
+
+class RandomTranslation(Layer):
+    """Moves images by up to these parts of their height and width, in training."""
+
+    def __init__(self, height_factor, width_factor, fill_mode="reflect", interpolation="bilinear", seed=None,
+                 fill_value=0.0, **kwargs):
+        _seed("RandomTranslation", seed)
+        self._make("RandomTranslation", {
+            "height_factor": _factor("RandomTranslation", height_factor),
+            "width_factor": _factor("RandomTranslation", width_factor), "fill_mode": fill_mode,
+            "fill_value": float(fill_value)}, **kwargs)
+
+
+class RandomRotation(Layer):
+    """Turns images by up to this part of a full turn, in training."""
+
+    def __init__(self, factor, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, **kwargs):
+        _seed("RandomRotation", seed)
+        self._make("RandomRotation", {"factor": _factor("RandomRotation", factor), "fill_mode": fill_mode,
+                                      "fill_value": float(fill_value)}, **kwargs)

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model and Sequential: networks of layers that can be trained."""
+import inspect
+
+from pando import _core
+from pando.core.messages import warn
+from pando.core.structure import flatten
+from pando.keras.layers.base import Layer, python_layer
+from pando.keras.layers.core import InputLayer
+from pando.keras.training import Training
+from pando.tf.tensor import Tensor, is_symbolic, wrap
+
+
+class Model(Layer, Training):
+    """A network of layers.
+
+    Made from tensors, ``Model(inputs, outputs)``, or as a class with ``call(self, inputs)``, which is traced when the
+    model sees its first data.
+    """
+
+    def __init__(self, *args, inputs=None, outputs=None, name=None, trainable=True, **kwargs):
+        if len(args) > 2 or (args and inputs is not None):
+            raise TypeError("Model takes inputs and outputs, as in Model(inputs, outputs)")
+        if args:
+            inputs = args[0]
+            outputs = args[1] if len(args) > 1 else outputs
+        if kwargs:
+            raise TypeError(f"Model has no argument '{next(iter(kwargs))}'")
+        self.__dict__["_given_name"] = name
+        if inputs is None and outputs is None:
+            if type(self).call is Model.call:
+                raise TypeError("Model: give inputs and outputs, or derive a class with call(self, inputs)")
+            self.__dict__["_layer"] = None
+            return
+        if inputs is None or outputs is None:
+            raise TypeError("Model: inputs and outputs are given together")
+        self._from_tensors(inputs, outputs)
+        if not trainable:
+            self.trainable = False
+
+    def _from_tensors(self, inputs, outputs):
+        for what, given in (("inputs", inputs), ("outputs", outputs)):
+            for tensor in flatten(given):
+                if not is_symbolic(tensor):
+                    raise TypeError(f"Model: {what} must be what Input and layers return, not {tensor!r}")
+        self.__dict__["_input_structure"] = _names_of(inputs)
+        self.__dict__["_output_structure"] = _without_tensors(outputs)
+        self.__dict__["_output_keys"] = sorted(outputs) if isinstance(outputs, dict) else None
+        self._adopt(_core.Model([tensor._value for tensor in flatten(inputs)],
+                                [tensor._value for tensor in flatten(outputs)], self._given_name or ""))
+
+    # A class with call() ---------------------------------------------------------------------------------------------
+
+    def call(self, inputs, *args, **kwargs):
+        """Computes the outputs from the inputs; for classes derived from Model."""
+        raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+
+    def _is_subclassed(self):
+        return type(self).call is not Model.call and not isinstance(self, Sequential)
+
+    def _build_from(self, inputs):
+        """Makes the network of a class with call(), from symbolic inputs."""
+        outputs = self._call_recorded(inputs)
+        self._from_tensors(inputs, outputs)
+
+    def _call_recorded(self, inputs, training=None):
+        arguments = {}
+        if "training" in inspect.signature(self.call).parameters:
+            arguments["training"] = training
+        return self.call(inputs, **arguments)
+
+    def build(self, input_shape):
+        """Makes the weights for inputs of this shape, the batch being ``None``."""
+        if self._layer is None:
+            shapes = input_shape if isinstance(input_shape, list) else [input_shape]
+            inputs = [wrap(_core.input(tuple(shape)[1:], "float32", "")) for shape in shapes]
+            self._build_from(inputs[0] if len(inputs) == 1 else inputs)
+        elif not self._layer.built:
+            self._layer.build([tuple(input_shape)])
+
+    def _ensure_built(self, arrays, names=None):
+        """Builds a class with call() for these arrays."""
+        if self._layer is None:
+            inputs = [wrap(_core.input(array.shape[1:], array.dtype.name, "")) for array in arrays]
+            self._build_from(inputs[0] if len(inputs) == 1 else inputs)
+            self._compile_now()
+
+    def __call__(self, inputs, *args, training=None, **kwargs):
+        if self._is_subclassed() and any(is_symbolic(leaf) for leaf in flatten(inputs)):
+            # Its layers become part of the network around it.
+            return self._call_recorded(inputs, training)
+        if self._layer is None:
+            from pando.core.arrays import as_array
+            self._ensure_built([as_array(leaf) for leaf in flatten(inputs)])
+        return super().__call__(inputs, *args, training=training, **kwargs)
+
+    # What it is made of ----------------------------------------------------------------------------------------------
+
+    @property
+    def layers(self):
+        """The layers, the inputs of a functional model first."""
+        if self._layer is None:
+            return list(self.__dict__.get("_children", []))
+        inner = [python_layer(layer) for layer in self._layer.layers()]
+        if isinstance(self, Sequential) or self._layer.kind == "Sequential":
+            return [layer for layer in inner if not isinstance(layer, InputLayer)]
+        return [_InputOf(tensor) for tensor in self.inputs] + inner
+
+    def get_layer(self, name=None, index=None):
+        """A layer by its name or its number."""
+        if index is not None:
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        from pando.core.nearest import suggestion
+        raise ValueError(f"the model '{self.name}' has no layer named {name!r}"
+                         + suggestion(str(name), [layer.name for layer in self.layers]))
+
+    @property
+    def inputs(self):
+        return [wrap(symbol) for symbol in self._built("inputs").inputs()]
+
+    @property
+    def outputs(self):
+        return [wrap(symbol) for symbol in self._built("outputs").outputs()]
+
+    @property
+    def input(self):
+        return self.inputs[0] if len(self.inputs) == 1 else self.inputs
+
+    @property
+    def output(self):
+        return self.outputs[0] if len(self.outputs) == 1 else self.outputs
+
+    @property
+    def input_shape(self):
+        shapes = [tuple(tensor.shape) for tensor in self.inputs]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    @property
+    def output_shape(self):
+        shapes = [tuple(tensor.shape) for tensor in self.outputs]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    def _built(self, what):
+        if self._layer is None:
+            raise ValueError(f"{what}: the model is not built; fit it, call it on data, or call build(input_shape)")
+        return self._layer
+
+    @property
+    def name(self):
+        if self._layer is None:
+            return self.__dict__.get("_given_name") or type(self).__name__.lower()
+        return self._layer.name
+
+    def _input_names(self):
+        return self.__dict__.get("_input_structure") or []
+
+    def _output_names(self):
+        if self.__dict__.get("_output_keys"):
+            return self._output_keys
+        return []
+
+    def get_config(self):
+        import json
+        return json.loads(self.to_json())["config"]
+
+    def __setattr__(self, name, value):
+        if "_arguments" not in self.__dict__ and name != "_arguments":
+            raise RuntimeError(f"{type(self).__name__}: call super().__init__() first")
+        super().__setattr__(name, value)
+
+    def _repr_html_(self):
+        from pando.keras.html import model_html
+        return model_html(self)
+
+
+class Sequential(Model):
+    """A stack of layers; it is built when it first sees data, or at once if the shape of its input is known."""
+
+    def __init__(self, layers=None, name=None, trainable=True):
+        self.__dict__["_given_name"] = name
+        self.__dict__["_stack"] = []
+        listed = list(layers or [])
+        cores = [self._take(layer) for layer in listed]
+        self._adopt(_core.Sequential(cores, name or ""))
+
+    def _take(self, layer):
+        """The C++ layer of what the user added; the second time, that of a copy."""
+        if isinstance(layer, Tensor):
+            return _core.input_layer(layer._value)
+        if isinstance(layer, type) and issubclass(layer, Layer):
+            raise TypeError(f"Sequential: add an object, {layer.__name__}(), not the class")
+        if not isinstance(layer, Layer):
+            if callable(layer):
+                from pando.keras.layers import Lambda
+                layer = Lambda(layer)
+            else:
+                raise TypeError(f"Sequential: {layer!r} is not a layer")
+        if any(layer is known for known in self._stack):
+            copy = layer._clone()
+            warn("keras", f"The layer '{layer.name}' is in the Sequential model twice. The second is a layer of its "
+                          f"own, '{copy.name}', with its own weights.")
+            layer = copy
+        if isinstance(layer, Model) and layer._layer is None:
+            raise ValueError(f"Sequential: the model '{layer.name}' is not built; call build(input_shape) first")
+        self._stack.append(layer)
+        return layer._layer
+
+    def add(self, layer):
+        """Adds a layer at the end."""
+        self._layer.add(self._take(layer))
+
+    def pop(self):
+        """Removes the last layer."""
+        if not self._stack:
+            raise TypeError("There are no layers in the model.")
+        self._stack.pop()
+        self._adopt(_core.Sequential([layer._layer for layer in self._stack], self._given_name or ""))
+
+    def build(self, input_shape=None):
+        if input_shape is not None and not self._layer.built:
+            self._layer.build([tuple(input_shape)])
+
+
+class _InputOf(InputLayer):
+    """The input of a functional model, listed among its layers."""
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+        self._adopt(_core.input_layer(tensor._value))
+
+    def __new__(cls, tensor):
+        layer = object.__new__(cls)
+        layer.__dict__["_arguments"] = None
+        return layer
+
+    @property
+    def input(self):
+        return self._tensor
+
+    output = input
+
+
+def from_core(core):
+    """The Python object of a model that C++ made, such as one that was loaded."""
+    model = object.__new__(Sequential if core.kind == "Sequential" else Model)
+    model.__dict__["_arguments"] = None
+    model.__dict__["_given_name"] = core.name
+    if core.kind == "Sequential":
+        model.__dict__["_stack"] = [python_layer(layer) for layer in core.layers()]
+    model._adopt(core)
+    return model
+
+
+def _names_of(inputs):
+    return sorted(inputs) if isinstance(inputs, dict) else None
+
+
+def _without_tensors(outputs):
+    if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
+        return None
+    if isinstance(outputs, (list, tuple, dict)):
+        from pando.core.structure import pack
+        return pack(outputs, [None] * len(flatten(outputs)))
+    return None
+
+
+def clone_model(model, input_tensors=None, clone_function=None):
+    """A model of the same layers with other weights."""
+    return model_from_json(model.to_json())
+
+
+def model_from_json(text, custom_objects=None):
+    """The model that ``to_json`` wrote, with new random weights."""
+    return from_core(_core.model_from_json(text))
+
+
+def load_model(filepath, custom_objects=None, compile=True):
+    """The model that ``save`` wrote, with its weights; compile it to train it."""
+    return from_core(_core.load_model(str(filepath)))
+
+
+def save_model(model, filepath, overwrite=True, **kwargs):
+    """Writes a folder with the layers and the weights."""
+    model.save(filepath)

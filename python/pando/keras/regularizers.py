@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regularizers: penalties on the size of weights."""
+from pando import _core
+
+
+class Regularizer:
+    """l1 * sum |w| + l2 * sum w^2."""
+
+    def __init__(self, l1=0.0, l2=0.0):
+        self.l1, self.l2 = float(l1 or 0.0), float(l2 or 0.0)
+
+    def _native(self):
+        return _core.Regularizer(self.l1, self.l2)
+
+    def get_config(self):
+        return {"l1": self.l1, "l2": self.l2}
+
+
+class L1(Regularizer):
+    """l1 * sum |w|."""
+
+    def __init__(self, l1=0.01, l=None):
+        super().__init__(l1=l1 if l is None else l)
+
+
+class L2(Regularizer):
+    """l2 * sum w^2."""
+
+    def __init__(self, l2=0.01, l=None):
+        super().__init__(l2=l2 if l is None else l)
+
+
+class L1L2(Regularizer):
+    """Both penalties."""
+
+
+def l1_l2(l1=0.01, l2=0.01):
+    """Both penalties."""
+    return L1L2(l1=l1, l2=l2)
+
+
+l1, l2 = L1, L2
+
+
+def get(identifier):
+    """A regularizer from its name or an object; None stays None."""
+    if identifier is None or isinstance(identifier, Regularizer):
+        return identifier
+    if isinstance(identifier, str):
+        native = _core.Regularizer(identifier.lower() if identifier in ("L1", "L2") else identifier)
+        return Regularizer(native.l1, native.l2)
+    raise TypeError(f"{identifier!r} is not a regularizer: use l1(), l2() or l1_l2()")
+
+
+def native(identifier):
+    """What C++ takes."""
+    found = get(identifier)
+    return None if found is None else found._native()

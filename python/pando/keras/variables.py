@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variable: a weight of a layer, seen from outside of its model."""
+import numpy as np
+
+from pando.tf.tensor import Tensor
+
+
+class Variable(Tensor):
+    """A weight. Its value is read when it is used."""
+
+    __slots__ = ("_parameter",)
+    _result_class = Tensor
+
+    def __init__(self, parameter):
+        self._parameter = parameter
+
+    @property
+    def _value(self):
+        return self._parameter.value()
+
+    @property
+    def name(self):
+        return self._parameter.name + ":0"
+
+    @property
+    def path(self):
+        return self._parameter.name
+
+    @property
+    def trainable(self):
+        return self._parameter.trainable
+
+    def value(self):
+        return Tensor(self._value)
+
+    read_value = value
+
+    def assign(self, value):
+        """Gives the weight another value, of the same shape."""
+        self._parameter.set_value(np.asarray(value, dtype=np.float32))
+        return self
+
+    def assign_add(self, value):
+        return self.assign(self._value + np.asarray(value))
+
+    def assign_sub(self, value):
+        return self.assign(self._value - np.asarray(value))
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    __str__ = __repr__
+    __hash__ = Tensor.__hash__

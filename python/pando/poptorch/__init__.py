@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PopTorch on Pando: modules of torch compiled for virtual IPUs."""
+from pando._core import Error
+from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.nearest import missing_attribute as _missing_attribute
+from pando.poptorch import optim
+from pando.poptorch.blocks import BeginBlock, Block, BlockFunction, Stage
+from pando.poptorch.data import AsynchronousDataAccessor, DataLoader, DataLoaderMode
+from pando.poptorch.executor import PoplarExecutor, inferenceModel, trainingModel
+from pando.poptorch.losses import identity_loss
+from pando.poptorch.options import (AnchorMode, Options, OutputMode, PipelinedExecution, ReductionType,
+                                    ShardedExecution)
+
+__version__ = _VERSIONS["poptorch"]
+__all__ = ["AnchorMode", "AsynchronousDataAccessor", "BeginBlock", "Block", "BlockFunction", "DataLoader",
+           "DataLoaderMode", "Error", "Options", "OutputMode", "PipelinedExecution", "PoplarExecutor", "ReductionType",
+           "ShardedExecution", "Stage", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim", "setLogLevel",
+           "trainingModel"]
+
+
+def ipuHardwareIsAvailable(num_ipus=1):  # noqa: N802, ARG001
+    """True: any number of virtual IPUs can be had."""
+    return True
+
+
+def ipuHardwareVersion():  # noqa: N802
+    return 2
+
+
+def setLogLevel(level):  # noqa: N802
+    """The level of the logger "poptorch"."""
+    import logging
+    names = {"TRACE": "DEBUG", "WARN": "WARNING", "ERR": "ERROR", "OFF": "CRITICAL"}
+    logging.getLogger("poptorch").setLevel(level if isinstance(level, int) else names.get(level, level))
+
+
+def __getattr__(name):
+    raise _missing_attribute("poptorch", name, __all__)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks: which parts of a model run on which IPU."""
+import functools
+import threading
+
+from pando import _core
+
+
+class _Begun(threading.local):
+    # The blocks that have begun in the forward() that is being traced.
+    blocks = None
+    # The IPUs of blocks by their names, if the strategy gives them.
+    ipus = {}
+    # The IPUs of the blocks around the call that is traced.
+    open = []
+
+
+begun = _Begun()
+
+
+def _ipu_of(user_id, ipu_id):
+    """The IPU of a block: what its strategy says of its name, or the number that it was given."""
+    if user_id in begun.ipus:
+        return begun.ipus[user_id]
+    return ipu_id if ipu_id is not None else user_id if isinstance(user_id, int) else 0
+
+
+class Stage:
+    """Blocks, by their names, that run on one IPU."""
+
+    def __init__(self, *block_ids):
+        self.blocks, self._ipu = block_ids, None
+
+    def ipu(self, number):
+        self._ipu = number
+        return self
+
+
+class Block:
+    """Calls of modules in it belong to the IPU."""
+
+    def __init__(self, user_id=None, ipu_id=None):
+        self._user_id, self._ipu_id = user_id, ipu_id
+
+    def __enter__(self):
+        if begun.blocks is not None:
+            begun.open.append(_ipu_of(self._user_id, self._ipu_id))
+            _core.poptorch.begin_block(begun.open[-1])
+        return self
+
+    def __exit__(self, *_):
+        # What comes after the outermost block stays on its IPU.
+        if begun.blocks is not None and begun.open:
+            begun.open.pop()
+            if begun.open:
+                _core.poptorch.begin_block(begun.open[-1])
+
+
+def BeginBlock(layer_to_call=None, user_id=None, ipu_id=None):  # noqa: N802, PopTorch's name
+    """From the first call of the module on, or from here on in forward(), calls belong to the IPU."""
+    if isinstance(layer_to_call, (str, int)):
+        layer_to_call, user_id = None, layer_to_call
+    if layer_to_call is None:
+        if begun.blocks is not None:
+            _core.poptorch.begin_block(_ipu_of(user_id, ipu_id))
+        return None
+    mark = object()
+
+    def begin(module, inputs):  # noqa: ARG001
+        if begun.blocks is not None and mark not in begun.blocks:
+            begun.blocks.add(mark)
+            _core.poptorch.begin_block(_ipu_of(user_id, ipu_id))
+    layer_to_call.register_forward_pre_hook(begin)
+    return layer_to_call
+
+
+def BlockFunction(user_id=None, ipu_id=None):  # noqa: N802
+    """A decorator: the calls of the function belong to the IPU."""
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapped(*arguments, **keywords):
+            with Block(user_id, ipu_id):
+                return function(*arguments, **keywords)
+        return wrapped
+    return decorate

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow's names on Pando: functions on tensors, tf.data, keras, and the session style in tf.compat.v1."""
+import importlib as _importlib
+
+import numpy as _np
+
+from pando import _core
+from pando.core import dtypes as _dtypes
+from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.nearest import missing_attribute as _missing
+from pando.tf import compat, data, errors, math, nn, random
+from pando.tf.data import TensorSpec
+from pando.tf.functions import *  # noqa: F401,F403, the functions on tensors
+from pando.tf.functions import __all__ as _functions
+from pando.tf.tensor import Tensor, TensorShape, convert as _convert
+
+__version__ = _VERSIONS["tensorflow"]
+DType = _dtypes.DType
+globals().update(_dtypes.family("tf"))
+half, double = _dtypes.named("float16", "tf"), _dtypes.named("float64", "tf")
+newaxis = None
+_LAZY = {"keras": "pando.keras", "initializers": "pando.keras.initializers", "losses": "pando.keras.losses",
+         "metrics": "pando.keras.metrics", "optimizers": "pando.keras.optimizers", "distribute": "pando.tf.distribute",
+         "io": "pando.tf.io", "config": "pando.tf.config", "python": "pando.tf.python"}
+
+
+class Variable:
+    """A value that layers and losses may read; it is set outside of programs."""
+
+    def __new__(cls, initial_value=None, trainable=True, name=None, dtype=None, **kwargs):
+        from pando.keras.variables import Variable as _Variable
+        value = _convert(initial_value() if callable(initial_value) else initial_value, dtype)._value
+        return _Variable(_core.Parameter(name or "Variable", _np.ascontiguousarray(value), bool(trainable)))
+
+
+def constant(value, dtype=None, shape=None, name="Const"):
+    """A tensor of these values."""
+    tensor = _convert(value, dtype)
+    if shape is not None:
+        tensor = Tensor(_np.broadcast_to(tensor._value, tuple(shape)).copy() if tensor._value.size == 1
+                        else tensor._value.reshape(tuple(shape)))
+    return tensor
+
+
+def convert_to_tensor(value, dtype=None, name=None, **kwargs):
+    """A tensor of anything that NumPy makes an array of."""
+    return _convert(value, dtype)
+
+
+def function(func=None, input_signature=None, autograph=True, jit_compile=None, experimental_compile=None, **kwargs):
+    """Returns the function itself: Pando compiles whole steps."""
+    return func if func is not None else lambda inner: inner
+
+
+def executing_eagerly():
+    """Whether functions compute at once."""
+    return True
+
+
+def is_tensor(value):
+    return isinstance(value, Tensor)
+
+
+def py_function(func, inp, Tout, name=None):
+    """What a Python function makes of the values; only in tf.data, where Python then runs for every element."""
+    from pando.tf.functions import values_of
+    arrays = [Tensor(value) for value in values_of("py_function", inp)]
+    made = func(*arrays)
+    if isinstance(made, (tuple, list)):
+        return [_convert(value, dtype) for value, dtype in zip(made, Tout)]
+    return _convert(made, Tout)
+
+
+def numpy_function(func, inp, Tout, name=None, stateful=True):
+    """The same for a function of NumPy arrays."""
+    return py_function(lambda *tensors: func(*[tensor.numpy() for tensor in tensors]), inp, Tout)
+
+
+class device:
+    """Accepted: where a model runs is decided by the scope of an IPUStrategy or by ipu.scopes.ipu_scope."""
+
+    def __init__(self, name):
+        self._name = str(name)
+
+    def __enter__(self):
+        self._scope = None
+        if "IPU" in self._name:
+            from pando.ipu import scopes
+            self._scope = scopes.ipu_scope(self._name)
+            self._scope.__enter__()
+        return self
+
+    def __exit__(self, *arguments):
+        if self._scope is not None:
+            self._scope.__exit__(*arguments)
+
+
+class name_scope:
+    """Accepted: layers name themselves."""
+
+    def __init__(self, name, *args, **kwargs):
+        self.name = name
+
+    def __enter__(self):
+        return self.name
+
+    def __exit__(self, *arguments):
+        return None
+
+
+class GradientTape:
+    """Not in Pando: gradients are part of the compiled step."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("GradientTape is not in Pando: use model.compile() and fit(), or "
+                                  "tf.compat.v1.train optimizers within ipu.ipu_compiler.compile")
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return _importlib.import_module(_LAZY[name])
+    raise _missing(__name__, name, __dir__())
+
+
+def __dir__():
+    return sorted({*(key for key in globals() if not key.startswith("_")), *_LAZY, *_functions})

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The default graph: placeholders, constants, variables and their names. C++ keeps it; Python gives names a prefix."""
+import numpy as np
+
+from pando import _core
+from pando.core import dtypes
+from pando.core.structure import flatten
+from pando.tf.tensor import Tensor, convert, wrap
+
+AUTO_REUSE = "auto_reuse"
+_scopes = []
+_placeholders = {}
+
+
+class GraphKeys:
+    """Names of collections."""
+    GLOBAL_VARIABLES, TRAINABLE_VARIABLES, LOCAL_VARIABLES = "variables", "trainable_variables", "local_variables"
+    REGULARIZATION_LOSSES, UPDATE_OPS, LOSSES = "regularization_losses", "update_ops", "losses"
+
+
+class Variable(Tensor):
+    """A value that is kept between runs. It must be initialised before use."""
+
+    __slots__ = ("_variable",)
+    _result_class = Tensor
+    _all = []
+
+    def __init__(self, initial_value, trainable=True, name=None, dtype=None, **kwargs):
+        if callable(initial_value):
+            initial_value = initial_value()
+        array = np.ascontiguousarray(convert(initial_value, dtype)._value)
+        self._variable = _core.Variable(array, _prefixed(name or "Variable"), bool(trainable))
+        Variable._all.append(self)
+
+    @property
+    def _value(self):
+        return self._variable.symbol()
+
+    @property
+    def name(self):
+        return self._variable.name + ":0"
+
+    @property
+    def trainable(self):
+        return self._variable.trainable
+
+    @property
+    def op(self):
+        return self
+
+    initializer = property(lambda self: _core.global_variables_initializer())
+
+    def assign(self, value, name=None, **kwargs):
+        """The variable takes the value at the end of the step."""
+        from pando.ipu.ipu_compiler import symbol_of
+        return self._variable.assign(symbol_of(value))
+
+    def assign_add(self, delta, **kwargs):
+        return self.assign(self + delta)
+
+    def assign_sub(self, delta, **kwargs):
+        return self.assign(self - delta)
+
+    def read_value(self):
+        return wrap(self._value)
+
+    value = read_value
+    __hash__ = Tensor.__hash__
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={tuple(self._variable.shape)} dtype={self._variable.dtype}>"
+
+
+def _made(native):
+    variable = Variable.__new__(Variable)
+    variable._variable = native
+    for known in Variable._all:
+        if known._variable.name == native.name:
+            return known
+    Variable._all.append(variable)
+    return variable
+
+
+def _prefixed(name):
+    return "/".join([scope for scope in _scopes if scope] + [name])
+
+
+class variable_scope:
+    """Variables made within it have names that begin with its name."""
+
+    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None, reuse=None,
+                 dtype=None, use_resource=None, **kwargs):
+        self.name = getattr(name_or_scope, "name", name_or_scope) or default_name
+
+    def __enter__(self):
+        _scopes.append(self.name)
+        return self
+
+    def __exit__(self, *arguments):
+        _scopes.pop()
+
+    def reuse_variables(self):
+        """Variables of the same name are always the same."""
+
+
+def get_variable(name, shape=None, dtype="float32", initializer=None, regularizer=None, trainable=True, **kwargs):
+    """The variable of that name, made if there is none."""
+    from pando.keras import initializers
+    if initializer is not None and not callable(initializer) and not isinstance(initializer, str):
+        array = convert(initializer)._value
+    else:
+        made = initializers.get(initializer or "glorot_uniform")
+        array = np.asarray(made(tuple(shape if shape is not None else ()), dtype), dtype=dtypes.of(dtype).numpy)
+    return _made(_core.get_variable(_prefixed(name), np.ascontiguousarray(array), bool(trainable)))
+
+
+def placeholder(dtype, shape=None, name=None):
+    """A value that must be fed to every run."""
+    if shape is None:
+        raise ValueError("placeholder: give its shape; None is possible for the first size only")
+    made = wrap(_core.placeholder(dtypes.of(dtype).name, tuple(shape), name or "Placeholder"))
+    if name:
+        _placeholders[f"{name}:0"] = made
+    return made
+
+
+def tensor_named(name):
+    """The placeholder of a name, for feeds by name."""
+    found = _placeholders.get(name if ":" in name else f"{name}:0")
+    if found is None:
+        raise KeyError(f"there is no placeholder named {name!r}")
+    return found
+
+
+def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
+    """A value that never changes."""
+    array = convert(value, dtype)._value
+    if shape is not None:
+        array = np.broadcast_to(array, tuple(shape)) if array.size == 1 else array.reshape(tuple(shape))
+    return wrap(_core.tf_constant(np.ascontiguousarray(array)))
+
+
+def assign(ref, value, **kwargs):
+    """The variable takes the value at the end of the step."""
+    return ref.assign(value)
+
+
+def global_variables_initializer():
+    """Gives every variable that exists now its initial value, including those of layers and optimizers."""
+    return _core.global_variables_initializer()
+
+
+initialize_all_variables = local_variables_initializer = global_variables_initializer
+
+
+def global_variables(scope=None):
+    return [variable for variable in Variable._all if scope is None or variable.name.startswith(scope)]
+
+
+def trainable_variables(scope=None):
+    return [variable for variable in global_variables(scope) if variable.trainable]
+
+
+def get_collection(key, scope=None):
+    """The variables of the graph; other collections are empty."""
+    if key == GraphKeys.TRAINABLE_VARIABLES:
+        return trainable_variables(scope)
+    return global_variables(scope) if key == GraphKeys.GLOBAL_VARIABLES else []
+
+
+def gradients(ys, xs, **kwargs):
+    """The gradients of a scalar, within a computation that is compiled."""
+    y = ys[0] if isinstance(ys, (list, tuple)) else ys
+    made = _core.tf_gradients(y._value, [x._value for x in flatten(xs)])
+    return [wrap(symbol) for symbol in made]
+
+
+def reset_default_graph():
+    """Forgets all variables."""
+    Variable._all.clear()
+    _placeholders.clear()
+    _core.reset_default_graph()
+
+
+class Graph:
+    """The default graph. There is one: a new Graph forgets the variables of the one before when it is entered."""
+
+    _entered = False
+
+    def as_default(self):
+        return self
+
+    def __enter__(self):
+        if not self._entered:
+            reset_default_graph()
+        self._entered = True
+        return self
+
+    def __exit__(self, *arguments):
+        return None
+
+    def finalize(self):
+        """Accepted."""
+
+    def get_tensor_by_name(self, name):
+        return tensor_named(name)
+
+
+_default = Graph()
+_default._entered = True
+
+
+def get_default_graph():
+    return _default

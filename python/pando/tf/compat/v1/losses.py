@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.losses of TensorFlow 1: means over all elements."""
+from pando.core import ops
+from pando.tf import nn
+from pando.tf.tensor import convert
+
+
+class Reduction:
+    """How the losses of samples are combined."""
+    NONE, SUM, MEAN, SUM_OVER_BATCH_SIZE = "none", "weighted_sum", "weighted_mean", "weighted_sum_over_batch_size"
+    SUM_OVER_NONZERO_WEIGHTS, SUM_BY_NONZERO_WEIGHTS = "by_nonzero_weights", "by_nonzero_weights"
+
+
+def _reduced(losses, weights, reduction):
+    if not (isinstance(weights, (int, float)) and weights == 1):
+        losses = losses * weights
+    if reduction == Reduction.NONE:
+        return losses
+    return ops.sum(losses) if reduction == Reduction.SUM else ops.mean(losses)
+
+
+def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection=None, reduction="mean"):
+    """The mean cross-entropy of logits and class numbers."""
+    labels = convert(labels)
+    if len(labels.shape) == len(convert(logits).shape):
+        labels = ops.squeeze(labels, -1)
+    return _reduced(nn.sparse_softmax_cross_entropy_with_logits(labels, logits), weights, reduction)
+
+
+def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None, loss_collection=None,
+                          reduction="mean"):
+    """The mean cross-entropy of logits and one-hot labels."""
+    labels = convert(onehot_labels)
+    if label_smoothing:
+        labels = labels * (1 - label_smoothing) + label_smoothing / labels.shape[-1]
+    return _reduced(nn.softmax_cross_entropy_with_logits(labels, logits), weights, reduction)
+
+
+def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
+                          loss_collection=None, reduction="mean"):
+    """The mean cross-entropy of logits and yes-or-no labels."""
+    return _reduced(nn.sigmoid_cross_entropy_with_logits(multi_class_labels, logits), weights, reduction)
+
+
+def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=None, reduction="mean"):
+    """The mean of (prediction - label)^2."""
+    error = convert(predictions) - labels
+    return _reduced(error * error, weights, reduction)
+
+
+def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=None, reduction="mean"):
+    """The mean of |prediction - label|."""
+    return _reduced(ops.abs(convert(predictions) - labels), weights, reduction)
+
+
+def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection=None, reduction="mean"):
+    """The mean of half the square of an error up to ``delta``, linear beyond it."""
+    return _reduced(ops.huber_error(convert(predictions), convert(labels), delta=float(delta)), weights, reduction)

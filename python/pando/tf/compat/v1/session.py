@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions: run what was built, feed it, fetch its values."""
+import numpy as np
+
+from pando import _core
+from pando.core.structure import flatten, is_nested, pack
+from pando.tf.compat.v1.graph import Variable, tensor_named
+
+_sessions = []
+
+
+class ConfigProto:
+    """Accepted: Pando has no options for sessions."""
+
+    def __init__(self, *args, **kwargs):
+        self.__dict__.update(kwargs)
+        self.graph_options = self.gpu_options = self
+
+
+class Session:
+    """Runs fetches: tensors, variables, operations, compiled computations, and lists, tuples or dicts of them."""
+
+    def __init__(self, target="", graph=None, config=None):
+        self._native = _core.Session()
+        # The last fetches as C++ takes them: loops run the same ones again and again.
+        self._last = (None, None)
+        self.graph = graph
+
+    def __enter__(self):
+        _sessions.append(self)
+        return self
+
+    def __exit__(self, *arguments):
+        _sessions.remove(self)
+
+    def close(self):
+        """Ends the session; its variables stay as they are."""
+
+    def as_default(self):
+        return self
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """The values of the fetches, in their structure; None for an operation."""
+        last, prepared = self._last
+        if last is not fetches or is_nested(fetches):
+            prepared = _Prepared(fetches)
+            self._last = (fetches, prepared)
+        return prepared.pack(self._native.run(prepared.natives, _feeds(feed_dict) if feed_dict else []))
+
+
+class InteractiveSession(Session):
+    """A session that is the default from the beginning."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        _sessions.append(self)
+
+    def close(self):
+        if self in _sessions:
+            _sessions.remove(self)
+
+
+class _Prepared:
+    """Fetches as a flat list for C++, and the way back."""
+
+    def __init__(self, fetches):
+        self._structure = fetches
+        leaves = flatten(fetches) if is_nested(fetches) else [fetches]
+        self._finish = [_finisher(leaf) for leaf in leaves]
+        self.natives = [_fetch(leaf) for leaf in leaves]
+
+    def pack(self, results):
+        values = [finish(arrays) for finish, arrays in zip(self._finish, results)]
+        return pack(self._structure, values) if is_nested(self._structure) else values[0]
+
+
+def _fetch(leaf):
+    if isinstance(leaf, str):
+        leaf = tensor_named(leaf)
+    if isinstance(leaf, Variable):
+        return _core.fetch(leaf._variable)
+    native = getattr(leaf, "_native", None)
+    if native is None:
+        native = getattr(leaf, "_value", leaf)
+    if not isinstance(native, (_core.Symbol, _core.Operation, _core.Compiled, _core.Fetch)):
+        raise TypeError(f"run: {leaf!r} cannot be fetched: give tensors, operations, variables, or what "
+                        "ipu_compiler.compile returned")
+    return _core.fetch(native)
+
+
+def _finisher(leaf):
+    if hasattr(leaf, "_results"):
+        return leaf._results
+    if isinstance(leaf, _core.Operation):
+        return lambda arrays: None
+    return lambda arrays: arrays[0][()] if arrays[0].ndim == 0 else arrays[0]
+
+
+def _feeds(feed_dict):
+    feeds = []
+    for key, value in feed_dict.items():
+        tensor = tensor_named(key) if isinstance(key, str) else key
+        symbol = tensor._value
+        array = np.asarray(getattr(value, "_value", value))
+        if array.dtype.name != symbol.dtype and not isinstance(value, np.ndarray):
+            array = array.astype(symbol.dtype)
+        elif array.dtype == np.float64 and symbol.dtype == "float32" or (
+                array.dtype == np.int64 and symbol.dtype == "int32"):
+            array = array.astype(symbol.dtype)
+        feeds.append((symbol, np.ascontiguousarray(array)))
+    return feeds
+
+
+def get_default_session():
+    """The innermost session that was entered, or None."""
+    return _sessions[-1] if _sessions else None

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.train of TensorFlow 1: optimizers that add their update to the computation that is compiled, and Saver."""
+from pando import _core
+from pando.tf.tensor import wrap
+
+
+class Optimizer:
+    """Adds its update to the computation that is being compiled."""
+
+    def __init__(self, **arguments):
+        self._native = _core.make_train_optimizer(type(self).__name__, arguments)
+
+    def compute_gradients(self, loss, var_list=None, **kwargs):
+        """Pairs of gradients and variables."""
+        variables = [variable._variable for variable in var_list or []]
+        return [(wrap(gradient), parameter)
+                for gradient, parameter in self._native.compute_gradients(loss._value, variables)]
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """The update by these gradients."""
+        pairs = []
+        for gradient, variable in grads_and_vars:
+            parameter = variable._variable.parameter if hasattr(variable, "_variable") else variable
+            pairs.append((gradient._value, parameter))
+        return self._native.apply_gradients(pairs)
+
+    def minimize(self, loss, global_step=None, var_list=None, **kwargs):
+        """The update that makes the loss smaller."""
+        return self.apply_gradients(self.compute_gradients(loss, var_list))
+
+
+class GradientDescentOptimizer(Optimizer):
+    """Gradient descent."""
+
+    def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
+        super().__init__(learning_rate=_rate(learning_rate))
+
+
+class MomentumOptimizer(Optimizer):
+    """Gradient descent with momentum."""
+
+    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
+        super().__init__(learning_rate=_rate(learning_rate), momentum=float(momentum), use_nesterov=bool(use_nesterov))
+
+
+class AdamOptimizer(Optimizer):
+    """Steps scaled by running means of the gradient and of its square."""
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
+        super().__init__(learning_rate=_rate(learning_rate), beta1=float(beta1), beta2=float(beta2),
+                         epsilon=float(epsilon))
+
+
+class RMSPropOptimizer(Optimizer):
+    """Divides the gradient by a running root mean square."""
+
+    def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False,
+                 name="RMSProp"):
+        super().__init__(learning_rate=_rate(learning_rate), decay=float(decay), momentum=float(momentum),
+                         epsilon=float(epsilon), centered=bool(centered))
+
+
+def _rate(value):
+    if hasattr(value, "_value"):
+        raise NotImplementedError("the learning rate of a tf.train optimizer must be a number in Pando")
+    return float(value)
+
+
+class Saver:
+    """Writes all that sessions keep between runs to one file, and reads it back."""
+
+    def __init__(self, var_list=None, max_to_keep=5, **kwargs):
+        self._native = _core.Saver()
+
+    def save(self, sess, save_path, global_step=None, **kwargs):
+        """Writes the file and returns its path."""
+        path = str(save_path) if global_step is None else f"{save_path}-{int(global_step)}"
+        self._native.save(sess._native, path)
+        return path
+
+    def restore(self, sess, save_path):
+        """Reads the file; everything is initialised for the session afterwards."""
+        self._native.restore(sess._native, str(save_path))
+
+
+def get_or_create_global_step(graph=None):
+    """The number of updates; Pando's optimizers count by themselves."""
+    return None
+
+
+get_global_step = get_or_create_global_step

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.config: the devices of this machine."""
+from pando import _core
+
+
+class _Device:
+    def __init__(self, name, device_type):
+        self.name, self.device_type = name, device_type
+
+    def __repr__(self):
+        return f"PhysicalDevice(name={self.name!r}, device_type={self.device_type!r})"
+
+
+def list_physical_devices(device_type=None):
+    """The host, and the IPUs that are configured."""
+    devices = [_Device(device["name"], "IPU" if "IPU" in device["name"] else "CPU") for device in _core.devices()]
+    return [device for device in devices if device_type in (None, device.device_type)]
+
+
+list_logical_devices = list_physical_devices
+
+
+def run_functions_eagerly(run_eagerly):
+    """Accepted: Pando compiles whole steps."""
+
+
+class experimental:
+    """Older names."""
+    list_physical_devices = staticmethod(list_physical_devices)
+
+    @staticmethod
+    def set_memory_growth(device, enable):
+        """Accepted."""

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.data: pipelines. Python knows the structure of elements, C++ a flat list of columns.
+
+The function of ``map`` is traced once, with symbols, and then runs without Python. A function that looks at values cannot
+be traced: Python calls it for every element, and a message says so.
+"""
+import numpy as np
+
+from pando import _core
+from pando.core import dtypes
+from pando.core.structure import flatten, is_nested, pack
+from pando.tf.tensor import Tensor, TensorShape
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
+
+
+class TensorSpec:
+    """The type and shape of a column; None is a size that differs from element to element."""
+
+    def __init__(self, shape, dtype="float32", name=None):
+        self.shape, self.dtype, self.name = TensorShape(shape), dtypes.of(dtype, "tf"), name
+
+    def __repr__(self):
+        return f"TensorSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+    def __eq__(self, other):
+        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self):
+        return hash((tuple(self.shape), self.dtype))
+
+
+def _plain(structure):
+    """Lists become tuples: TensorFlow makes a tensor of a list, and users who give lists of columns mean tuples."""
+    if isinstance(structure, dict):
+        return {key: _plain(value) for key, value in structure.items()}
+    if isinstance(structure, tuple):
+        return type(structure)(*map(_plain, structure)) if hasattr(structure, "_fields") else tuple(
+            map(_plain, structure))
+    return structure
+
+
+def _array(value):
+    array = np.asarray(getattr(value, "_value", value))
+    if not isinstance(value, np.ndarray) and not hasattr(value, "_value"):
+        if array.dtype == np.float64:
+            array = array.astype(np.float32)
+        elif array.dtype == np.int64:
+            array = array.astype(np.int32)
+    return array
+
+
+class Dataset:
+    """Elements of tensors in any structure. Immutable: every method returns a new pipeline."""
+
+    def __init__(self, dataset, structure, spec=None):
+        self._dataset = dataset
+        # Any leaves: only the structure matters.
+        self._structure = structure
+        self._spec = spec
+
+    # Sources ---------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_tensor_slices(cls, tensors, name=None):
+        """Row i of every array is element i."""
+        structure = _plain(tensors)
+        if isinstance(structure, list) and structure and all(hasattr(part, "shape") for part in structure):
+            structure = np.stack([_array(part) for part in structure])
+        leaves = flatten(structure) if not isinstance(structure, list) else [np.asarray(structure)]
+        structure = None if isinstance(structure, list) else structure
+        arrays = [_array(leaf) for leaf in leaves]
+        return cls(_core.Dataset.from_tensor_slices(arrays), _blank(structure, len(arrays)),
+                   [(array.dtype.name, array.shape[1:]) for array in arrays])
+
+    @classmethod
+    def from_tensors(cls, tensors, name=None):
+        """One element."""
+        structure = _plain(tensors)
+        arrays = [_array(leaf)[None] for leaf in flatten(structure)]
+        return cls(_core.Dataset.from_tensor_slices(arrays), _blank(structure, len(arrays)),
+                   [(array.dtype.name, array.shape[1:]) for array in arrays])
+
+    @classmethod
+    def from_generator(cls, generator, output_types=None, output_shapes=None, args=None, output_signature=None,
+                       name=None):
+        """The elements that a Python generator yields."""
+        signature = output_signature if output_signature is not None else output_types
+        if signature is None:
+            raise TypeError("from_generator: give output_signature, the TensorSpec of each column")
+        signature = _plain(signature)
+        types = [dtypes.of(getattr(leaf, "dtype", leaf)).numpy for leaf in flatten(signature)]
+
+        def elements():
+            for element in generator(*(args or ())):
+                leaves = _columns_of(signature, element)
+                yield [np.asarray(getattr(leaf, "_value", leaf), dtype=dtype) for leaf, dtype in zip(leaves, types)]
+        return cls(_core.Dataset.from_generator(elements), _blank(signature, len(types)))
+
+    @classmethod
+    def range(cls, *args, output_type="int64", name=None):
+        """The numbers of Python's range."""
+        return cls.from_tensor_slices(np.arange(*args, dtype=dtypes.of(output_type).numpy))
+
+    @classmethod
+    def zip(cls, *datasets, name=None):
+        """Joins one element of each; ends with the shortest."""
+        if len(datasets) == 1 and is_nested(datasets[0]):
+            datasets = tuple(datasets[0])
+        joined = _core.Dataset.zip([dataset._dataset for dataset in datasets])
+        specs = [dataset._spec for dataset in datasets]
+        spec = None if any(one is None for one in specs) else [column for one in specs for column in one]
+        return cls(joined, tuple(dataset._structure for dataset in datasets), spec)
+
+    # Transformations -------------------------------------------------------------------------------------------------
+
+    def _with(self, dataset, spec="same"):
+        return type(self)(dataset, self._structure, self._spec if spec == "same" else spec)
+
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None):
+        """Draws each element at random from the next ``buffer_size`` elements."""
+        keeps = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
+        return self._with(self._dataset.shuffle(int(buffer_size), seed, keeps))
+
+    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
+        """Stacks elements of equal types and shapes."""
+        size = int(batch_size)
+        spec = None if self._spec is None else [
+            (dtype, (size if drop_remainder else None, *shape)) for dtype, shape in self._spec]
+        return self._with(self._dataset.batch(size, bool(drop_remainder)), spec)
+
+    def unbatch(self, name=None):
+        """The rows of each element."""
+        spec = None if self._spec is None else [(dtype, shape[1:]) for dtype, shape in self._spec]
+        return self._with(self._dataset.unbatch(), spec)
+
+    def repeat(self, count=None, name=None):
+        """Goes through the data set ``count`` times, or without end."""
+        return self._with(self._dataset.repeat(-1 if count is None else int(count)))
+
+    def take(self, count, name=None):
+        """The first ``count`` elements."""
+        return self if count == -1 else self._with(self._dataset.take(int(count)))
+
+    def skip(self, count, name=None):
+        """All but the first ``count`` elements."""
+        return self._with(self._dataset.skip(int(count)))
+
+    def concatenate(self, dataset, name=None):
+        """The elements of this data set, then those of the other."""
+        return self._with(self._dataset.concatenate(dataset._dataset))
+
+    def cache(self, filename="", name=None):
+        """Keeps the elements of the first pass, in memory."""
+        return self._with(self._dataset.cache())
+
+    def prefetch(self, buffer_size, name=None):
+        """Computes elements ahead, in a thread."""
+        return self._with(self._dataset.prefetch(2 if int(buffer_size) < 1 else int(buffer_size)))
+
+    def shard(self, num_shards, index, name=None):
+        """Every ``num_shards``-th element, from number ``index`` on."""
+        counter = {"next": 0}
+
+        def elements():
+            iterator = self._dataset.iterator()
+            counter["next"] = 0
+            while (element := iterator.next()) is not None:
+                if counter["next"] % num_shards == index:
+                    yield element
+                counter["next"] += 1
+        return self._with(_core.Dataset.from_generator(elements))
+
+    def with_options(self, options):
+        """Accepted: Pando decides by itself how a pipeline runs."""
+        return self
+
+    def apply(self, transformation_func):
+        """What a function makes of the data set."""
+        return transformation_func(self)
+
+    def filter(self, predicate, name=None):
+        """The elements for which a function is true. Python calls it for each."""
+        def call(columns):
+            return bool(np.asarray(_value(predicate(*self._arguments([Tensor(column) for column in columns])))).all())
+        return self._with(self._dataset.filter(call))
+
+    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None):
+        """What a function makes of each element. It is traced once if it can be."""
+        from pando.tf.mapping import mapped
+        return mapped(self, map_func)
+
+    def _arguments(self, leaves):
+        """The arguments of a function of an element: those of a tuple one by one."""
+        element = pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
+        return element if isinstance(element, tuple) else (element,)
+
+    # Elements --------------------------------------------------------------------------------------------------------
+
+    @property
+    def element_spec(self):
+        """The structure of an element, with the type and shape of each column."""
+        if self._spec is None:
+            first = self._dataset.iterator().next()
+            if first is None:
+                raise ValueError("element_spec: the data set is empty")
+            self._spec = [(array.dtype.name, array.shape) for array in first]
+        specs = [TensorSpec(shape, dtype) for dtype, shape in self._spec]
+        return pack(self._structure, specs) if is_nested(self._structure) else specs[0]
+
+    def __iter__(self):
+        iterator = self._dataset.iterator()
+        while (columns := iterator.next()) is not None:
+            leaves = [Tensor(column) for column in columns]
+            yield pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
+
+    def as_numpy_iterator(self):
+        """The elements as NumPy arrays."""
+        iterator = self._dataset.iterator()
+        while (columns := iterator.next()) is not None:
+            leaves = [column[()] if column.ndim == 0 else column for column in columns]
+            yield pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
+
+    def cardinality(self):
+        """The number of elements, or INFINITE_CARDINALITY, or UNKNOWN_CARDINALITY."""
+        return Tensor(np.int64(self._dataset.cardinality()).reshape(()))
+
+    def __len__(self):
+        count = self._dataset.cardinality()
+        if count < 0:
+            raise TypeError("The dataset is infinite." if count == -1 else "The dataset length is unknown.")
+        return count
+
+    def __repr__(self):
+        if self._spec is None:
+            return f"<{type(self).__name__}>"
+        return f"<{type(self).__name__} element_spec={self.element_spec}>"
+
+    def _repr_html_(self):
+        from html import escape
+        return f"<code>{escape(repr(self))}</code>"
+
+
+def _columns_of(signature, element):
+    """The columns of an element that a generator yielded; a list where the signature has one column is an array."""
+    if isinstance(signature, dict):
+        if not isinstance(element, dict) or element.keys() != signature.keys():
+            raise TypeError(f"from_generator: an element must be a dict of {sorted(signature)}, not {element!r}")
+        return [leaf for key in sorted(signature, key=str) for leaf in _columns_of(signature[key], element[key])]
+    if isinstance(signature, tuple):
+        if not isinstance(element, (tuple, list)) or len(element) != len(signature):
+            raise TypeError(f"from_generator: an element must have {len(signature)} columns, as output_signature has")
+        return [leaf for part, value in zip(signature, element) for leaf in _columns_of(part, value)]
+    return [element]
+
+
+def _blank(structure, count):
+    """The structure without its arrays."""
+    return pack(structure, [None] * count) if is_nested(structure) else None
+
+
+def _value(tensor):
+    return getattr(tensor, "_value", tensor)
+
+
+class experimental:
+    """Older names."""
+    AUTOTUNE = AUTOTUNE
+    INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+
+    @staticmethod
+    def cardinality(dataset):
+        """The number of elements."""
+        return dataset.cardinality()
+
+
+class Options:
+    """Accepted: Pando decides by itself how a pipeline runs."""
+
+    def __init__(self):
+        self.__dict__["experimental_optimization"] = self.__dict__["experimental_distribute"] = self
+
+    def __setattr__(self, name, value):
+        self.__dict__[name] = value
+

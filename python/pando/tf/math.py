@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.math."""
+from pando.core import ops as _ops
+from pando.core.nearest import missing_attribute as _missing
+from pando.tf import functions as _functions
+from pando.tf.functions import *  # noqa: F401,F403, the same functions
+from pando.tf.tensor import convert as _convert
+
+
+def log1p(x, name=None):
+    """log(1 + x)."""
+    return _ops.log1p(_convert(x))
+
+
+def erf(x, name=None):
+    """The error function."""
+    return _ops.erf(_convert(x))
+
+
+def rsqrt(x, name=None):
+    """1 / sqrt(x)."""
+    return _ops.rsqrt(_convert(x))
+
+
+def softplus(x, name=None):
+    """log(1 + exp(x))."""
+    return _ops.softplus(_convert(x))
+
+
+def reduce_logsumexp(input_tensor, axis=-1, keepdims=False, name=None):
+    """log(sum(exp(x)))."""
+    return _ops.logsumexp(_convert(input_tensor), axis, keepdims)
+
+
+def __getattr__(name):
+    raise _missing(__name__, name, [*_functions.__all__, *(key for key in globals() if not key.startswith("_"))])

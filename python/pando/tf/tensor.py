@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.Tensor: the methods and the printing of TensorFlow's tensors."""
+import numpy as np
+
+from pando import _core
+from pando.core import dtypes
+from pando.core.tensor import Tensor as _Tensor
+
+
+class TensorShape(tuple):
+    """Sizes, outermost first; None for one that is not known, such as the batch of a recorded model."""
+
+    def as_list(self):
+        return list(self)
+
+    @property
+    def rank(self):
+        return len(self)
+
+    ndims = rank
+
+    @property
+    def dims(self):
+        return list(self)
+
+    def num_elements(self):
+        if any(size is None for size in self):
+            return None
+        return int(np.prod(self, dtype=np.int64))
+
+    def is_fully_defined(self):
+        return all(size is not None for size in self)
+
+    def __getitem__(self, index):
+        found = super().__getitem__(index)
+        return TensorShape(found) if isinstance(index, slice) else found
+
+    def __add__(self, other):
+        return TensorShape(tuple(self) + tuple(other))
+
+    def __repr__(self):
+        return f"TensorShape({list(self)})"
+
+    def __str__(self):
+        return tuple.__repr__(self)
+
+
+class Tensor(_Tensor):
+    """An array of numbers, or a value of a graph that is known when a program runs."""
+    __slots__ = ()
+    _prefix = "tf"
+
+    @property
+    def shape(self):
+        return TensorShape(self._value.shape)
+
+    def get_shape(self):
+        return self.shape
+
+    def set_shape(self, shape):
+        """Checks that the shape is the tensor's; shapes are always known here."""
+        if len(shape) != len(self.shape) or any(a is not None and b is not None and a != b
+                                                for a, b in zip(shape, self.shape)):
+            raise ValueError(f"set_shape: the tensor has shape {self.shape}, not {tuple(shape)}")
+
+    @property
+    def name(self):
+        return getattr(self._value, "name", "") or "Tensor"
+
+    def eval(self, feed_dict=None, session=None):
+        """The value in a session, as in TensorFlow 1."""
+        from pando.tf.compat.v1 import get_default_session
+        session = session or get_default_session()
+        if session is None:
+            raise ValueError("eval: there is no default session; use `with tf.Session():` or give one")
+        return session.run(self, feed_dict)
+
+    def __repr__(self):
+        if isinstance(self._value, np.ndarray):
+            text = np.array2string(self._value, separator=", ") if self._value.ndim else str(self._value)
+            return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
+        return f"<Tensor: shape={self.shape}, dtype={self.dtype.name}>"
+
+    def __str__(self):
+        if isinstance(self._value, np.ndarray):
+            return f"tf.Tensor({self._value}, shape={self.shape}, dtype={self.dtype.name})"
+        return self.__repr__()
+
+
+def wrap(value):
+    """The tensor that holds a symbol or an array."""
+    return Tensor(value)
+
+
+def is_symbolic(value):
+    """Whether it is a tensor of a model that is recorded or traced."""
+    return isinstance(value, _core.Symbol) or isinstance(getattr(value, "_value", None), _core.Symbol)
+
+
+def as_symbol(value, like):
+    """What C++ takes for a tensor; an array becomes a constant of the model that the tensors `like` belong to."""
+    inner = getattr(value, "_value", value)
+    if isinstance(inner, _core.Symbol):
+        return inner
+    array = np.asarray(inner)
+    if array.dtype == np.float64:
+        array = array.astype(np.float32)
+    elif array.dtype == np.int64:
+        array = array.astype(np.int32)
+    symbol = next(tensor._value for tensor in like if isinstance(getattr(tensor, "_value", None), _core.Symbol))
+    return _core.constant(symbol, array)
+
+
+def convert(value, dtype=None):
+    """An eager tensor of anything that NumPy makes an array of, with TensorFlow's default types."""
+    if isinstance(value, Tensor) and dtype is None:
+        return value
+    if is_symbolic(value):
+        from pando.core import ops
+        return value if dtype is None else ops.cast(value, dtypes.of(dtype).name)
+    if isinstance(value, (list, tuple)) and any(is_symbolic(part) for part in value):
+        from pando.core import ops
+        return ops.stack(list(value))
+    array = np.asarray(getattr(value, "_value", value))
+    if dtype is not None:
+        array = array.astype(dtypes.of(dtype).numpy)
+    elif not isinstance(value, (np.ndarray, np.generic, _Tensor)):
+        if array.dtype == np.float64:
+            array = array.astype(np.float32)
+        elif array.dtype == np.int64:
+            array = array.astype(np.int32)
+    return Tensor(array)

@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.*: functions on tensors, with PyTorch's names and arguments. Those of METHODS are methods of tensors, too."""
+import builtins
+import collections
+
+import numpy as np
+
+from pando.core import dtypes, ops
+from pando.core.tensor import Tensor as CoreTensor
+from pando.torch.tensor import Tensor
+
+_Reduced = {name: collections.namedtuple(name, ("values", "indices")) for name in ("max", "min", "sort", "topk")}
+
+
+def _known(x, what):
+    return x._array(what) if isinstance(x, CoreTensor) else np.asarray(x)
+
+
+def _tensor(x):
+    return x if isinstance(x, CoreTensor) else Tensor(np.asarray(x))
+
+
+def _binary(name):
+    def function(input, other, *, alpha=1, out=None, rounding_mode=None):  # noqa: A002, ARG001
+        if alpha != 1:
+            other = other * alpha
+        if rounding_mode == "floor":
+            return ops.floor_divide(_tensor(input), other)
+        return getattr(ops, name)(_tensor(input) if not isinstance(other, CoreTensor) else input, other)
+    return function
+
+
+def _unary(name):
+    def function(input, *, out=None):  # noqa: A002, ARG001
+        return getattr(ops, name)(_tensor(input))
+    return function
+
+
+_BINARY = {"add": "add", "sub": "subtract", "subtract": "subtract", "mul": "multiply", "multiply": "multiply",
+           "div": "divide", "divide": "divide", "true_divide": "divide", "pow": "power", "floor_divide": "floor_divide",
+           "remainder": "remainder", "fmod": "remainder", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
+           "ne": "not_equal", "not_equal": "not_equal", "lt": "less", "less": "less", "le": "less_equal",
+           "gt": "greater", "greater": "greater", "ge": "greater_equal", "logical_and": "logical_and",
+           "logical_or": "logical_or"}
+_UNARY = {"neg": "negate", "negative": "negate", "abs": "abs", "absolute": "abs", "sign": "sign", "square": "square",
+          "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "log": "log", "log1p": "log1p", "expm1": "expm1",
+          "sin": "sin", "cos": "cos", "tanh": "tanh", "sigmoid": "sigmoid", "relu": "relu", "floor": "floor",
+          "ceil": "ceil", "round": "round", "erf": "erf", "logical_not": "logical_not"}
+_INPLACE = ("add", "sub", "mul", "div", "pow", "neg", "abs", "sqrt", "exp", "log", "tanh", "sigmoid", "relu", "floor",
+            "ceil", "round", "square")
+
+
+def sum(input, dim=None, keepdim=False, dtype=None):  # noqa: A001, A002
+    x = _tensor(input)
+    made = ops.sum(x, dim, keepdim)
+    if dtype is not None:
+        return ops.cast(made, dtypes.of(dtype))
+    known_integer = isinstance(made._value, np.ndarray) and made.dtype.is_integer
+    return ops.cast(made, "int64") if known_integer else made
+
+
+def mean(input, dim=None, keepdim=False, dtype=None):  # noqa: A002
+    if dtype is None and not input.dtype.is_floating_point:
+        raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
+                           "complex dtype. Got: " + str(input.dtype).split(".")[-1])
+    return ops.mean(input if dtype is None else ops.cast(input, dtypes.of(dtype)), dim, keepdim)
+
+
+def var(input, dim=None, unbiased=True, keepdim=False, correction=None):  # noqa: A002
+    return ops.var(input, dim, keepdim, correction if correction is not None else int(unbiased))
+
+
+def std(input, dim=None, unbiased=True, keepdim=False, correction=None):  # noqa: A002
+    return ops.std(input, dim, keepdim, correction if correction is not None else int(unbiased))
+
+
+def _extreme(name, sign):
+    def function(input, dim=None, keepdim=False):  # noqa: A002
+        if dim is None:
+            return getattr(ops, name)(input)
+        if isinstance(dim, CoreTensor):
+            return getattr(ops, "maximum" if name == "max" else "minimum")(input, dim)
+        return _Reduced[name](getattr(ops, name)(input, dim, keepdim), _arg(input, dim, keepdim, sign))
+    function.__doc__ = f"The {name} of all elements; along a dimension, with its index; of two tensors, elementwise."
+    return function
+
+
+def _arg(input, dim, keepdim, sign):  # noqa: A002
+    if dim is None:
+        return _arg(ops.reshape(input, [-1]), 0, False, sign)
+    found = (ops.argmax if sign > 0 else ops.argmin)(input, dim)
+    if isinstance(found._value, np.ndarray):
+        found = ops.cast(found, "int64")
+    return ops.expand_dims(found, dim % input.dim()) if keepdim else found
+
+
+def argmax(input, dim=None, keepdim=False):  # noqa: A002
+    return _arg(input, dim, keepdim, 1)
+
+
+def argmin(input, dim=None, keepdim=False):  # noqa: A002
+    return _arg(input, dim, keepdim, -1)
+
+
+def norm(input, p=2, dim=None, keepdim=False):  # noqa: A002
+    if p in (float("inf"), "inf"):
+        return ops.max(ops.abs(input), dim, keepdim)
+    if p == 1:
+        return ops.sum(ops.abs(input), dim, keepdim)
+    if p not in (2, "fro"):
+        return ops.power(ops.sum(ops.power(ops.abs(input), p), dim, keepdim), 1 / p)
+    return ops.sqrt(ops.sum(ops.square(input), dim, keepdim))
+
+
+def all(input, dim=None, keepdim=False):  # noqa: A001, A002
+    return ops.all(input, dim, keepdim)
+
+
+def any(input, dim=None, keepdim=False):  # noqa: A001, A002
+    return ops.any(input, dim, keepdim)
+
+
+def _shape(sizes):
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        return [int(size) for size in sizes[0]]
+    return [int(size) for size in sizes]
+
+
+def reshape(input, *shape):  # noqa: A002
+    return ops.reshape(input, _shape(shape))
+
+
+def view(input, *shape):  # noqa: A002
+    if len(shape) == 1 and isinstance(shape[0], dtypes.DType):
+        return Tensor(_known(input, "view").view(shape[0].numpy))
+    return ops.reshape(input, _shape(shape))
+
+
+def view_as(input, other):  # noqa: A002
+    return ops.reshape(input, list(other.shape))
+
+
+def permute(input, *dims):  # noqa: A002
+    return ops.transpose(input, _shape(dims))
+
+
+def transpose(input, dim0, dim1):  # noqa: A002
+    return ops.swap_axes(input, dim0, dim1)
+
+
+def t(input):  # noqa: A002
+    return ops.transpose(input)
+
+
+def flatten(input, start_dim=0, end_dim=-1):  # noqa: A002
+    return ops.flatten(input, start_dim, end_dim)
+
+
+def unsqueeze(input, dim):  # noqa: A002
+    return ops.expand_dims(input, dim)
+
+
+def squeeze(input, dim=None):  # noqa: A002
+    return ops.squeeze(input, dim)
+
+
+def expand(input, *sizes):  # noqa: A002
+    return ops.broadcast_to(input, _shape(sizes))
+
+
+def expand_as(input, other):  # noqa: A002
+    return ops.broadcast_to(input, list(other.shape))
+
+
+def repeat(input, *sizes):  # noqa: A002
+    sizes = _shape(sizes)
+    x = ops.reshape(input, [1] * (len(sizes) - input.dim()) + list(input.shape))
+    for axis, count in enumerate(sizes):
+        x = x if count == 1 else ops.concat([x] * count, axis)
+    return x
+
+
+def cat(tensors, dim=0, *, axis=None, out=None):  # noqa: ARG001
+    return ops.concat(tensors, dim if axis is None else axis)
+
+
+def stack(tensors, dim=0, *, out=None):  # noqa: ARG001
+    return ops.stack(tensors, dim)
+
+
+def split(input, split_size_or_sections, dim=0):  # noqa: A002
+    sizes = split_size_or_sections
+    if isinstance(sizes, int):
+        count = input.shape[dim]
+        sizes = [builtins.min(sizes, count - start) for start in range(0, count, sizes)]
+    return tuple(ops.split(input, sizes, dim))
+
+
+def chunk(input, chunks, dim=0):  # noqa: A002
+    return split(input, -(-input.shape[dim] // chunks), dim)
+
+
+def unbind(input, dim=0):  # noqa: A002
+    return tuple(ops.squeeze(part, dim) for part in ops.split(input, [1] * input.shape[dim], dim))
+
+
+def narrow(input, dim, start, length):  # noqa: A002
+    return ops.part(input, dim, int(start), int(length))
+
+
+def select(input, dim, index):  # noqa: A002
+    return ops.squeeze(ops.part(input, dim, index % input.shape[dim], 1), dim)
+
+
+def index_select(input, dim, index):  # noqa: A002
+    rows = ops.gather(ops.swap_axes(input, 0, dim), index)
+    return ops.swap_axes(rows, 0, dim)
+
+
+def gather(input, dim, index):  # noqa: A002
+    if isinstance(input._value, np.ndarray) and isinstance(index._value, np.ndarray):
+        return Tensor(np.take_along_axis(input._value, index._value, dim))
+    last = input.dim() - 1
+    x, i = ops.swap_axes(input, dim, last), ops.swap_axes(index, dim, last)
+    chosen = ops.one_hot(i, x.shape[last], x.dtype)
+    return ops.swap_axes(ops.sum(chosen * ops.expand_dims(x, last), -1), dim, last)
+
+
+def where(condition, input=None, other=None):  # noqa: A002
+    if input is None:
+        return tuple(Tensor(found) for found in np.nonzero(_known(condition, "where")))
+    return ops.where(condition, input, other)
+
+
+def masked_fill(input, mask, value):  # noqa: A002
+    return ops.where(mask, value, input)
+
+
+def clamp(input, min=None, max=None):  # noqa: A002
+    x = input if min is None else ops.maximum(input, min)
+    return x if max is None else ops.minimum(x, max)
+
+
+def softmax(input, dim=None, dtype=None):  # noqa: A002, ARG001
+    return ops.softmax(input, -1 if dim is None else dim)
+
+
+def log_softmax(input, dim=None, dtype=None):  # noqa: A002, ARG001
+    return ops.log_softmax(input, -1 if dim is None else dim)
+
+
+def logsumexp(input, dim, keepdim=False):  # noqa: A002
+    return ops.logsumexp(input, dim, keepdim)
+
+
+def matmul(input, other, *, out=None):  # noqa: A002, ARG001
+    return ops.matmul(input, other)
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):  # noqa: A002
+    return input * beta + ops.matmul(mat1, mat2) * alpha
+
+
+def dot(input, other):  # noqa: A002
+    return ops.sum(input * other)
+
+
+def outer(input, other):  # noqa: A002
+    return ops.expand_dims(input, 1) * ops.expand_dims(other, 0)
+
+
+def tril(input, diagonal=0):  # noqa: A002
+    return input * np.tril(np.ones(tuple(input.shape[-2:]), np.float32), diagonal)
+
+
+def triu(input, diagonal=0):  # noqa: A002
+    return input * np.triu(np.ones(tuple(input.shape[-2:]), np.float32), diagonal)
+
+
+def sort(input, dim=-1, descending=False):  # noqa: A002
+    array = _known(input, "sort")
+    order = np.argsort(-array if descending else array, dim, kind="stable")
+    return _Reduced["sort"](Tensor(np.take_along_axis(array, order, dim)), Tensor(order))
+
+
+def argsort(input, dim=-1, descending=False):  # noqa: A002
+    return sort(input, dim, descending).indices
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True):  # noqa: A002, ARG001
+    values, indices = sort(input, dim, largest)
+    return _Reduced["topk"](ops.part(values, dim, 0, k), ops.part(indices, dim, 0, k))
+
+
+def cumsum(input, dim):  # noqa: A002
+    if isinstance(input._value, np.ndarray):
+        return Tensor(np.cumsum(input._value, dim))
+    last = input.dim() - 1
+    ones = np.triu(np.ones((input.shape[dim],) * 2, np.float32))
+    return ops.swap_axes(ops.matmul(ops.swap_axes(input, dim, last), Tensor(ones)), dim, last)
+
+
+def nonzero(input, as_tuple=False):  # noqa: A002
+    found = np.nonzero(_known(input, "nonzero"))
+    return tuple(map(Tensor, found)) if as_tuple else Tensor(np.stack(found, -1))
+
+
+def unique(input, return_counts=False, **_):  # noqa: A002
+    found = np.unique(_known(input, "unique"), return_counts=return_counts)
+    return tuple(map(Tensor, found)) if return_counts else Tensor(found)
+
+
+def isnan(input):  # noqa: A002
+    return ops.not_equal(input, input)
+
+
+def isfinite(input):  # noqa: A002
+    return Tensor(np.isfinite(_known(input, "isfinite")))
+
+
+def equal(input, other):  # noqa: A002
+    return tuple(input.shape) == tuple(other.shape) and bool(np.array_equal(_known(input, "equal"),
+                                                                            _known(other, "equal")))
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):  # noqa: A002
+    return bool(np.allclose(_known(input, "allclose"), _known(other, "allclose"), rtol, atol, equal_nan))
+
+
+def numel(input):  # noqa: A002
+    return input.numel()
+
+
+def is_tensor(obj):
+    return isinstance(obj, Tensor)
+
+
+max, min = _extreme("max", 1), _extreme("min", -1)  # noqa: A001
+amax, amin = ops.max, ops.min
+for _name, _op in _BINARY.items():
+    globals()[_name] = _binary(_op)
+for _name, _op in _UNARY.items():
+    globals()[_name] = _unary(_op)
+concat = concatenate = cat
+mm = bmm = mv = matmul
+clip, ger = clamp, outer
+swapaxes = swapdims = transpose
+
+_PLAIN = ("sum mean var std max min amax amin argmax argmin norm all any reshape view view_as permute transpose t "
+          "flatten unsqueeze squeeze expand expand_as repeat split chunk unbind narrow select index_select gather "
+          "masked_fill clamp clip softmax log_softmax logsumexp matmul mm bmm mv dot outer tril triu sort argsort topk "
+          "cumsum nonzero unique isnan isfinite equal allclose swapaxes swapdims").split()
+METHODS = [*_PLAIN, *_BINARY, *_UNARY]
+FUNCTIONS = [*METHODS, "cat", "concat", "concatenate", "stack", "where", "addmm", "numel", "is_tensor"]
+FUNCTIONS = [name for name in FUNCTIONS if name not in ("view", "view_as", "expand", "expand_as", "repeat")]
+
+
+def _inplace(name):
+    def method(self, *arguments, **keywords):
+        return self._set(globals()[name](self, *arguments, **keywords))
+    return method
+
+
+def _typed(name):
+    return lambda self, *_, **__: self.type(name)
+
+
+def _drawn(draw):
+    def method(self, *arguments, generator=None):
+        from pando.torch.creation import generator_of
+        return self._set(Tensor(np.asarray(draw(generator_of(generator), tuple(self.shape), *arguments))))
+    return method
+
+
+def _random(draw, shape, low=0, high=None):
+    return draw.integers(low if high is not None else 0, high if high is not None else (low or 2**31), shape)
+
+
+_DRAWS = {"uniform_": _drawn(lambda draw, shape, low=0.0, high=1.0: draw.uniform(low, high, shape)),
+          "normal_": _drawn(lambda draw, shape, mean=0.0, std=1.0: draw.normal(mean, std, shape)),
+          "bernoulli_": _drawn(lambda draw, shape, p=0.5: draw.random(shape) < p), "random_": _drawn(_random)}
+
+
+def install():
+    """Gives tensors their methods."""
+    for name in METHODS:
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, globals()[name])
+    for name in (*_INPLACE, "clamp", "masked_fill", "unsqueeze", "squeeze"):
+        setattr(Tensor, name + "_", _inplace(name))
+    for name, dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("long", "int64"),
+                        ("int", "int32"), ("byte", "uint8"), ("bool", "bool"), ("bfloat16", "bfloat16")):
+        setattr(Tensor, name, _typed(dtype))
+    Tensor.zero_ = lambda self: self._set(0)
+    Tensor.fill_ = lambda self, value: self._set(value)
+    Tensor.copy_ = lambda self, source, non_blocking=False: self._set(source)  # noqa: ARG005
+    for name, draw in _DRAWS.items():
+        setattr(Tensor, name, draw)
+    Tensor.type_as = lambda self, other: self.type(other.dtype)
+
+
+install()

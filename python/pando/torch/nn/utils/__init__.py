@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.nn.utils: limits on gradients, and parameters as vectors."""
+import numpy as np
+
+from pando.core import ops
+from pando.torch.tensor import Tensor
+
+
+def _gradients(parameters):
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [parameter for parameter in parameters if parameter._grad is not None]
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):  # noqa: ARG001
+    """Scales the gradients so that the norm of all together is at most `max_norm`; returns the norm before."""
+    found = _gradients(parameters)
+    if not found:
+        return Tensor(np.zeros((), np.float32))
+    if norm_type == float("inf"):
+        parts = [ops.max(ops.abs(p.grad)) for p in found]
+        total = parts[0]
+        for part in parts[1:]:
+            total = ops.maximum(total, part)
+    else:
+        total = ops.sum(ops.power(ops.abs(found[0].grad), norm_type))
+        for p in found[1:]:
+            total = total + ops.sum(ops.power(ops.abs(p.grad), norm_type))
+        total = ops.sqrt(total) if norm_type == 2 else ops.power(total, 1 / norm_type)
+    scale = ops.minimum(float(max_norm) / (total + 1e-6), 1.0)
+    for p in found:
+        _replace(p, p.grad * scale)
+    return total
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):  # noqa: ARG001
+    for p in _gradients(parameters):
+        _replace(p, ops.clip(p.grad, min=-float(clip_value), max=float(clip_value)))
+
+
+def _replace(parameter, gradient):
+    from pando.torch import lazy
+    lazy.alive.discard(gradient)
+    parameter._grad = gradient
+    lazy.gradients_alive.add(gradient)
+
+
+def parameters_to_vector(parameters):
+    return ops.concat([ops.reshape(p.detach(), [-1]) for p in parameters])
+
+
+def vector_to_parameters(vec, parameters):
+    start = 0
+    for p in parameters:
+        p._set(vec[start:start + p.numel()].reshape(*p.shape))
+        start += p.numel()

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.Tensor: the methods of tensors, and how they print. Most methods are the functions of torch/functions.py."""
+import numpy as np
+
+from pando import _core
+from pando.core import dtypes, ops
+from pando.core.indexing import plain_index
+from pando.core.tensor import Tensor as CoreTensor
+from pando.torch import lazy
+
+TYPES = dtypes.family("torch")
+_VALUES = (np.ndarray, lazy.Node, _core.Symbol)
+
+
+class Size(tuple):
+    """A shape."""
+
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+    def numel(self):
+        return int(np.prod(self, dtype=np.int64))
+
+
+class device:  # noqa: N801, PyTorch's name
+    """Where tensors are; all devices are the same machine here."""
+
+    def __init__(self, type="cpu", index=None):  # noqa: A002
+        text = type.type if isinstance(type, device) else str(type)
+        self.type, _, number = text.partition(":")
+        self.index = int(number) if number else index
+
+    def __repr__(self):
+        return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+
+class Tensor(CoreTensor):
+    """A tensor as PyTorch has it. Values are NumPy's; what needs a module, a parameter or a gradient is recorded and runs
+    as a compiled program when it is looked at."""
+    _prefix = "torch"
+    _takes_lists = False
+
+    def __init__(self, *data):
+        # A value of the recorder or of a model, or an array; else PyTorch's forms: sizes, or numbers.
+        if len(data) == 1 and isinstance(data[0], _VALUES):
+            value = data[0]
+        elif data and all(isinstance(size, int) for size in data):
+            value = np.zeros(data, np.float32)
+        else:
+            value = np.array(data[0] if data else [], np.float32)
+        self._value = value
+        self._grad = None
+        if type(value) is lazy.Node and value.record is not None:
+            lazy.alive.add(self)
+
+    @property
+    def shape(self):
+        return Size(self._value.shape)
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def dim(self):
+        return len(self._value.shape)
+
+    ndimension = dim
+
+    def numel(self):
+        return self.shape.numel()
+
+    nelement = numel
+
+    def element_size(self):
+        return self.dtype.itemsize
+
+    @property
+    def device(self):
+        return device("cpu")
+
+    @property
+    def is_cuda(self):
+        return False
+
+    is_xpu = is_mps = is_sparse = is_quantized = is_complex = is_cuda
+
+    @property
+    def layout(self):
+        return "torch.strided"
+
+    @property
+    def T(self):  # noqa: N802
+        return ops.transpose(self)
+
+    @property
+    def mT(self):  # noqa: N802
+        return ops.swap_axes(self, -1, -2)
+
+    # Gradients.
+
+    @property
+    def requires_grad(self):
+        return bool(getattr(self._value, "requires_grad", False))
+
+    @requires_grad.setter
+    def requires_grad(self, needed):
+        self.requires_grad_(needed)
+
+    def requires_grad_(self, requires_grad=True):
+        if isinstance(self._value, lazy.Node) and self._value.record is not None:
+            if not requires_grad:
+                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a "
+                                   "computed variable in a subgraph that doesn't require differentiation use detach()")
+            return self
+        if requires_grad and not self.dtype.is_floating_point:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        array = self._array("requires_grad")
+        if requires_grad:
+            self._value = lazy.leaf(array, True)
+            self._value.owner = _reference(self)
+        else:
+            self._value = array
+        return self
+
+    @property
+    def is_leaf(self):
+        return not (isinstance(self._value, lazy.Node) and self._value.record is not None and self.requires_grad)
+
+    @property
+    def grad_fn(self):
+        return None if self.is_leaf else "<Recorded>"
+
+    @property
+    def grad(self):
+        found = self._grad
+        if found is not None and found._value is None:
+            raise RuntimeError("optimizer.step() has used this gradient, and it was not kept; call zero_grad() before "
+                               "the next backward(), and look at gradients before step()")
+        return found
+
+    @grad.setter
+    def grad(self, value):
+        self._grad = value
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False):  # noqa: ARG002
+        """Makes the gradients of the leaves that this tensor depends on."""
+        if not self.requires_grad:
+            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        total = self if gradient is None else ops.sum(self * gradient)
+        if total.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        leaves = lazy.leaves_of(total._value)
+        for leaf, node in zip(leaves, lazy.gradient_nodes(total._value, leaves)):
+            owner = leaf.owner() if leaf.owner is not None else None
+            if owner is None:
+                continue
+            before = owner._grad
+            if before is not None and before._value is None:
+                # A step has used it; the sum is not known either, and zero_grad() begins anew.
+                continue
+            made = _unwanted(Tensor(node))
+            owner._grad = made if before is None else _unwanted(before + made)
+            lazy.gradients_alive.add(owner._grad)
+
+    def detach(self):
+        if isinstance(self._value, np.ndarray):
+            return Tensor(self._value)
+        if isinstance(self._value, lazy.Node) and self._value.value is not None:
+            return Tensor(self._value.value)
+        return ops.stop_gradient(self)
+
+    def detach_(self):
+        self._value = self.detach()._value
+        return self
+
+    @property
+    def data(self):
+        return self.detach()
+
+    @data.setter
+    def data(self, value):
+        self._set(value)
+
+    def retain_grad(self):
+        raise RuntimeError("retain_grad: gradients are kept for leaves only; use torch.autograd.grad for others")
+
+    def register_hook(self, hook):
+        raise RuntimeError("register_hook: a hook on a gradient cannot be part of a compiled program; change p.grad "
+                           "between backward() and step()")
+
+    # Values.
+
+    def cpu(self):
+        return self
+
+    def cuda(self, *_, **__):
+        from pando.torch.devices import tell_cuda
+        tell_cuda()
+        return self
+
+    def to(self, *targets, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):  # noqa: ARG002
+        for target in targets:
+            if isinstance(target, dtypes.DType):
+                dtype = target
+            elif isinstance(target, CoreTensor):
+                dtype = target.dtype
+        return self if dtype is None else self.type(dtype)
+
+    def type(self, dtype=None):  # noqa: A003
+        if dtype is None:
+            return _TYPE_NAMES.get(self.dtype.name, f"torch.{self.dtype.name}")
+        if isinstance(dtype, str):
+            dtype = next((name for name, text in _TYPE_NAMES.items() if text == dtype), dtype)
+        return ops.cast(self, dtypes.of(dtype, "torch"))
+
+    def clone(self, memory_format=None):  # noqa: ARG002
+        return Tensor(self._value.copy()) if isinstance(self._value, np.ndarray) else self * 1
+
+    def contiguous(self, memory_format=None):  # noqa: ARG002
+        return self
+
+    def is_contiguous(self, memory_format=None):  # noqa: ARG002
+        return True
+
+    def numpy(self, force=False):
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return self._array("numpy")
+
+    def _set(self, value):
+        """Takes the value, as in-place methods do."""
+        made = value if isinstance(value, CoreTensor) else Tensor(np.asarray(value, self.dtype.numpy))
+        if tuple(made.shape) != tuple(self.shape):
+            made = ops.broadcast_to(made, self.shape)
+        self._value = ops.cast(made, self.dtype)._value
+        if type(self._value) is lazy.Node and self._value.record is not None:
+            lazy.alive.add(self)
+        return self
+
+    def __setitem__(self, index, value):
+        lazy.flush()
+        array = np.array(self._array("setitem"))
+        array[plain_index(index)] = value._array("setitem") if isinstance(value, CoreTensor) else value
+        self._set(Tensor(array))
+
+    def __repr__(self, *, tensor_contents=None):  # noqa: ARG002
+        from pando.torch.printing import text
+        return text(self)
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if spec and self.dim() == 0 else self.__repr__()
+
+    def __reduce__(self):
+        return _restore, (np.array(self._array("pickle")),)
+
+    def __deepcopy__(self, memo):
+        return Tensor(np.array(self._array("deepcopy")))
+
+    def __iadd__(self, other):
+        return self._set(self + other)
+
+    def __isub__(self, other):
+        return self._set(self - other)
+
+    def __imul__(self, other):
+        return self._set(self * other)
+
+    def __itruediv__(self, other):
+        return self._set(self / other)
+
+
+def _restore(array):
+    return Tensor(array)
+
+
+def _unwanted(tensor):
+    lazy.alive.discard(tensor)
+    return tensor
+
+
+def _reference(tensor):
+    import weakref
+    return weakref.ref(tensor)
+
+
+_TYPE_NAMES = {"float32": "torch.FloatTensor", "float64": "torch.DoubleTensor", "int64": "torch.LongTensor",
+               "int32": "torch.IntTensor", "uint8": "torch.ByteTensor", "bool": "torch.BoolTensor",
+               "float16": "torch.HalfTensor"}
+Tensor._result_class = Tensor

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchvision.utils: many images as one, and files of them."""
+import math
+
+import numpy as np
+
+from pando.torch.tensor import Tensor
+
+
+def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, pad_value=0.0, **_):
+    """The images [n, channels, height, width] side by side, in rows of `nrow`."""
+    images = np.stack([t._array("make_grid") for t in tensor]) if isinstance(tensor, (list, tuple)) else \
+        tensor._array("make_grid")
+    if images.ndim < 4:
+        images = images.reshape(1, *images.shape[:-2] or (1,), *images.shape[-2:])
+    if images.shape[1] == 1:
+        images = np.repeat(images, 3, 1)
+    if normalize:
+        low, high = value_range or (images.min(), images.max())
+        images = (np.clip(images, low, high) - low) / max(high - low, 1e-5)
+    count, channels, high, wide = images.shape
+    columns = min(nrow, count)
+    rows = math.ceil(count / columns)
+    grid = np.full((channels, rows * (high + padding) + padding, columns * (wide + padding) + padding), pad_value,
+                   np.float32)
+    for i in range(count):
+        top, left = i // columns * (high + padding) + padding, i % columns * (wide + padding) + padding
+        grid[:, top:top + high, left:left + wide] = images[i]
+    return Tensor(grid)
+
+
+def save_image(tensor, fp, format=None, **options):  # noqa: A002
+    """Writes a grid of the images as a PNG file; needs matplotlib."""
+    import matplotlib.image
+    grid = make_grid(tensor, **options)._array("save_image")
+    matplotlib.image.imsave(fp, np.clip(grid.transpose(1, 2, 0) * 255 + 0.5, 0, 255).astype(np.uint8), format=format)

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every op by its name. Its attributes are read from Python once, when it is called: a recorded op runs again whenever
+// its model is compiled, without Python.
+#include "op_table.h"
+
+namespace pando::python {
+
+namespace {
+
+using Pair = std::array<std::int64_t, 2>;
+
+// "valid", "same", or the sizes above, below, left and right.
+template <class Options>
+void read_padding(Reader& reader, Options& options) {
+  const py::object padding = reader.get<py::object>("padding", py::str("valid"));
+  if (!py::isinstance<py::str>(padding)) {
+    options.padding = ops::Padding::explicit_sizes;
+    options.padding_sizes = padding.cast<std::array<std::int64_t, 4>>();
+    return;
+  }
+  const auto text = padding.cast<std::string>();
+  if (text != "valid" && text != "same")
+    throw py::value_error("the padding is '" + text + "' but must be 'valid', 'same' or four sizes");
+  options.padding = text == "same" ? ops::Padding::same : ops::Padding::valid;
+}
+
+ops::ConvOptions conv_options(Reader& reader) {
+  ops::ConvOptions options;
+  options.strides = reader.get("strides", options.strides);
+  options.dilations = reader.get("dilations", options.dilations);
+  read_padding(reader, options);
+  options.groups = reader.get("groups", options.groups);
+  return options;
+}
+
+ops::PoolOptions pool_options(Reader& reader) {
+  ops::PoolOptions options;
+  options.window = reader.get("window", options.window);
+  options.strides = reader.get("strides", options.strides);
+  read_padding(reader, options);
+  options.count_padding = reader.get("count_padding", options.count_padding);
+  return options;
+}
+
+ops::ReduceOptions reduce_options(Reader& reader) {
+  return {.axes = reader.get("axes", Integers()), .keep_dims = reader.get("keep_dims", false)};
+}
+
+// A size of -1 reaches to the end of the axis.
+Value slice_to_end(Value x, const Integers& starts, Integers sizes) {
+  for (std::size_t i = 0; i < sizes.size() && i < starts.size() && static_cast<int>(i) < x.shape().rank(); ++i)
+    if (sizes[i] == -1) sizes[i] = x.shape()[static_cast<int>(i)] - starts[i];
+  return ops::slice(x, starts, sizes);
+}
+
+// A size of -1 stays what it is.
+Value broadcast_to(Value x, Shape shape) {
+  const int offset = shape.rank() - x.shape().rank();
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (shape[axis] == -1 && axis >= offset) shape[axis] = x.shape()[axis - offset];
+  return ops::broadcast(x, shape);
+}
+
+Op plain(Value (*op)(Value)) {
+  return {1, [op](Reader&) -> Build { return [op](const Values& v) { return op(v[0]); }; }};
+}
+Op plain(Value (*op)(Value, Value)) {
+  return {2, [op](Reader&) -> Build { return [op](const Values& v) { return op(v[0], v[1]); }; }};
+}
+Op with_number(const char* name, double otherwise, Value (*op)(Value, double)) {
+  return {1, [=](Reader& reader) -> Build {
+            return [op, number = reader.get(name, otherwise)](const Values& v) { return op(v[0], number); };
+          }};
+}
+Op with_number(const char* name, double otherwise, Value (*op)(Value, Value, double)) {
+  return {2, [=](Reader& reader) -> Build {
+            return [op, number = reader.get(name, otherwise)](const Values& v) { return op(v[0], v[1], number); };
+          }};
+}
+Op reduction(Value (*op)(Value, const ops::ReduceOptions&)) {
+  return {1, [op](Reader& reader) -> Build {
+            return [op, options = reduce_options(reader)](const Values& v) { return op(v[0], options); };
+          }};
+}
+
+void add_elementwise(OpTable& table) {
+#define PANDO_OP(name)
+#define PANDO_UNARY(name) table.emplace(#name, plain(ops::name));
+#define PANDO_UNARY_NUMERIC(name) table.emplace(#name, plain(ops::name));
+#define PANDO_LOGICAL_1(name) table.emplace(#name, plain(ops::name));
+#define PANDO_BINARY(name) table.emplace(#name, plain(ops::name));
+#define PANDO_BINARY_NUMERIC(name) table.emplace(#name, plain(ops::name));
+#define PANDO_COMPARISON(name) table.emplace(#name, plain(ops::name));
+#define PANDO_LOGICAL_2(name) table.emplace(#name, plain(ops::name));
+#define PANDO_UNARY_WITH_NUMBERS(name)
+#define PANDO_UNARY_NUMERIC_WITH_NUMBERS(name)
+#define PANDO_BINARY_WITH_NUMBERS(name)
+#include <pando/ops/elementwise.def>
+#undef PANDO_OP
+  table.emplace("leaky_relu", with_number("alpha", 0.01, ops::leaky_relu));
+  table.emplace("elu", with_number("alpha", 1.0, ops::elu));
+  table.emplace("huber_error", with_number("delta", 1.0, ops::huber_error));
+  table.emplace("binary_cross_entropy", with_number("epsilon", 1e-7, ops::binary_cross_entropy));
+  table.emplace("clip", Op{1, [](Reader& reader) -> Build {
+                             return [min = reader.get("min", -1e308), max = reader.get("max", 1e308)](const Values& v) {
+                               return ops::clip(v[0], min, max);
+                             };
+                           }});
+  table.emplace("select",
+                Op{3, [](Reader&) -> Build { return [](const Values& v) { return ops::select(v[0], v[1], v[2]); }; }});
+  table.emplace("cast", Op{1, [](Reader& reader) -> Build {
+                             return [dtype = reader.get("dtype", DType::float32)](const Values& v) {
+                               return ops::cast(v[0], dtype);
+                             };
+                           }});
+}
+
+void add_products(OpTable& table) {
+  table.emplace("matmul", Op{2, [](Reader& reader) -> Build {
+                               return [options = ops::MatmulOptions{.transpose_a = reader.get("transpose_a", false),
+                                                                    .transpose_b = reader.get("transpose_b", false)}](
+                                          const Values& v) { return ops::matmul(v[0], v[1], options); };
+                             }});
+  const auto convolution = [](Value (*op)(Value, Value, const ops::ConvOptions&)) {
+    return Op{2, [op](Reader& reader) -> Build {
+                return [op, options = conv_options(reader)](const Values& v) { return op(v[0], v[1], options); };
+              }};
+  };
+  table.emplace("conv2d", convolution(ops::conv2d));
+  table.emplace("depthwise_conv2d", convolution(ops::depthwise_conv2d));
+  table.emplace("conv2d_transpose", Op{2, [](Reader& reader) -> Build {
+                                         const ops::ConvOptions options = conv_options(reader);
+                                         return [options, size = reader.get("output_size", Pair{})](const Values& v) {
+                                           return ops::conv2d_transpose(v[0], v[1], options, size);
+                                         };
+                                       }});
+  const auto pooling = [](Value (*op)(Value, const ops::PoolOptions&)) {
+    return Op{1, [op](Reader& reader) -> Build {
+                return [op, options = pool_options(reader)](const Values& v) { return op(v[0], options); };
+              }};
+  };
+  table.emplace("max_pool", pooling(ops::max_pool));
+  table.emplace("average_pool", pooling(ops::average_pool));
+  table.emplace("global_max_pool", plain(ops::global_max_pool));
+  table.emplace("global_average_pool", plain(ops::global_average_pool));
+}
+
+void add_reductions_and_losses(OpTable& table) {
+  table.emplace("reduce_sum", reduction(ops::reduce_sum));
+  table.emplace("reduce_mean", reduction(ops::reduce_mean));
+  table.emplace("reduce_max", reduction(ops::reduce_max));
+  table.emplace("argmax", Op{1, [](Reader& reader) -> Build {
+                               return [axis = reader.get("axis", std::int64_t{-1})](const Values& v) {
+                                 return ops::argmax(v[0], axis);
+                               };
+                             }});
+  table.emplace("softmax", plain(ops::softmax));
+  table.emplace("log_softmax", plain(ops::log_softmax));
+  table.emplace("softmax_cross_entropy", plain(ops::softmax_cross_entropy));
+  table.emplace("mean_squared_error", plain(ops::mean_squared_error));
+  table.emplace("mean_absolute_error", plain(ops::mean_absolute_error));
+  table.emplace("huber", with_number("delta", 1.0, ops::huber));
+  table.emplace("sparse_softmax_cross_entropy",
+                Op{2, [](Reader& reader) -> Build {
+                     const auto ignored = reader.get<std::optional<std::int64_t>>("ignored", std::nullopt);
+                     return [ignored](const Values& v) {
+                       return ops::sparse_softmax_cross_entropy(v[0], v[1], {.ignored = ignored});
+                     };
+                   }});
+  table.emplace("layer_norm", Op{3, [](Reader& reader) -> Build {
+                                   return [epsilon = reader.get("epsilon", 1e-5)](const Values& v) {
+                                     return ops::layer_norm(v[0], v[1], v[2], epsilon);
+                                   };
+                                 }});
+}
+
+void add_shapes(OpTable& table) {
+  table.emplace("stop_gradient", plain(ops::stop_gradient));
+  table.emplace("reshape", Op{1, [](Reader& reader) -> Build {
+                                return [shape = reader.get("shape", Shape())](const Values& v) {
+                                  return ops::reshape(v[0], shape);
+                                };
+                              }});
+  table.emplace("transpose", Op{1, [](Reader& reader) -> Build {
+                                  return [axes = reader.get("permutation", Integers())](const Values& v) {
+                                    return ops::transpose(v[0], axes);
+                                  };
+                                }});
+  table.emplace("broadcast", Op{1, [](Reader& reader) -> Build {
+                                  return [shape = reader.get("shape", Shape())](const Values& v) {
+                                    return broadcast_to(v[0], shape);
+                                  };
+                                }});
+  table.emplace("concat", Op{-1, [](Reader& reader) -> Build {
+                               return [axis = reader.get("axis", std::int64_t{0})](const Values& v) {
+                                 return ops::concat(v, axis);
+                               };
+                             }});
+  table.emplace("slice", Op{1, [](Reader& reader) -> Build {
+                              return [starts = reader.get("starts", Integers()),
+                                      sizes = reader.get("sizes", Integers())](const Values& v) {
+                                return slice_to_end(v[0], starts, sizes);
+                              };
+                            }});
+  table.emplace("pad", Op{1, [](Reader& reader) -> Build {
+                            return [before = reader.get("before", Integers()), after = reader.get("after", Integers()),
+                                    value = reader.get("value", 0.0)](const Values& v) {
+                              return ops::pad(v[0], before, after, value);
+                            };
+                          }});
+  // The counter is an input, so that a call that is computed again draws the same numbers.
+  table.emplace("dropout", Op{2, [](Reader& reader) -> Build {
+                                const double rate = reader.get("rate", 0.5);
+                                const ops::RandomOptions options{.seed = reader.get("seed", std::int64_t{0}),
+                                                                 .stream = reader.get("stream", std::int64_t{0})};
+                                return [rate, options](const Values& v) {
+                                  return ops::dropout(v[0], v[1], rate, options);
+                                };
+                              }});
+  table.emplace("gather", plain(ops::gather));
+  table.emplace("one_hot", Op{1, [](Reader& reader) -> Build {
+                                return [depth = reader.get("depth", std::int64_t{0}),
+                                        dtype = reader.get("dtype", DType::float32)](const Values& v) {
+                                  return ops::one_hot(v[0], depth, dtype);
+                                };
+                              }});
+}
+
+}  // namespace
+
+const OpTable& op_table() {
+  static const OpTable table = [] {
+    OpTable all;
+    add_elementwise(all);
+    add_products(all);
+    add_reductions_and_losses(all);
+    add_shapes(all);
+    return all;
+  }();
+  return table;
+}
+
+}  // namespace pando::python

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests share: how a program is run in a Python of its own."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import pando
+
+# Where the module under test is, for programs that run in other folders.
+PACKAGES = str(pathlib.Path(pando.__file__).absolute().parent.parent)
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """Runs Python with these arguments in an empty folder; returns the finished process, with its text."""
+
+    def run(*arguments, check=True, timeout=300, cwd=tmp_path, **environment):
+        process = subprocess.run([sys.executable, *arguments], cwd=cwd, timeout=timeout, text=True, capture_output=True,
+                                 env={**os.environ, "PYTHONPATH": PACKAGES, **environment}, check=False)
+        if check:
+            assert process.returncode == 0, process.stdout + process.stderr
+        return process
+
+    return run

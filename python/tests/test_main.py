@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python3 -m pando runs scripts, code and modules as Python does, with the frameworks' names."""
+import pando
+
+SCRIPT = """
+import sys
+import torch
+print(__name__, __file__ == sys.argv[0], sys.argv[1:], torch.__name__)
+import neighbour
+"""
+
+
+def test_a_script_sees_its_arguments_and_its_folder(run_python, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "neighbour.py").write_text("print('neighbour')")
+    shown = run_python("-m", "pando", "script.py", "a", "-b").stdout
+    assert shown == "__main__ True ['a', '-b'] pando.torch\nneighbour\n"
+
+
+def test_a_file_called_torch_beside_the_script_is_not_taken_for_torch(run_python, tmp_path):
+    (tmp_path / "script.py").write_text("import torch; print(torch.__name__)")
+    (tmp_path / "torch.py").write_text("raise SystemExit('the wrong one')")
+    assert run_python("-m", "pando", "script.py").stdout == "pando.torch\n"
+
+
+def test_code_and_modules(run_python, tmp_path):
+    (tmp_path / "program.py").write_text("import poptorch, sys; print(__name__, sys.argv[1:])")
+    assert run_python("-m", "pando", "-c", "import torch, sys; print(sys.argv)", "x").stdout == "['-c', 'x']\n"
+    assert run_python("-m", "pando", "-m", "program", "x").stdout == "__main__ ['x']\n"
+
+
+def test_what_a_script_raises_and_returns_is_seen(run_python, tmp_path):
+    (tmp_path / "script.py").write_text("import sys; sys.exit(7)")
+    assert run_python("-m", "pando", "script.py", check=False).returncode == 7
+    failed = run_python("-m", "pando", "-c", "1 / 0", check=False)
+    assert failed.returncode == 1 and "ZeroDivisionError" in failed.stderr
+
+
+def test_wrong_usage_says_what_is_wrong(run_python):
+    for arguments, text in ((["nope.py"], "there is no script nope.py"), (["--lits"], "there is no option --lits"),
+                            (["-c"], "-c needs an argument")):
+        process = run_python("-m", "pando", *arguments, check=False)
+        assert process.returncode == 2
+        assert process.stderr == f"python3 -m pando: {text}\nTry 'python3 -m pando --help'.\n"
+
+
+def test_help_version_and_list(run_python):
+    assert run_python("-m", "pando", "--help").stdout.startswith("usage: python3 -m pando SCRIPT")
+    assert run_python("-m", "pando", "--version").stdout == f"Pando {pando.__version__}\n"
+    assert "torch.utils.data" in run_python("-m", "pando", "--list").stdout.split()
+
+
+def test_without_it_the_names_are_not_pandos(run_python):
+    shown = run_python("-c", """
+import importlib.util
+import pando
+print([importlib.util.find_spec(name) is None or "pando" not in importlib.util.find_spec(name).origin
+       for name in ("torch", "tensorflow", "poptorch")])
+""").stdout
+    assert shown == "[True, True, True]\n"

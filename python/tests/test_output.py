@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the library shows and says goes through Python: sys.stdout, sys.stderr and logging."""
+import contextlib
+import io
+import logging
+
+import pytest
+
+from pando.core import messages
+
+
+def test_messages_are_written_as_upstream_writes_them(capsys, monkeypatch):
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    messages.warn("keras", "The disk is full.")
+    messages.notice("poptorch", "Nothing is lost.")
+    assert capsys.readouterr().err == "WARNING:tensorflow:The disk is full.\nNothing is lost.\n"
+
+
+def test_a_program_that_configured_logging_gets_records(caplog):
+    with caplog.at_level(logging.INFO):
+        messages.warn("ipu", "One.")
+        messages.notice("datasets", "Two.")
+    assert [(record.name, record.levelname, record.message) for record in caplog.records] == [
+        ("tensorflow", "WARNING", "One."), ("pando", "INFO", "Two.")]
+
+
+def test_messages_that_upstream_has_are_in_its_words(caplog):
+    messages._receive("warning", "ipu",
+                      "the IPU system was configured before and is reset now; models keep their old devices.", False)
+    messages._receive("notice", "keras", "The model 'm' has been configured with only 1 step per execution. Consider.",
+                      False)
+    assert caplog.messages == ["Resetting existing IPU configuration before applying new configuration",
+                               "The model 'm' has been configured with only 1 steps per execution. Consider."]
+
+
+def test_a_notice_about_an_option_is_told_once(caplog):
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            messages.notice_once("keras", "The option has no effect (test).")
+    assert caplog.messages == ["The option has no effect (test)."]
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_the_stream_is_looked_up_at_each_write(stream):
+    redirect = contextlib.redirect_stdout if stream == "stdout" else contextlib.redirect_stderr
+    write = messages._writer(stream)
+    texts = []
+    for text in ("one", "two"):
+        with redirect(io.StringIO()) as target:
+            write(text)
+            assert messages._columns(stream) == 0
+        texts.append(target.getvalue())
+    assert texts == ["one", "two"]
