@@ -185,6 +185,18 @@ TEST(Regions, SeveralLosses) {
   EXPECT_GT(compare(model, "losses"), 0);
 }
 
+// Two parameters with the same gradient: the sum is complete before either of them moves.
+TEST(Regions, SharedGradients) {
+  Model model(16, {20});
+  model.dense(12).relu().dense(6);
+  model.x = model.x + model.parameter({6});
+  model.descend(model.cross_entropy());
+  const Plan plan = compile(model.graph, {});
+  const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
+  ASSERT_TRUE(program);
+  EXPECT_LT(program->calls.size(), PlanValues(plan).calls.size()) << to_string(plan);
+}
+
 TEST(Regions, Metrics) {
   Model model(16, {20});
   model.dense(12);

@@ -13,30 +13,10 @@ namespace {
 
 // Numbers of an image that a thread keeps in registers.
 constexpr std::int64_t most_patch_numbers = 72;
+// Weights of which a block has a copy.
+constexpr std::int64_t most_turned_weights = 12 * 1024;
 
 std::int64_t width_of(std::int64_t row) { return row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1; }
-
-// A convolution of images [batch, height, width, channels] with a filter, as the device code knows it.
-struct Geometry {
-  Window window;
-  std::int64_t height, width, channels, out_height, out_width, filters;
-
-  Geometry(const Attributes& attributes, const Shape& image, const Shape& filter)
-      : window(conv_window(attributes, filter)),
-        height(image[1]),
-        width(image[2]),
-        channels(image[3]),
-        out_height(window.output_size(0, image[1])),
-        out_width(window.output_size(1, image[2])),
-        filters(filter[3]) {}
-
-  std::int64_t taps() const { return window.area(); }
-  std::string text() const {
-    return fmt::format("Convolution<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", height, width, channels,
-                       window.kernel[0], window.kernel[1], window.strides[0], window.strides[1], window.dilations[0],
-                       window.dilations[1], window.before(0), window.before(1), out_height, out_width, filters);
-  }
-};
 
 std::string pooling_text(const Window& pool, std::int64_t out_height, std::int64_t out_width) {
   return fmt::format("Pooling<{}, {}, {}, {}, {}, {}, {}, {}>", pool.kernel[0], pool.kernel[1], pool.strides[0],
@@ -45,18 +25,40 @@ std::string pooling_text(const Window& pool, std::int64_t out_height, std::int64
 
 }  // namespace
 
-void Emitter::emit_convolution(const Member& member) {
-  const Attributes& attributes = member.call.attributes;
-  const bool is_pooled = member.call.op->id == Op::conv2d_max_pool;
-  const Geometry own(attributes, member.call.inputs[0].type.shape, member.call.inputs[1].type.shape);
+ConvolutionSizes::ConvolutionSizes(const Attributes& attributes, const Shape& image, const Shape& filter)
+    : window(conv_window(attributes, filter)),
+      height(image[1]),
+      width(image[2]),
+      channels(image[3]),
+      out_height(window.output_size(0, image[1])),
+      out_width(window.output_size(1, image[2])),
+      filters(filter[3]) {}
+
+ConvolutionSizes ConvolutionSizes::turned() const {
+  ConvolutionSizes back = *this;
+  std::swap(back.height, back.out_height);
+  std::swap(back.width, back.out_width);
+  std::swap(back.channels, back.filters);
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    back.window.padding[2 * axis] = window.kernel[axis] - 1 - window.before(axis);
+  return back;
+}
+
+std::string ConvolutionSizes::text() const {
+  return fmt::format("Convolution<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", height, width, channels,
+                     window.kernel[0], window.kernel[1], window.strides[0], window.strides[1], window.dilations[0],
+                     window.dilations[1], window.before(0), window.before(1), out_height, out_width, filters);
+}
+
+// The tiles of a convolution, whose results a pooling takes unless it is null.
+Emitter::ConvolutionTiles Emitter::choose_tiles(const ConvolutionSizes& own, const Window* pool, std::int64_t rows,
+                                                std::int64_t columns) const {
   Window tile;
-  std::int64_t rows = own.out_height, columns = 0;
-  if (is_pooled) {
-    tile = pool_window(attributes, "pool_");
-    rows = member.call.outputs.back().type.shape[1];
-    columns = member.call.outputs.back().type.shape[2];
+  if (pool != nullptr) {
+    tile = *pool;
   } else {
     tile.kernel = tile.strides = {1, std::min<std::int64_t>(own.out_width, 4)};
+    rows = own.out_height;
     columns = (own.out_width + tile.kernel[1] - 1) / tile.kernel[1];
   }
   const auto patch = [&](std::size_t axis) {
@@ -69,34 +71,62 @@ void Emitter::emit_convolution(const Member& member) {
   const std::int64_t items =
       by_filters ? groups / ranks_ * rows * columns : groups * ((rows * columns + ranks_ - 1) / ranks_);
   const std::int64_t floats = tile.kernel[0] * tile.kernel[1] * items * filters;
-  // The channels of a part are as many as those of any other.
+  // The channels of a part are as many as those of any other. A multiprocessor runs four warps at a time.
   const std::int64_t most_parts = own.channels / channels;
   std::int64_t parts = 1, least = -1;
   for (std::int64_t count = 1; count <= most_parts; ++count) {
     if (most_parts % count != 0 || (count > 1 && count * floats > 16 * 1024)) continue;
-    const std::int64_t cost = (items * count + threads_ - 1) / threads_ * (most_parts / count) * 32 + count;
+    const std::int64_t warps = (items * count + 31) / 32, turns = (warps + 3) / 4;
+    const std::int64_t cost = turns * (most_parts / count) * 16 + (count > 1 ? 16 + count : 0);
     if (least < 0 || cost < least) parts = count, least = cost;
   }
-  const std::string tiles =
-      fmt::format("Tiles<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", own.text(), tile.kernel[0],
-                  tile.kernel[1], tile.strides[0], tile.strides[1], tile.before(0), tile.before(1), rows, columns,
-                  filters, channels, parts, by_filters);
-  const std::string sums = scratch(floats * parts);
-  phase(false, fmt::format("convolve<{}>(t, {}, {}, {})", tiles, pointer(member, 0), pointer(member, 1), sums));
-  if (!is_pooled) {
-    phase(true, fmt::format("finish_convolution<{}>(t, {}, [&](int i, float sum) {{ {}}})", tiles, sums,
-                            finish_text(member, "sum", "put")));
+  return {fmt::format("Tiles<{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}>", own.text(), tile.kernel[0],
+                      tile.kernel[1], tile.strides[0], tile.strides[1], tile.before(0), tile.before(1), rows, columns,
+                      filters, channels, parts, by_filters),
+          parts, floats};
+}
+
+void Emitter::emit_tiles(const ConvolutionTiles& tiles, bool is_pooled, const std::string& x, const std::string& w,
+                         const std::string& body) {
+  const std::string use = fmt::format("[&](int i, float sum{}) {{ {}}}", is_pooled ? ", int position" : "", body);
+  if (tiles.parts == 1) {
+    phase(true, fmt::format("{}<{}>(t, {}, {}, {})", is_pooled ? "convolve_and_pool" : "convolve_at_once", tiles.type,
+                            x, w, use));
     return;
   }
+  const std::string sums = scratch(tiles.floats * tiles.parts);
+  phase(false, fmt::format("convolve<{}>(t, {}, {}, {})", tiles.type, x, w, sums));
+  phase(true, fmt::format("{}<{}>(t, {}, {})", is_pooled ? "finish_pooled_convolution" : "finish_convolution",
+                          tiles.type, sums, use));
+}
+
+void Emitter::emit_convolution(const Member& member) {
+  const Attributes& attributes = member.call.attributes;
+  const ConvolutionSizes own(attributes, member.call.inputs[0].type.shape, member.call.inputs[1].type.shape);
+  const bool is_pooled = member.call.op->id == Op::conv2d_max_pool;
   std::string body = finish_text(member, "sum", "put");
+  if (!is_pooled)
+    return emit_tiles(choose_tiles(own, nullptr, 0, 0), false, pointer(member, 0), pointer(member, 1), body);
+  const Window pool = pool_window(attributes, "pool_");
+  const Shape& pooled = member.call.outputs.back().type.shape;
   if (const std::string positions = out(member, member.call.outputs.size() - 1); !positions.empty())
     body += fmt::format("{}.put(t, i, position); ", positions);
-  phase(true, fmt::format("finish_pooled_convolution<{}>(t, {}, [&](int i, float sum, int position) {{ {}}})", tiles,
-                          sums, body));
+  emit_tiles(choose_tiles(own, &pool, pooled[1], pooled[2]), true, pointer(member, 0), pointer(member, 1), body);
 }
 
 void Emitter::emit_input_gradient(const Member& member) {
-  const Geometry own(member.call.attributes, member.call.outputs[0].type.shape, member.call.inputs[1].type.shape);
+  const ConvolutionSizes own(member.call.attributes, member.call.outputs[0].type.shape,
+                             member.call.inputs[1].type.shape);
+  const std::int64_t weights = own.taps() * own.channels * own.filters;
+  const std::array<std::int64_t, 2> ones = {1, 1};
+  // With strides of 1 it is a convolution with the turned filter.
+  if (own.window.strides == ones && own.window.dilations == ones && weights <= most_turned_weights) {
+    const std::string copy = scratch(weights);
+    phase(false, fmt::format("turn_filter<{}>(t, {}, {})", own.text(), pointer(member, 1), copy));
+    const ConvolutionTiles tiles = choose_tiles(own.turned(), nullptr, 0, 0);
+    const std::string x = pointer(member, 0), to = out(member, 0);
+    return emit_tiles(tiles, false, x, fmt::format("shared<const float>(t, {})", copy), to + ".put(t, i, sum); ");
+  }
   const std::int64_t filters = width_of(own.filters);
   std::int64_t width = 1, channels = 1, least = -1;
   for (const auto& [w, c] : {std::pair<std::int64_t, std::int64_t>{4, 4}, {4, 2}, {4, 1}, {2, 2}, {2, 1}, {1, 1}}) {
@@ -112,7 +142,8 @@ void Emitter::emit_input_gradient(const Member& member) {
 }
 
 void Emitter::emit_pooled_input_gradient(const Member& member) {
-  const Geometry own(member.call.attributes, member.call.outputs[0].type.shape, member.call.inputs[1].type.shape);
+  const ConvolutionSizes own(member.call.attributes, member.call.outputs[0].type.shape,
+                             member.call.inputs[1].type.shape);
   const Window pool = pool_window(member.call.attributes, "pool_");
   const Shape& pooled = member.call.inputs[0].type.shape;
   const std::int64_t windows = pooled[1] * pooled[2], own_filters = (own.filters + ranks_ - 1) / ranks_;
@@ -131,7 +162,7 @@ void Emitter::emit_pooled_input_gradient(const Member& member) {
 
 void Emitter::emit_weight_gradient(const Member& member) {
   const Shape& filter = member.call.outputs[0].type.shape;
-  const Geometry own(member.call.attributes, member.call.inputs[0].type.shape, filter);
+  const ConvolutionSizes own(member.call.attributes, member.call.inputs[0].type.shape, filter);
   const std::int64_t filters = width_of(own.filters);
   const std::int64_t items = share(own.window.kernel[0] * own.channels * (own.filters / filters));
   const std::int64_t floats = items * own.window.kernel[1] * filters;
@@ -144,20 +175,21 @@ void Emitter::emit_weight_gradient(const Member& member) {
 
 void Emitter::emit_pooled_weight_gradient(const Member& member) {
   const Shape& filter = member.call.outputs[0].type.shape;
-  const Geometry own(member.call.attributes, member.call.inputs[0].type.shape, filter);
+  const ConvolutionSizes own(member.call.attributes, member.call.inputs[0].type.shape, filter);
   const Window pool = pool_window(member.call.attributes, "pool_");
   const Shape& pooled = member.call.inputs[1].type.shape;
   const std::int64_t items = share(own.channels * own.filters);
   const std::int64_t parts = choose_parts(items, pooled[1] * pooled[2], items * own.taps());
-  const std::string sums = scratch(items * own.taps() * parts), to = sum_text(member, filter.elements());
+  const std::string sums = parts == 1 ? "0" : scratch(items * own.taps() * parts);
+  const std::string to = sum_text(member, filter.elements());
   if (own.channels >= 8) {
     PartialSum& sum = sums_[member.outputs[0]];
     sum.taps = own.taps(), sum.channels = own.channels, sum.filters = own.filters;
   }
-  phase(false, fmt::format("sum_pooled_filter<{}, {}, {}>(t, {}, {}, {}, {})", own.text(),
+  phase(false, fmt::format("sum_pooled_filter<{}, {}, {}>(t, {}, {}, {}, {}, {})", own.text(),
                            pooling_text(pool, pooled[1], pooled[2]), parts, pointer(member, 0), pointer(member, 1),
-                           pointer(member, 2), sums));
-  phase(false, fmt::format("finish_pooled_filter<{}, {}>(t, {}, {})", own.text(), parts, sums, to));
+                           pointer(member, 2), sums, to));
+  if (parts > 1) phase(false, fmt::format("finish_pooled_filter<{}, {}>(t, {}, {})", own.text(), parts, sums, to));
 }
 
 void Emitter::emit_pooling(const Member& member) {

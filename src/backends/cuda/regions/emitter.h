@@ -15,6 +15,18 @@ std::string_view type_name(DType dtype);
 // A number as a literal of that type.
 std::string literal(double number, DType dtype);
 
+// A convolution of images [batch, height, width, channels] with a filter, as the device code knows it.
+struct ConvolutionSizes {
+  Window window;
+  std::int64_t height, width, channels, out_height, out_width, filters;
+
+  ConvolutionSizes(const Attributes& attributes, const Shape& image, const Shape& filter);
+  // The convolution of the gradient of its results that gives that of its images; only for strides of 1.
+  ConvolutionSizes turned() const;
+  std::int64_t taps() const { return window.area(); }
+  std::string text() const;
+};
+
 // A call of the region, with its values.
 struct Member {
   KernelCall call;
@@ -89,6 +101,17 @@ class Emitter {
   void emit_pooled_weight_gradient(const Member& member);
   void emit_pooling(const Member& member);
   void emit_column_sums(const Member& member);
+
+  struct ConvolutionTiles {
+    std::string type;
+    // How many parts the channels have, and what each of them leaves in scratch if there are several.
+    std::int64_t parts, floats;
+  };
+  ConvolutionTiles choose_tiles(const ConvolutionSizes& own, const Window* pool, std::int64_t rows,
+                                std::int64_t columns) const;
+  // `body` uses element `i` and its `sum`, and the `position` if it is pooled.
+  void emit_tiles(const ConvolutionTiles& tiles, bool is_pooled, const std::string& x, const std::string& w,
+                  const std::string& body);
 
   void phase(bool is_remote, std::string text) { phases_.push_back({std::move(text), is_remote && ranks_ > 1}); }
   // Memory that the current member works in; the name of its offset.

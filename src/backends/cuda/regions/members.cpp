@@ -231,13 +231,20 @@ class Finder {
                                (static_cast<int>(i) - layout.scalars) % layout.inputs_per_group == 1;
       const bool is_sum = found_.is(from, Membership::sum) ||
                           (found_.is(from, Membership::product) && values_.calls[at(from)]->op->id == Op::matmul);
-      if (is_gradient && is_sum) uses_sum = true;
+      if (is_gradient && is_sum && is_used_once(values_.inputs[at(call)][i])) uses_sum = true;
       else if (depends_[at(from)] || found_.contains(from)) return false;
     }
     // Its results replace what it reads; calls outside the region must have read that before.
     for (int other : values_.overwritten[at(call)])
       if (other != call && !found_.is(other, Membership::local)) return false;
     return uses_sum;
+  }
+
+  // Whether one parameter alone moves along a gradient: the thread that sums it moves that.
+  bool is_used_once(int value) const {
+    const std::vector<int>& readers = values_.values[at(value)].readers;
+    return std::count_if(readers.begin(), readers.end(),
+                         [&](int reader) { return values_.calls[at(reader)]->op->is_update; }) == 1;
   }
 
   void mark_before(int call) {

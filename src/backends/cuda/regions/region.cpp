@@ -27,6 +27,14 @@ double weight_bytes(const PlanValues& values, const RegionCalls& found) {
   return bytes;
 }
 
+// Whether it is a whole training step. The parts of a divided one give the same bits however it is divided, which takes
+// the same kernels in all of them.
+bool has_update(const PlanValues& values, const RegionCalls& found) {
+  for (std::size_t call = 0; call < values.calls.size(); ++call)
+    if (found.membership[call] == Membership::update || values.calls[call]->op->id == Op::matmul_update) return true;
+  return false;
+}
+
 // The most blocks to a sample for which all clusters run at once.
 int most_ranks(const RegionLimits& limits, std::int64_t batch) {
   int ranks = 1;
@@ -64,7 +72,7 @@ std::optional<RegionProgram> make_region(const Plan& plan, const PlanValues& val
   const RegionCalls found = find_members(plan, values);
   const auto members = std::count_if(found.membership.begin(), found.membership.end(),
                                      [](Membership kind) { return kind != Membership::outside; });
-  if (found.batch < 2 || members < least_calls) return std::nullopt;
+  if (found.batch < 2 || members < least_calls || !has_update(values, found)) return std::nullopt;
   Emitter emitter(plan, values, found, limits, most_ranks(limits, found.batch));
   if (weight_bytes(values, found) * emitter.clusters() > most_weight_bytes || !emitter.run()) return std::nullopt;
   UpdateEmitter updates(values, found, emitter);

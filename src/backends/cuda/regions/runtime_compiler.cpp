@@ -23,6 +23,11 @@ namespace pando::cuda {
 
 namespace {
 
+// What a compiled kernel begins with. Files of the cache are there whole or not at all.
+constexpr std::string_view elf_mark =
+    "\x7f"
+    "ELF";
+
 // What is used of NVRTC, whose header need not be there when Pando is built.
 struct Nvrtc {
   using Program = void*;
@@ -164,23 +169,19 @@ std::string compile_source(const std::string& source, int architecture) {
   return bytes;
 }
 
-LoadedKernel load_kernel(const std::string& source, const std::string& name, int architecture, int ranks,
-                         std::size_t shared_bytes) {
-  if (!driver().problem.empty()) throw Error(driver().problem);
+std::string compiled_kernel(const std::string& source, int architecture) {
   const std::string path = cached_file(source, architecture);
   std::string bytes = path.empty() ? "" : read_whole(path);
-  const bool was_cached = !bytes.empty();
-  if (!was_cached) bytes = compile_source(source, architecture);
+  if (bytes.starts_with(elf_mark)) return bytes;
+  bytes = compile_source(source, architecture);
+  if (!path.empty()) keep(path, bytes);
+  return bytes;
+}
+
+LoadedKernel load_kernel(const std::string& bytes, const std::string& name, int ranks, std::size_t shared_bytes) {
+  if (!driver().problem.empty()) throw Error(driver().problem);
   CUmodule module = nullptr;
-  CUresult code = driver().load(&module, bytes.data());
-  if (code != CUDA_SUCCESS && was_cached) {
-    // A file that was damaged.
-    bytes = compile_source(source, architecture);
-    code = driver().load(&module, bytes.data());
-    if (code == CUDA_SUCCESS) keep(path, bytes);
-  }
-  check_driver(code, "to load a kernel");
-  if (!was_cached && !path.empty()) keep(path, bytes);
+  check_driver(driver().load(&module, bytes.data()), "to load a kernel");
   CUfunction function = nullptr;
   check_driver(driver().function(&function, module, name.c_str()), "to find a kernel");
   if (shared_bytes > 0)

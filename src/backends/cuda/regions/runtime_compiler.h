@@ -18,12 +18,13 @@ struct LoadedKernel {
               cudaStream_t stream) const;
 };
 
-// Compiles the kernel `name` of a source for that architecture (90 is compute capability 9.0), or takes it from the
-// cache. Throws InternalError with the compiler's messages if the source is wrong.
-LoadedKernel load_kernel(const std::string& source, const std::string& name, int architecture, int ranks,
-                         std::size_t shared_bytes);
+// The bytes of a source compiled for that architecture (90 is compute capability 9.0), from the cache if it has them.
+// Throws InternalError with the compiler's messages if the source is wrong.
+std::string compiled_kernel(const std::string& source, int architecture);
+// Loads the kernel `name` of such bytes.
+LoadedKernel load_kernel(const std::string& bytes, const std::string& name, int ranks, std::size_t shared_bytes);
 
-// The bytes of a compiled source; without a GPU.
+// Without the cache.
 std::string compile_source(const std::string& source, int architecture);
 
 }  // namespace pando::cuda

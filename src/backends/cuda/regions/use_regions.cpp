@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <future>
 #include <set>
 
 #include "backends/cuda/regions/program.h"
@@ -20,10 +20,14 @@ constexpr int first_with_clusters = 90, most_ranks = 8;
 
 class RegionKernel final : public Kernel {
  public:
-  RegionKernel(RegionProgram program, int architecture)
-      : program_(std::move(program)),
-        region_(load_kernel(program_.source, "region", architecture, program_.ranks, program_.shared_bytes)) {
-    if (!program_.update_source.empty()) update_ = load_kernel(program_.update_source, "update", architecture, 1, 0);
+  RegionKernel(RegionProgram program, int architecture) : program_(std::move(program)) {
+    // Both are compiled at once, which takes a second or so.
+    std::future<std::string> compiled;
+    if (!program_.update_source.empty())
+      compiled = std::async(std::launch::async, [&] { return compiled_kernel(program_.update_source, architecture); });
+    region_ =
+        load_kernel(compiled_kernel(program_.source, architecture), "region", program_.ranks, program_.shared_bytes);
+    if (compiled.valid()) update_ = load_kernel(compiled.get(), "update", 1, 0);
   }
 
   std::size_t scratch_bytes() const override { return program_.scratch_bytes; }
@@ -97,9 +101,8 @@ void tell_about(const RegionProgram& program, std::size_t calls) {
 }  // namespace
 
 void use_regions(Plan& plan, const Gpu& gpu, PlanKernels& kernels) {
-  // Until they have proved themselves.
-  const std::string wanted = environment("PANDO_CUDA_REGIONS");
-  if (wanted.empty() || wanted == "0" || plan.check_numerics || plan.mixed_bfloat16 || plan.tf32) return;
+  // Products of float32 are no slower in a region than those of smaller types, which plans may allow.
+  if (plan.check_numerics || environment("PANDO_CUDA_REGIONS") == "0") return;
   if (!why_no_runtime_compiler().empty()) return;
   const PlanValues values(plan);
   std::optional<RegionProgram> program =

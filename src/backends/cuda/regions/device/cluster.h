@@ -75,8 +75,16 @@ PANDO_DEVICE T* shared_of(int rank, int offset) {
 struct Share {
   int begin, end;
 };
+#ifndef PANDO_EMULATED
+__device__
+#endif
+    constexpr int
+    most_of_share(int count) {
+  const int fair = (count + ranks - 1) / ranks;
+  return fair < 64 ? fair : (fair + 31) / 32 * 32;
+}
 PANDO_DEVICE Share share_of(int rank, int count) {
-  const int fair = (count + ranks - 1) / ranks, part = fair < 64 ? fair : (fair + 31) / 32 * 32;
+  const int part = most_of_share(count);
   const int begin = rank * part < count ? rank * part : count;
   return {begin, begin + part < count ? begin + part : count};
 }

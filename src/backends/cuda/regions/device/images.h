@@ -139,33 +139,32 @@ PANDO_DEVICE void finish_convolution(const Thread& t, int scratch, F f) {
   });
 }
 
-// The first of the largest elements of a window; the first NaN wins.
-struct Largest {
-  float value = 0;
-  int position = -1;
-  PANDO_DEVICE void take(float candidate, int at) {
-    if (position >= 0 && (candidate <= value || value != value)) return;
-    value = candidate;
-    position = at;
-  }
-};
-
-// A tile is a window of a pooling: calls f(element, the largest of the window, its position).
+// The same without scratch, for one part: a thread has all sums of its tile.
 template <class T, class F>
-PANDO_DEVICE void finish_pooled_convolution(const Thread& t, int scratch, F f) {
+PANDO_DEVICE void convolve_at_once(const Thread& t, const float* x, const float* w, F f) {
   using C = typename T::Conv;
-  each_own<T::own * T::filters>(t, [&](int i) {
-    const int filter = i % T::filters, own = i / T::filters, tile = T::tile_of(t.rank, own);
+  each_own<T::own>(t, [&](int own) {
+    const int tile = T::tile_of(t.rank, own), first = T::filter_of(t.rank, own);
     if (tile >= T::rows * T::columns) return;
-    const int row = tile / T::columns * T::step_h - T::top, column = tile % T::columns * T::step_w - T::left;
-    Largest largest;
+    float sum[T::places][T::filters] = {};
+    sum_tile<T>(x, w, tile, first, 0, sum);
     PANDO_UNROLL
     for (int p = 0; p < T::places; ++p) {
-      const int at_r = row + p / T::width, at_c = column + p % T::width;
-      if (at_r >= 0 && at_r < C::out_height && at_c >= 0 && at_c < C::out_width)
-        largest.take(sum_of_parts<T>(shared<float>(t, scratch), p, own, filter), p);
+      const int row = tile / T::columns * T::step_h + p / T::width;
+      const int column = tile % T::columns * T::step_w + p % T::width;
+      PANDO_UNROLL
+      for (int n = 0; n < T::filters; ++n)
+        if (row < C::out_height && column < C::out_width)
+          f((row * C::out_width + column) * C::filters + first + n, sum[p][n]);
     }
-    f(tile * C::filters + T::filter_of(t.rank, own) + filter, largest.value, largest.position);
+  });
+}
+// A filter for the way back, where strides are 1: [tap from the end][filter][channel].
+template <class C>
+PANDO_DEVICE void turn_filter(const Thread& t, const float* w, int copy) {
+  each_own<C::taps * C::channels * C::filters>(t, [&](int i) {
+    const int filter = i % C::filters, channel = i / C::filters % C::channels, tap = i / (C::filters * C::channels);
+    shared<float>(t, copy)[((C::taps - 1 - tap) * C::filters + filter) * C::channels + channel] = w[i];
   });
 }
 

@@ -1,10 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// Max pooling of a sample's image, and gradients of a convolution before it: of the gradient of the convolution's result
-// only what is not zero is visited, which the positions of the largest elements name.
+// Max pooling of a sample's image, and gradients of a convolution before it: of the gradient of the convolution's
+// result only what is not zero is visited, which the positions of the largest elements name.
 #pragma once
 #include "backends/cuda/regions/device/images.h"
 
 namespace pando::region {
+
+// The first of the largest elements of a window; the first NaN wins.
+struct Largest {
+  float value = 0;
+  int position = -1;
+  PANDO_DEVICE void take(float candidate, int at) {
+    if (position >= 0 && (candidate <= value || value != value)) return;
+    value = candidate;
+    position = at;
+  }
+};
+
+// A tile is a window of a pooling: calls f(element, the largest of the window, its position).
+template <class T, class F>
+PANDO_DEVICE void finish_pooled_convolution(const Thread& t, int scratch, F f) {
+  using C = typename T::Conv;
+  each_own<T::own * T::filters>(t, [&](int i) {
+    const int filter = i % T::filters, own = i / T::filters, tile = T::tile_of(t.rank, own);
+    if (tile >= T::rows * T::columns) return;
+    const int row = tile / T::columns * T::step_h - T::top, column = tile % T::columns * T::step_w - T::left;
+    Largest largest;
+    PANDO_UNROLL
+    for (int p = 0; p < T::places; ++p) {
+      const int at_r = row + p / T::width, at_c = column + p % T::width;
+      if (at_r >= 0 && at_r < C::out_height && at_c >= 0 && at_c < C::out_width)
+        largest.take(sum_of_parts<T>(shared<float>(t, scratch), p, own, filter), p);
+    }
+    f(tile * C::filters + T::filter_of(t.rank, own) + filter, largest.value, largest.position);
+  });
+}
+
+// The same without scratch, for one part.
+template <class T, class F>
+PANDO_DEVICE void convolve_and_pool(const Thread& t, const float* x, const float* w, F f) {
+  using C = typename T::Conv;
+  each_own<T::own>(t, [&](int own) {
+    const int tile = T::tile_of(t.rank, own), first = T::filter_of(t.rank, own);
+    if (tile >= T::rows * T::columns) return;
+    const int row = tile / T::columns * T::step_h - T::top, column = tile % T::columns * T::step_w - T::left;
+    float sum[T::places][T::filters] = {};
+    sum_tile<T>(x, w, tile, first, 0, sum);
+    PANDO_UNROLL
+    for (int n = 0; n < T::filters; ++n) {
+      Largest largest;
+      PANDO_UNROLL
+      for (int p = 0; p < T::places; ++p) {
+        const int at_r = row + p / T::width, at_c = column + p % T::width;
+        if (at_r >= 0 && at_r < C::out_height && at_c >= 0 && at_c < C::out_width) largest.take(sum[p][n], p);
+      }
+      f(tile * C::filters + first + n, largest.value, largest.position);
+    }
+  });
+}
 
 // The place of a window's largest element.
 template <class P>
@@ -21,46 +74,70 @@ struct PooledPlace {
 template <class C>
 constexpr bool channels_first = C::channels >= 8;
 
+// What one thread sums: gradients and positions of a few windows are loaded before the first of them is used.
 template <class C, class P, int parts>
-PANDO_DEVICE void sum_pooled_filter(const Thread& t, const float* x, const float* dy, const std::uint8_t* positions,
-                                    int scratch) {
-  const Share share = share_of(t.rank, C::channels * C::filters);
-  const int own = share.end - share.begin;
-  for (int item = t.index; item < own * parts; item += threads) {
-    const int i = share.begin + item % own, part = item / own;
-    const int channel = channels_first<C> ? i % C::channels : i / C::filters;
-    const int filter = channels_first<C> ? i / C::channels : i % C::filters;
-    float sum[C::taps] = {};
-    for (int window = part; window < P::windows; window += parts) {
-      const float v = dy[window * C::filters + filter];
-      if (v == 0.0f) continue;
-      const PooledPlace<P> place(window, positions[window * C::filters + filter]);
+PANDO_DEVICE void sum_windows(const float* x, const float* dy, const std::uint8_t* positions, int channel, int filter,
+                              int part, float (&sum)[C::taps]) {
+  constexpr int ahead = 5, steps = (P::windows + parts - 1) / parts;
+  constexpr bool fits = (C::out_height - 1) * C::stride_h + (C::kh - 1) * C::dilation_h - C::top < C::height &&
+                        (C::out_width - 1) * C::stride_w + (C::kw - 1) * C::dilation_w - C::left < C::width;
+  for (int first = 0; first < steps; first += ahead) {
+    float v[ahead];
+    int position[ahead];
+    PANDO_UNROLL
+    for (int n = 0; n < ahead; ++n) {
+      const int window = part + (first + n) * parts;
+      const bool is_there = window < P::windows;
+      v[n] = is_there ? dy[window * C::filters + filter] : 0.0f;
+      position[n] = is_there ? positions[window * C::filters + filter] : 0;
+    }
+    PANDO_UNROLL
+    for (int n = 0; n < ahead; ++n) {
+      if (v[n] == 0.0f) continue;
+      const PooledPlace<P> place(part + (first + n) * parts, position[n]);
       PANDO_UNROLL
       for (int tap = 0; tap < C::taps; ++tap) {
         const int r = place.row * C::stride_h + tap / C::kw * C::dilation_h - C::top;
         const int c = place.column * C::stride_w + tap % C::kw * C::dilation_w - C::left;
         const bool inside = (C::top == 0 && C::left == 0) || (r >= 0 && c >= 0);
-        const bool fits = (C::out_height - 1) * C::stride_h + (C::kh - 1) * C::dilation_h - C::top < C::height &&
-                          (C::out_width - 1) * C::stride_w + (C::kw - 1) * C::dilation_w - C::left < C::width;
         if (inside && (fits || (r < C::height && c < C::width)))
-          sum[tap] += v * x[(r * C::width + c) * C::channels + channel];
+          sum[tap] += v[n] * x[(r * C::width + c) * C::channels + channel];
       }
     }
-    PANDO_UNROLL
-    for (int tap = 0; tap < C::taps; ++tap)
-      shared<float>(t, scratch)[(part * C::taps + tap) * own + item % own] = sum[tap];
   }
 }
-// The partial sums of a cluster are in the order [tap][channel and filter], as above.
+
+// The partial sums of a cluster are in the order [tap][channel and filter].
+template <class C, class P, int parts>
+PANDO_DEVICE void sum_pooled_filter(const Thread& t, const float* x, const float* dy, const std::uint8_t* positions,
+                                    int scratch, const Sum& to) {
+  constexpr int all = C::channels * C::filters, most = most_of_share(all);
+  const Share share = share_of(t.rank, all);
+  each_own<most * parts>(t, [&](int item) {
+    const int i = share.begin + item % most, part = item / most;
+    if (i >= share.end) return;
+    const int channel = channels_first<C> ? i % C::channels : i / C::filters;
+    const int filter = channels_first<C> ? i / C::channels : i % C::filters;
+    float sum[C::taps] = {};
+    sum_windows<C, P, parts>(x, dy, positions, channel, filter, part, sum);
+    PANDO_UNROLL
+    for (int tap = 0; tap < C::taps; ++tap) {
+      if (parts == 1) to.put(tap * all + i, sum[tap]);
+      else shared<float>(t, scratch)[(part * C::taps + tap) * most + item % most] = sum[tap];
+    }
+  });
+}
+// Only if there are several parts.
 template <class C, int parts>
 PANDO_DEVICE void finish_pooled_filter(const Thread& t, int scratch, const Sum& to) {
-  const Share share = share_of(t.rank, C::channels * C::filters);
-  const int own = share.end - share.begin;
-  for (int n = t.index; n < own * C::taps; n += threads) {
+  constexpr int all = C::channels * C::filters, most = most_of_share(all);
+  const Share share = share_of(t.rank, all);
+  each_own<most * C::taps>(t, [&](int n) {
+    if (share.begin + n % most >= share.end) return;
     float sum = 0;
-    for (int part = 0; part < parts; ++part) sum += shared<float>(t, scratch)[part * C::taps * own + n];
-    to.put(n / own * C::channels * C::filters + share.begin + n % own, sum);
-  }
+    for (int part = 0; part < parts; ++part) sum += shared<float>(t, scratch)[part * C::taps * most + n];
+    to.put(n / most * all + share.begin + n % most, sum);
+  });
 }
 
 // The gradient of the image before a max pooling. A block has some of the filters, and copies of their weights as
@@ -99,18 +176,29 @@ PANDO_DEVICE void spread_windows(const Thread& t, const float* dy, const std::ui
     const int channel = item % C::channels, window = item / C::channels % P::windows;
     const int part = item / (C::channels * P::windows);
     float sum[Places::places] = {};
-    for (int filter = part; filter < count; filter += parts) {
-      const float v = dy[window * C::filters + first + filter];
-      if (v == 0.0f) continue;
-      const int position = positions[window * C::filters + first + filter];
-      const float* const from = shared<float>(t, copy) + filter * Copy::row + channel;
+    constexpr int ahead = 4, steps = (Copy::own + parts - 1) / parts;
+    for (int start = 0; start < steps; start += ahead) {
+      float v[ahead];
+      int position[ahead];
       PANDO_UNROLL
-      for (int p = 0; p < P::kh * P::kw; ++p)
-        if (position == p) {
-          PANDO_UNROLL
-          for (int tap = 0; tap < C::taps; ++tap)
-            sum[(p / P::kw + tap / C::kw) * Places::width + p % P::kw + tap % C::kw] += v * from[tap * C::channels];
-        }
+      for (int n = 0; n < ahead; ++n) {
+        const int filter = part + (start + n) * parts, at = window * C::filters + first + filter;
+        v[n] = filter < count ? dy[at] : 0.0f;
+        position[n] = filter < count ? positions[at] : 0;
+      }
+      PANDO_UNROLL
+      for (int n = 0; n < ahead; ++n) {
+        if (v[n] == 0.0f) continue;
+        const float* const from = shared<float>(t, copy) + (part + (start + n) * parts) * Copy::row + channel;
+        PANDO_UNROLL
+        for (int p = 0; p < P::kh * P::kw; ++p)
+          if (position[n] == p) {
+            PANDO_UNROLL
+            for (int tap = 0; tap < C::taps; ++tap)
+              sum[(p / P::kw + tap / C::kw) * Places::width + p % P::kw + tap % C::kw] +=
+                  v[n] * from[tap * C::channels];
+          }
+      }
     }
     PANDO_UNROLL
     for (int p = 0; p < Places::places; ++p)
@@ -126,18 +214,23 @@ PANDO_DEVICE void gather_windows(const Thread& t, int scratch, F f) {
     const int channel = i % C::channels, column = i / C::channels % C::width, row = i / (C::channels * C::width);
     // Where the element is in the patch of the first window.
     const int r = row + C::top + P::top, c = column + C::left + P::left;
+    // The windows over an element, as many as there can be, so that all loads are on their way at once.
+    constexpr int rows = (Places::height + P::stride_h - 1) / P::stride_h;
+    constexpr int columns = (Places::width + P::stride_w - 1) / P::stride_w;
     float sum = 0;
     PANDO_UNROLL
     for (int rank = 0; rank < ranks; ++rank) {
       const float* const from = shared_of<float>(rank, scratch);
-      for (int part = 0; part < parts; ++part)
-        for (int y = r / P::stride_h; y >= 0 && r - y * P::stride_h < Places::height; --y)
-          for (int x = c / P::stride_w; x >= 0 && c - x * P::stride_w < Places::width; --x)
-            if (y < P::out_height && x < P::out_width)
-              sum += from[((part * P::windows + y * P::out_width + x) * Places::places +
-                           (r - y * P::stride_h) * Places::width + c - x * P::stride_w) *
-                              C::channels +
-                          channel];
+      PANDO_UNROLL
+      for (int n = 0; n < parts * rows * columns; ++n) {
+        const int part = n / (rows * columns);
+        const int y = r / P::stride_h - n / columns % rows, x = c / P::stride_w - n % columns;
+        const int at_r = r - y * P::stride_h, at_c = c - x * P::stride_w;
+        const bool covers =
+            y >= 0 && x >= 0 && y < P::out_height && x < P::out_width && at_r < Places::height && at_c < Places::width;
+        const int window = part * P::windows + y * P::out_width + x;
+        sum += covers ? from[(window * Places::places + at_r * Places::width + at_c) * C::channels + channel] : 0.0f;
+      }
     }
     f(i, sum);
   });
