@@ -4,6 +4,7 @@
 A layer of Pando holds a layer of C++ that was made from the arguments. A user's layer is a Python object that C++ calls
 while it builds a graph: ``build`` makes weights, ``call`` computes with tensors. Neither runs while the model trains.
 """
+import contextlib
 import inspect
 import threading
 import weakref
@@ -40,6 +41,17 @@ def current_call():
     return stack[-1] if stack else None
 
 
+@contextlib.contextmanager
+def watch_layers():
+    """A list that gets all layers that are made on this thread meanwhile, in their order."""
+    before, made = getattr(_calls, "watched", None), []
+    _calls.watched = made
+    try:
+        yield made
+    finally:
+        _calls.watched = before
+
+
 class Layer:
     """Weights, and what they do to tensors.
 
@@ -71,6 +83,9 @@ class Layer:
     def _adopt(self, core):
         self._layer = core
         _registry[hash(core)] = self
+        watched = getattr(_calls, "watched", None)
+        if watched is not None:
+            watched.append(self)
 
     def _finish(self):
         if not self._given["trainable"]:
