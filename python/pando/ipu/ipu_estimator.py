@@ -14,7 +14,7 @@ from pando.core.structure import is_nested, pack
 from pando.ipu import config as _config
 from pando.ipu import ipu_compiler, loops, scopes
 from pando.ipu.queues import IPUInfeedQueue, IPUOutfeedQueue
-from pando.keras.layers.base import watch_layers
+from pando.keras.layers.calls import watch_layers
 from pando.tf.compat.v1.estimator import EstimatorSpec, ModeKeys
 
 
