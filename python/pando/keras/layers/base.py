@@ -11,7 +11,7 @@ from pando import _core
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
-from pando.keras.layers.calls import Weight, call_of, note_layer
+from pando.keras.layers.calls import FOLLOWS_MODEL, Weight, call_of, note_layer
 from pando.keras.layers.described import Described
 from pando.tf.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
 
@@ -249,4 +249,4 @@ def _is_tensor(value):
 
 
 def _flag(training):
-    return None if training is None else bool(training)
+    return None if training is None or training is FOLLOWS_MODEL else bool(training)

@@ -4,9 +4,22 @@ import contextlib
 import threading
 import weakref
 
+from pando.core.errors import TraceError
 from pando.tf.tensor import Tensor, as_symbol
 
 _calls = threading.local()
+
+
+class FollowsModel:
+    """The argument ``training`` of a Model's call: layers that get it follow the model. It is not known yet whether the
+    model trains, because the same network serves fit, evaluate and predict."""
+
+    def __bool__(self):
+        raise TraceError("whether the model trains is not known while its call() is traced: give `training` to layers, "
+                         "or put the branch into the call() of a Layer, which is traced once for each")
+
+
+FOLLOWS_MODEL = FollowsModel()
 
 
 def current_call():
