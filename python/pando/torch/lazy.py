@@ -67,14 +67,14 @@ def record(name, values, attributes):
     if eager.FUNCTIONS.get(name) is not None and not _needs_grad(sources):
         known = [source.value if isinstance(source, Node) else source for source in sources]
         if all(isinstance(value, (np.ndarray, int, float)) for value in known):
-            return dispatch._computed(name, known, attributes)
+            return dispatch.computed(name, known, attributes)
     attributes_key = tuple((key, _frozen(value)) for key, value in attributes.items())
     sources = [_fed_number(name, attributes_key, source) for source in sources]
     key = (name, attributes_key, tuple(_describe(source) for source in sources))
     call = _calls.get(key)
     if call is None:
         def trace(operands):
-            return [dispatch._traced(name, operands, attributes, "")]
+            return [dispatch.traced(name, operands, attributes, "")]
         call = _calls[key] = Call(trace, _infer(trace, sources))
     return Node(Record(call, sources), 0, call.types[0], None, name != "stop_gradient" and _needs_grad(sources))
 
