@@ -260,6 +260,8 @@ def test_mistakes_have_clear_errors(data):
         ipu.config.IPUConfig().auto_select_ipu = 1
     with pytest.raises(Error, match="compile"):
         keras.Sequential([layers.Dense(2)]).fit(*data)
+    with pytest.raises(TypeError, match="nearest is jit_compile"):
+        classifier().compile("sgd", "mse", jit_compil=True)
 
 
 def test_layers_of_users_are_collected(data):

@@ -13,7 +13,7 @@ from pando.keras.stages import Stages
 from pando.keras.weight_files import load_by_order
 from pando.core.nearest import unknown_argument
 
-_COMPILE_WITHOUT_EFFECT = ("run_eagerly", "jit_compile", "auto_scale_loss", "weighted_metrics", "distribute",
+_COMPILE_WITHOUT_EFFECT = ("run_eagerly", "jit_compile", "auto_scale_loss", "distribute",
                            "sample_weight_mode", "experimental_run_tf_function")
 _FIT_WITHOUT_EFFECT = ("workers", "use_multiprocessing", "max_queue_size", "validation_freq", "validation_batch_size",
                        "prefetch_depth", "replication_factor")
@@ -34,13 +34,14 @@ def _metric(identifier):
     return metrics.get(identifier)._native()
 
 
-def _flat_metrics(given):
-    """Metrics as Keras takes them: a list, or a list for each output."""
+def _native_metrics(given):
+    """Metrics as C++ takes them: a list for all outputs, or a dict of lists."""
     if isinstance(given, dict):
         return {name: [_metric(m) for m in (part if isinstance(part, (list, tuple)) else [part])]
                 for name, part in given.items()}
     if isinstance(given, (list, tuple)) and any(isinstance(part, (list, tuple)) for part in given):
-        given = [one for part in given for one in (part if isinstance(part, (list, tuple)) else [part])]
+        raise NotImplementedError("compile: metrics as a list of lists are not in Pando; give a dict by the names of "
+                                  "the output layers")
     return _mapped(given, _metric)
 
 
@@ -59,7 +60,9 @@ class Training(Stages):
                 run_eagerly=None, steps_per_execution=1, jit_compile=None, precision="float32", reduction="sum",
                 **kwargs):
         """Says how to train: optimizer, losses, metrics, and how many batches an execution has."""
-        _accept("compile", kwargs, _COMPILE_WITHOUT_EFFECT)
+        _accept("compile", {**kwargs, "run_eagerly": run_eagerly, "jit_compile": jit_compile}, _COMPILE_WITHOUT_EFFECT)
+        if weighted_metrics:
+            raise NotImplementedError("compile: weighted_metrics are not in Pando; a weight of 0 counts in metrics")
         if isinstance(loss_weights, dict):
             loss_weights = [float(loss_weights.get(name, 1.0)) for name in self._output_names()]
         if reduction not in ("sum", "mean"):
@@ -67,7 +70,7 @@ class Training(Stages):
         self.__dict__["_optimizer"] = optimizers.get(optimizer)
         self.__dict__["_compiled"] = {
             "optimizer": self._optimizer._native, "loss": _mapped(loss, lambda one: losses.get(one)._native()),
-            "metrics": _flat_metrics(metrics), "loss_weights": [float(one) for one in loss_weights or []],
+            "metrics": _native_metrics(metrics), "loss_weights": [float(one) for one in loss_weights or []],
             "steps_per_execution": int(steps_per_execution or 1), "precision": precision,
             "sums_gradients": reduction == "sum"}
         self.__dict__["loss"] = loss
