@@ -24,7 +24,8 @@ _sys.meta_path.append(_Absences())
 
 _PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch", "torchvision")
 
-__all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", "machine", "set_look", "set_random_seed", *_PACKAGES]
+__all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", "machine", "set_look", "set_random_seed",
+           *_PACKAGES]
 
 
 def __getattr__(name):
