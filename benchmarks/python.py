@@ -1,64 +1,86 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Python adds to the library: times of calls in one run, the lowest of several.
+"""What Python adds to the library: the same calls from Python and from C++, in turns, the lowest time of each.
 
-    PYTHONPATH=build/release/python python3 benchmarks/python.py [--repeat 5]
+    PYTHONPATH=build/release/python python3 benchmarks/python.py [--rounds 7] [--twin build/release/benchmarks/python_twin]
 
-The loops of fit are C++'s, so an epoch of one execution and one of many single steps are compared with each other; other
-rows are the time of one call from Python.
+Measure on a quiet machine: two programs, each with threads of its own, take turns on the same cores.
 """
 import argparse
+import subprocess
 import time
 
 import numpy as np
 
+import pando.poptorch as poptorch
+import pando.torch as torch
 from pando import _core, ipu, keras
+from pando.torch import nn
 
 
-def lowest(repeat, call, count=1):
-    """The lowest time of `count` calls, in microseconds a call."""
-    best = float("inf")
-    for _ in range(repeat):
-        begin = time.perf_counter()
-        for _ in range(count):
-            call()
-        best = min(best, time.perf_counter() - begin)
-    return best / count * 1e6
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.output, self.loss = nn.Linear(784, 128), nn.Linear(128, 10), nn.CrossEntropyLoss()
+
+    def forward(self, x, labels):
+        y = self.output(torch.relu(self.hidden(x)))
+        return y, self.loss(y, labels)
 
 
-def fit_rows(repeat):
-    x = np.random.rand(32 * 1000, 28 * 28).astype("float32")
-    y = np.random.randint(0, 10, len(x)).astype("int32")
-    for steps in (1, 100):
-        model = keras.Sequential([keras.layers.Dense(128, activation="relu", input_shape=(28 * 28,)),
-                                  keras.layers.Dense(10, activation="softmax")])
-        model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy", steps_per_execution=steps)
-        model.fit(x, y, verbose=0)
-        yield f"fit of an MLP, steps_per_execution {steps}: a step", lowest(repeat, lambda: model.fit(x, y, verbose=0)) / 1000
-    batch, labels = x[:32], y[:32]
-    model.train_on_batch(batch, labels)
-    yield "train_on_batch", lowest(repeat, lambda: model.train_on_batch(batch, labels), 200)
-    model.predict(batch, verbose=0)
-    yield "predict of one batch", lowest(repeat, lambda: model.predict(batch, verbose=0), 200)
+def mlp(steps_per_execution):
+    model = keras.Sequential([keras.layers.Dense(128, activation="relu", input_shape=(784,)),
+                              keras.layers.Dense(10, activation="softmax")])
+    model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy", steps_per_execution=steps_per_execution)
+    return model
 
 
-def array_rows(repeat):
-    array = np.zeros((1000, 1000), np.float32)
-    yield "an array of 4 MB in and out", lowest(repeat, lambda: _core.round_trip(array), 10000)
-    yield "its address", lowest(repeat, lambda: _core.address_of(array), 10000)
+def calls():
+    """Name, number of calls in a round, and the call; in the order of python_twin.cpp."""
+    x, y = np.zeros((32000, 784), np.float32), np.zeros(32000, np.int32)
+    single, many, network = mlp(1), mlp(100), Network()
+    options = poptorch.Options().deviceIterations(50)
+    training = poptorch.trainingModel(network, options, optimizer=torch.optim.SGD(network.parameters(), lr=0.01))
+    rows, labels = torch.from_numpy(x[:1600]), torch.from_numpy(y[:1600])
+    return [("fit, 1,000 executions of 1 step", 1, lambda: single.fit(x, y, verbose=0)),
+            ("fit, 10 executions of 100 steps", 1, lambda: many.fit(x, y, verbose=0)),
+            ("train_on_batch", 200, lambda: many.train_on_batch(x[:32], y[:32])),
+            ("predict of one batch", 200, lambda: many.predict(x[:32], verbose=0)),
+            ("a PopTorch call of 50 steps", 20, lambda: training(rows, labels))]
+
+
+def microseconds(count, call):
+    begin = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - begin) / count * 1e6
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--twin", default="build/release/benchmarks/python_twin")
     options = parser.parse_args()
     config = ipu.config.IPUConfig()
     config.auto_select_ipus = 1
     config.configure_ipu_system()
-    with ipu.ipu_strategy.IPUStrategy().scope():
-        for rows in (array_rows, fit_rows):
-            for name, microseconds in rows(options.repeat):
-                print(f"{name:55} {microseconds:10.2f} us")
+    with ipu.ipu_strategy.IPUStrategy().scope(), \
+            subprocess.Popen([options.twin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as twin:
+        rows = calls()
+        python, native = [], []
+        for _ in range(options.rounds + 1):
+            python.append([microseconds(count, call) for _, count, call in rows])
+            twin.stdin.write("\n")
+            twin.stdin.flush()
+            native.append([float(number) for number in twin.stdout.readline().split()])
+        twin.stdin.close()
+    # The first round of each compiles.
+    python, native = np.min(python[1:], axis=0), np.min(native[1:], axis=0)
+    print(f"{'microseconds':35}{'C++':>12}{'Python':>12}{'more':>10}")
+    for (name, _, _), cpp, py in zip(rows, native, python):
+        print(f"{name:35}{cpp:12.1f}{py:12.1f}{py - cpp:10.1f}  {100 * (py / cpp - 1):+.1f} %")
+    array = np.zeros((1000, 1000), np.float32)
+    print(f"an array of 4 MB in and out: {microseconds(10000, lambda: _core.round_trip(array)):.2f}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ No package is loaded before it is used.
 import importlib as _importlib
 import sys as _sys
 
-from pando._core import Error, InternalError, OutOfRangeError, __version__
+from pando._core import Error, InternalError, OutOfRangeError, __version__, machine, set_look, set_random_seed
 from pando.core import messages as _messages
 from pando.core.nearest import Absences as _Absences
 from pando.core.nearest import missing_attribute as _missing_attribute
@@ -24,7 +24,8 @@ _sys.meta_path.append(_Absences())
 
 _PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch", "torchvision")
 
-__all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", *_PACKAGES]
+__all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", "machine", "set_look", "set_random_seed",
+           *_PACKAGES]
 
 
 def __getattr__(name):

@@ -43,8 +43,23 @@ def _run_module(module, arguments):
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
+def _run(function, *arguments):
+    """Runs the program; a traceback begins with the program's own lines. Returns the exit status."""
+    compat.install()
+    try:
+        function(*arguments)
+    except Exception as error:
+        trace = error.__traceback__
+        while trace.tb_next and (trace.tb_frame.f_code.co_filename == __file__ or
+                                 trace.tb_frame.f_code.co_filename.startswith("<frozen")):
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return 1
+    return 0
+
+
 def main(arguments):
-    """Runs what the arguments name; returns the exit status if there is nothing to run."""
+    """Runs what the arguments name; returns the exit status."""
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(__doc__[__doc__.index("usage"):])
         return 0 if arguments else 2
@@ -59,16 +74,12 @@ def main(arguments):
     if first in ("-c", "-m"):
         if not rest:
             return _fail(f"{first} needs an argument")
-        compat.install()
-        (_run_code if first == "-c" else _run_module)(rest[0], rest[1:])
-        return 0
+        return _run(_run_code if first == "-c" else _run_module, rest[0], rest[1:])
     if first.startswith("-"):
         return _fail(f"there is no option {first}")
     if not os.path.exists(first):
         return _fail(f"there is no script {first}")
-    compat.install()
-    _run_script(first, rest)
-    return 0
+    return _run(_run_script, first, rest)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ CASES = {
 def run_traced(name, arrays, attributes):
     """The op as a program of its own."""
     def function(symbols):
-        return [dispatch._traced(name, list(symbols), attributes, "")], []
+        return [dispatch.traced(name, list(symbols), attributes, "")], []
     parts = _core.poptorch.ModuleParts([], [], [])
     types = [(array.dtype.name, array.shape) for array in arrays]
     return _core.poptorch.Computation(types, parts, function, None, None).run(arrays)[0]

@@ -36,6 +36,13 @@ def test_what_a_script_raises_and_returns_is_seen(run_python, tmp_path):
     assert failed.returncode == 1 and "ZeroDivisionError" in failed.stderr
 
 
+def test_a_traceback_has_the_lines_of_the_script_alone(run_python, tmp_path):
+    (tmp_path / "script.py").write_text("def fail():\n    raise KeyError(1)\nfail()\n")
+    failed = run_python("-m", "pando", "script.py", check=False)
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines()[1].strip().endswith('script.py", line 3, in <module>')
+
+
 def test_wrong_usage_says_what_is_wrong(run_python):
     for arguments, text in ((["nope.py"], "there is no script nope.py"), (["--lits"], "there is no option --lits"),
                             (["-c"], "-c needs an argument")):

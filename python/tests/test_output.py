@@ -4,8 +4,10 @@ import contextlib
 import io
 import logging
 
+import numpy as np
 import pytest
 
+import pando
 from pando.core import messages
 
 
@@ -51,3 +53,22 @@ def test_the_stream_is_looked_up_at_each_write(stream):
             assert messages._columns(stream) == 0
         texts.append(target.getvalue())
     assert texts == ["one", "two"]
+
+
+def test_the_look_of_bars_can_be_chosen(capsys):
+    model = pando.keras.Sequential([pando.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile(loss="mse")
+    try:
+        pando.set_look("keras2")
+        model.fit(np.zeros((4, 2), "float32"), np.zeros((4, 1), "float32"))
+        assert "1/1 [==============================]" in capsys.readouterr().out
+    finally:
+        pando.set_look("keras3")
+    with pytest.raises(pando.Error, match="the look must be 'keras2' or 'keras3', not 'keras'"):
+        pando.set_look("keras")
+
+
+def test_machine_says_what_there_is():
+    found = pando.machine()
+    assert "cpu" in found["backends"] and found["instruction_sets"]
+    assert bool(found["gpus"]) == (found["why_no_gpu"] == "")

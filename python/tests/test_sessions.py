@@ -145,3 +145,30 @@ def test_a_saver_keeps_variables(tmp_path):
         assert session.run(value).tolist() == [4, 8]
         saver.restore(session, str(tmp_path / "state"))
         assert session.run(value).tolist() == [2, 4]
+
+
+def test_an_estimator_trains_evaluates_and_predicts(tmp_path):
+    x, y = samples()
+
+    def model_fn(features, labels, mode, params):
+        hidden = tf.keras.layers.Dense(8, activation="relu")(features)
+        logits = tf.keras.layers.Dense(2)(hidden)
+        if mode == tf.estimator.ModeKeys.PREDICT:
+            return tf.estimator.EstimatorSpec(mode, predictions={"classes": tf.argmax(logits, axis=-1)})
+        loss = tf.losses.sparse_softmax_cross_entropy(labels=labels, logits=logits)
+        train_op = tf.train.AdamOptimizer(params["rate"]).minimize(loss) if mode == "train" else None
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    def input_fn():
+        return tf.data.Dataset.from_tensor_slices((x, y)).batch(16, drop_remainder=True)
+
+    config = ipu.ipu_run_config.RunConfig(ipu_run_config=ipu.ipu_run_config.IPURunConfig(iterations_per_loop=20))
+    arguments = {"model_fn": model_fn, "params": {"rate": 0.02}, "config": config, "model_dir": str(tmp_path / "m")}
+    estimator = ipu.ipu_estimator.IPUEstimator(**arguments)
+    before = estimator.evaluate(input_fn)["loss"]
+    estimator.train(lambda: input_fn().repeat(), steps=200)
+    after = estimator.evaluate(input_fn)["loss"]
+    assert after < before * 0.7
+    assert ipu.ipu_estimator.IPUEstimator(**arguments).evaluate(input_fn)["loss"] == after
+    classes = [prediction["classes"] for prediction in estimator.predict(input_fn)]
+    assert len(classes) == 64 and np.mean(classes == y) > 0.85

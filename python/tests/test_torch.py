@@ -348,3 +348,22 @@ def test_grids_of_images():
     from pando import torchvision
     assert torchvision.utils.make_grid(torch.zeros(3, 1, 4, 4), nrow=2).shape == (3, 14, 14)
     assert torchvision.utils.make_grid(torch.zeros(1, 4, 4)).shape == (3, 8, 8)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_gradients_of_recurrent_layers_are_slopes(kind):
+    torch.manual_seed(4)
+    layer, x = getattr(nn, kind)(2, 3), torch.randn(4, 1, 2)
+    weight = layer.weight_hh_l0
+
+    def loss():
+        return (layer(x)[0] ** 2).sum()
+    loss().backward()
+    found, before = weight.grad.numpy()[1, 2], weight.detach().numpy().copy()
+    values = []
+    for change in (1e-2, -1e-2):
+        moved = before.copy()
+        moved[1, 2] += change
+        weight.data.copy_(torch.from_numpy(moved))
+        values.append(loss().item())
+    assert found == pytest.approx((values[0] - values[1]) / 2e-2, rel=2e-2, abs=1e-4)

@@ -64,7 +64,7 @@ TEST(CudaTiles, FillTheMultiprocessorsWhereTheDepthAllowsIt) {
   EXPECT_GE(choose_tiles({32, 128, 784, 1}, 132).blocks, 66);
   EXPECT_GE(choose_tiles({9, 32, 43264, 1}, 132).blocks, 99);
   EXPECT_GE(choose_tiles({288, 64, 7744, 1}, 132).blocks, 99);
-  EXPECT_GE(choose_mixed_tiles({288, 64, 7744, 1}, 132).blocks, 99);
+  for (bool tf32 : {false, true}) EXPECT_GE(choose_mixed_tiles({288, 64, 7744, 1}, 132, tf32).blocks, 99);
   // Large matrices are not split.
   EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).splits, 1);
   EXPECT_EQ(choose_tiles({4096, 4096, 4096, 1}, 132).tile, TileKind::large);

@@ -146,6 +146,27 @@ TEST(Models, SayTheShapesThatALayerGives) {
   EXPECT_EQ(model.output_shapes(layers::Dense(5)), std::vector<Shape>{});
 }
 
+TEST(Models, MayUsePartsOfAnother) {
+  const layers::Dense inner(4, {.name = "inner"});
+  EXPECT_EQ(message([&] { inner.outputs(); }),
+            "layer 'inner' has no symbolic inputs and outputs: it was not called on an Input, or nothing uses the call "
+            "any more");
+  std::optional<Model> whole;
+  {
+    const Tensor input = Input({3});
+    whole.emplace(input, layers::Dense(2)(inner(input)));
+  }
+  ASSERT_EQ(whole->inputs().size(), 1);
+  EXPECT_EQ(whole->outputs()[0].shape(), Shape({-1, 2}));
+  EXPECT_EQ(inner.inputs()[0].shape(), Shape({-1, 3}));
+  Model part(whole->inputs(), inner.outputs());
+  const Array x = Array::of<float>({1, 2, 3}, {1, 3});
+  EXPECT_EQ(part.predict(x).shape(), Shape({1, 4}));
+  EXPECT_EQ(part.count_params(), inner.count_params());
+  Sequential stack({layers::Dense(2)});
+  EXPECT_TRUE(message([&] { stack.outputs(); }).starts_with("outputs: the model '"));
+}
+
 TEST(Models, RefuseWhatDoesNotConnect) {
   const Tensor a = Input({4}, {.name = "a"}), b = Input({4}, {.name = "b"});
   EXPECT_EQ(message([&] { Model(a, layers::Dense(2)(b)); }),

@@ -340,6 +340,24 @@ TEST_F(Tf1, the_older_helpers_configure_the_same_system) {
             "IPUConfig: no IPU is selected; set auto_select_ipus to the number you want");
 }
 
+TEST_F(Tf1, functions_may_have_any_number_of_arguments_and_outputs) {
+  const std::vector<Tensor> columns =
+      tf::make_one_shot_iterator(Dataset::from_tensor_slices({floats({1, 2}), floats({10, 20})})).get_next();
+  ASSERT_EQ(columns.size(), 2);
+  const tf::TracedFunction sum(columns.size(), [](const std::vector<Tensor>& x) {
+    const std::vector<tf::Outputs::Output> outputs = {x[0] + x[1], tf::Operation(), x[0] * 2.0};
+    return tf::Outputs(outputs);
+  });
+  const tf::Compiled run = compiled(sum, columns);
+  tf::Session session;
+  const Arrays first = session.run(run);
+  ASSERT_EQ(first.size(), 2);
+  EXPECT_EQ(first[0].item<float>(), 11);
+  EXPECT_EQ(first[1].item<float>(), 2);
+  EXPECT_EQ(session.run(run)[0].item<float>(), 22);
+  EXPECT_EQ(message([&] { compiled(sum, {columns[0]}); }), "compile: the function takes 2 tensors but is given 1");
+}
+
 TEST_F(Tf1, the_tutorials_model_has_its_parameters) {
   const auto conv = [] { return keras::layers::Conv2D(8, {3, 3}, {.activation = "relu", .padding = "same"}); };
   const keras::Sequential model(

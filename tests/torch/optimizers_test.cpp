@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizers and schedulers against those of PyTorch, by make_reference.py: the weights after ten steps, the rates of
-// twelve epochs.
+// twelve epochs; some optimizers against their formulas.
+#include <pando/frontends/torch/computation.h>
+
 #include "tests/message.h"
 #include "tests/torch/reference.h"
 
@@ -170,8 +172,68 @@ TEST(SchedulerParity, EverySchedulerIsTested) {
     EXPECT_TRUE(tested.contains(lower_case(kind))) << kind;
 }
 
+// What the documentation of PyTorch says of an optimizer, for one number and its gradients.
+struct FormulaCase {
+  const char* name;
+  std::function<Optimizer(const nn::Parameter& parameter)> make;
+  std::function<double(double number, const std::vector<double>& gradients)> reference;
+};
+
+double adadelta(double number, const std::vector<double>& gradients) {
+  double squares = 0, changes = 0;
+  for (double gradient : gradients) {
+    gradient += 0.1 * number;
+    squares = 0.8 * squares + 0.2 * gradient * gradient;
+    const double change = gradient * std::sqrt(changes + 1e-3) / std::sqrt(squares + 1e-3);
+    changes = 0.8 * changes + 0.2 * change * change;
+    number -= 0.5 * change;
+  }
+  return number;
+}
+
+double adagrad(double number, const std::vector<double>& gradients) {
+  double squares = 0.25;
+  for (std::size_t step = 0; step < gradients.size(); ++step) {
+    const double gradient = gradients[step] + 0.1 * number;
+    squares += gradient * gradient;
+    number -= 0.5 / (1 + 0.2 * static_cast<double>(step)) * gradient / (std::sqrt(squares) + 1e-3);
+  }
+  return number;
+}
+
+const std::vector<FormulaCase> formula_cases = {
+    {"adadelta",
+     [](const nn::Parameter& parameter) {
+       return Adadelta({parameter}, {.lr = 0.5, .rho = 0.8, .eps = 1e-3, .weight_decay = 0.1});
+     },
+     adadelta},
+    {"adagrad",
+     [](const nn::Parameter& parameter) {
+       return Adagrad(
+           {parameter},
+           {.lr = 0.5, .lr_decay = 0.2, .weight_decay = 0.1, .initial_accumulator_value = 0.25, .eps = 1e-3});
+     },
+     adagrad}};
+
+TEST(OptimizerFormulas, AreThoseOfTheDocumentation) {
+  const std::vector<double> gradients = {0.5, -2.0, 0.25, 1.0};
+  for (const FormulaCase& example : formula_cases) {
+    const nn::Parameter parameter(Array::of<float>({1.5F}, {1}));
+    torch::Computation step(
+        {{DType::float32, {1}}}, {.parameters = {{"number", parameter}}},
+        [&](const std::vector<Tensor>& in) {
+          const Tensor loss = Tensor(parameter) * in[0];
+          return torch::ComputationResults{{}, {{parameter, torch::gradients(loss, {parameter})[0]}}};
+        },
+        example.make(parameter));
+    for (const double gradient : gradients) step.run({Array::of<float>({static_cast<float>(gradient)}, {1})});
+    EXPECT_NEAR(parameter.value().item<double>(), example.reference(1.5, gradients), 1e-5) << example.name;
+  }
+}
+
 TEST(OptimizerParity, EveryOptimizerIsTested) {
   std::set<std::string> tested;
+  for (const FormulaCase& example : formula_cases) tested.insert(example.name);
   for (const OptimizerCase& example : optimizer_cases) tested.insert(lower_case(example.name));
   for (const std::string& kind : declared_in("optim.h", "Optimizer"))
     EXPECT_TRUE(tested.contains(lower_case(kind))) << kind;

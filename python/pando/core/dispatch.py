@@ -34,7 +34,6 @@ class _Mode(threading.local):
 
 
 mode = _Mode()
-_Mode.record = None
 
 
 def set_recorder(record):
@@ -131,9 +130,9 @@ def call_values(name, values, attributes, title=""):
     """The same for what tensors hold."""
     kinds = _kinds(values)
     if kinds == "symbol":
-        return _traced(name, values, attributes, title)
+        return traced(name, values, attributes, title)
     if kinds == "array" and eager.FUNCTIONS.get(name) is not None:
-        return _computed(name, values, attributes)
+        return computed(name, values, attributes)
     if mode.record is None:
         import pando.torch.lazy  # noqa: F401, the recorder
     return mode.record(name, values, attributes)
@@ -149,7 +148,8 @@ def _kinds(values):
     return "symbol" if kind == "waiting" and mode.tracing else kind
 
 
-def _computed(name, values, attributes):
+def computed(name, values, attributes):
+    """The array that NumPy makes of arrays and numbers."""
     wanted = _operand_type(name, values)
     arrays = [np.asarray(value) for value in values]
     if wanted is not None:
@@ -178,7 +178,8 @@ def _constant(value):
     return array.astype(np.int32) if array.dtype.kind in "iu" else array
 
 
-def _traced(name, values, attributes, title):
+def traced(name, values, attributes, title):
+    """The symbol that C++ makes of symbols and constants."""
     wanted = _operand_type(name, values)
     symbols = symbols_of(values)
     if wanted is not None:

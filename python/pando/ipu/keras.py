@@ -4,7 +4,7 @@ import sys
 
 from pando import _core
 from pando.ipu.ipu_strategy import CoreScope
-from pando.keras.training import LayerPipelineStageAssignment
+from pando.keras.stages import LayerPipelineStageAssignment
 
 __path__ = []
 

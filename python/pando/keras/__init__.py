@@ -12,7 +12,7 @@ import sys as _sys
 from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing
 from pando.keras import (
-    activations, arguments, backend, callbacks, datasets, initializers, layers, losses, metrics, models, optimizers,
+    activations, backend, callbacks, datasets, initializers, layers, losses, metrics, models, optimizers,
     regularizers, schedules, utils)
 from pando.keras.layers.core import Input
 from pando.keras.models import Model, Sequential

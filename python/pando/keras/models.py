@@ -6,6 +6,7 @@ from pando import _core
 from pando.core.messages import warn
 from pando.core.structure import flatten
 from pando.keras.layers.base import Layer, python_layer
+from pando.keras.layers.calls import FOLLOWS_MODEL
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
 from pando.tf.tensor import Tensor, is_symbolic, wrap
@@ -66,7 +67,7 @@ class Model(Layer, Training):
     def _call_recorded(self, inputs, training=None):
         arguments = {}
         if "training" in inspect.signature(self.call).parameters:
-            arguments["training"] = training
+            arguments["training"] = FOLLOWS_MODEL if training is None else training
         return self.call(inputs, **arguments)
 
     def build(self, input_shape):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """keras.random: numbers that are new in each step within a layer."""
-from pando.keras.layers.base import current_call
+from pando.keras.layers.calls import current_call
 from pando.tf.random import normal, truncated_normal, uniform  # noqa: F401
 from pando.tf.tensor import as_symbol, convert, is_symbolic, wrap
 

@@ -9,10 +9,11 @@ from pando.keras import losses, metrics, optimizers
 from pando.keras.arguments import tell_once
 from pando.keras.callbacks import History, native_callbacks
 from pando.keras.data import samples_of
+from pando.keras.stages import Stages
 from pando.keras.weight_files import load_by_order
 from pando.core.nearest import unknown_argument
 
-_COMPILE_WITHOUT_EFFECT = ("run_eagerly", "jit_compile", "auto_scale_loss", "weighted_metrics", "distribute",
+_COMPILE_WITHOUT_EFFECT = ("run_eagerly", "jit_compile", "auto_scale_loss", "distribute",
                            "sample_weight_mode", "experimental_run_tf_function")
 _FIT_WITHOUT_EFFECT = ("workers", "use_multiprocessing", "max_queue_size", "validation_freq", "validation_batch_size",
                        "prefetch_depth", "replication_factor")
@@ -33,13 +34,14 @@ def _metric(identifier):
     return metrics.get(identifier)._native()
 
 
-def _flat_metrics(given):
-    """Metrics as Keras takes them: a list, or a list for each output."""
+def _native_metrics(given):
+    """Metrics as C++ takes them: a list for all outputs, or a dict of lists."""
     if isinstance(given, dict):
         return {name: [_metric(m) for m in (part if isinstance(part, (list, tuple)) else [part])]
                 for name, part in given.items()}
     if isinstance(given, (list, tuple)) and any(isinstance(part, (list, tuple)) for part in given):
-        given = [one for part in given for one in (part if isinstance(part, (list, tuple)) else [part])]
+        raise NotImplementedError("compile: metrics as a list of lists are not in Pando; give a dict by the names of "
+                                  "the output layers")
     return _mapped(given, _metric)
 
 
@@ -51,14 +53,16 @@ def _accept(who, kwargs, names):
             tell_once(f"{who}: {name} has no effect in Pando")
 
 
-class Training:
+class Training(Stages):
     """The methods of Model that run programs."""
 
     def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None, weighted_metrics=None,
                 run_eagerly=None, steps_per_execution=1, jit_compile=None, precision="float32", reduction="sum",
                 **kwargs):
         """Says how to train: optimizer, losses, metrics, and how many batches an execution has."""
-        _accept("compile", kwargs, _COMPILE_WITHOUT_EFFECT)
+        _accept("compile", {**kwargs, "run_eagerly": run_eagerly, "jit_compile": jit_compile}, _COMPILE_WITHOUT_EFFECT)
+        if weighted_metrics:
+            raise NotImplementedError("compile: weighted_metrics are not in Pando; a weight of 0 counts in metrics")
         if isinstance(loss_weights, dict):
             loss_weights = [float(loss_weights.get(name, 1.0)) for name in self._output_names()]
         if reduction not in ("sum", "mean"):
@@ -66,7 +70,7 @@ class Training:
         self.__dict__["_optimizer"] = optimizers.get(optimizer)
         self.__dict__["_compiled"] = {
             "optimizer": self._optimizer._native, "loss": _mapped(loss, lambda one: losses.get(one)._native()),
-            "metrics": _flat_metrics(metrics), "loss_weights": [float(one) for one in loss_weights or []],
+            "metrics": _native_metrics(metrics), "loss_weights": [float(one) for one in loss_weights or []],
             "steps_per_execution": int(steps_per_execution or 1), "precision": precision,
             "sums_gradients": reduction == "sum"}
         self.__dict__["loss"] = loss
@@ -229,63 +233,6 @@ class Training:
     def to_json(self, **kwargs):
         """The layers and how they are connected."""
         return self._built("to_json").to_json()
-
-    # IPUs ------------------------------------------------------------------------------------------------------------
-
-    def set_pipelining_options(self, gradient_accumulation_steps_per_replica=None, device_mapping=None,
-                               accumulate_outfeed=None, gradient_accumulation_reduction_method=None,
-                               pipeline_schedule=None, recomputation_mode=None, recomputation=False, **kwargs):
-        """Says how the stages of the model take turns."""
-        for name, value in kwargs.items():
-            if value:
-                tell_once(f"set_pipelining_options: {name} has no effect in Pando")
-        if gradient_accumulation_steps_per_replica is None:
-            raise ValueError("set_pipelining_options: give gradient_accumulation_steps_per_replica")
-        schedule = pipeline_schedule if pipeline_schedule is not None else _core.PipelineSchedule.Grouped
-        recomputes = bool(recomputation) or "Recompute" in str(recomputation_mode or "")
-        arguments = (int(gradient_accumulation_steps_per_replica), schedule, list(device_mapping or []), recomputes)
-        self._with_layer(lambda layer: layer.set_pipelining(*arguments))
-
-    def set_gradient_accumulation_options(self, gradient_accumulation_steps_per_replica=None, **kwargs):
-        """Says how many micro-batches an update has."""
-        count = int(gradient_accumulation_steps_per_replica or 1)
-        self._with_layer(lambda layer: layer.set_gradient_accumulation(count))
-
-    def get_pipeline_stage_assignment(self):
-        """The stage of each call of a layer."""
-        native = self._built("get_pipeline_stage_assignment").get_pipeline_stage_assignment()
-        layers = {layer.name: layer for layer in self.layers}
-        return [LayerPipelineStageAssignment(layers.get(name, name), stage) for name, stage in native]
-
-    def set_pipeline_stage_assignment(self, stages):
-        """Sets the stage of each call of a layer, by numbers or by what ``get_pipeline_stage_assignment`` returned."""
-        numbers = [int(getattr(stage, "pipeline_stage", stage)) for stage in stages]
-        self._with_layer(lambda layer: layer.set_pipeline_stage_assignment(numbers))
-
-    def print_pipeline_stage_assignment_summary(self, line_length=None, print_fn=None):
-        """Prints the stage of each layer."""
-        text = self._built("print_pipeline_stage_assignment_summary").pipeline_stage_summary()
-        (print_fn or sys.stdout.write)(text)
-
-    def set_infeed_queue_options(self, **kwargs):
-        """Accepted: Pando feeds ahead by itself."""
-
-    def set_outfeed_queue_options(self, **kwargs):
-        """Accepted: Pando decides by itself how results come back."""
-
-    def explain(self, samples=0, batch_size=32):
-        """Says what training would do: IPUs, batches, updates, memory, the schedule, and hints."""
-        return self._built("explain").explain(int(samples), int(batch_size))
-
-
-class LayerPipelineStageAssignment:
-    """The stage of one call of a layer."""
-
-    def __init__(self, layer, pipeline_stage):
-        self.layer, self.pipeline_stage = layer, pipeline_stage
-
-    def __repr__(self):
-        return f"Layer: {getattr(self.layer, 'name', self.layer)} - Pipeline stage: {self.pipeline_stage}"
 
 
 def _verbose(verbose, auto=1):

@@ -16,7 +16,7 @@ def set_seed(seed):
 
 
 def _caller():
-    from pando.keras.layers.base import current_call
+    from pando.keras.layers.calls import current_call
     found = current_call()
     return None if found is None else found[1]
 

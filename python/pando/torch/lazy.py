@@ -9,47 +9,23 @@ Python looks like. `backward()` is a record too, whose results are gradients.
 Random numbers are inputs of records, and the statistics of a layer are assigned once, so a record may be computed twice.
 """
 import collections
-import itertools
 import threading
-import weakref
 
 import numpy as np
 
 from pando import _core
 from pando.core import dispatch, eager
+from pando.torch.program import Program, fed_type
+from pando.torch.records import BACKWARD, Call, Node, Record, alive, gradients_alive, leaf
 
 _build = _core.poptorch
 _MAX_PROGRAMS = 256
 # A number that differs from call to call is fed; others are part of the program.
 _MAX_NUMBERS = 8
 _numbers_seen = collections.defaultdict(set)
-_count = itertools.count()
 _calls = {}
 _programs = collections.OrderedDict()
 _lock = threading.RLock()
-
-
-class _Alive:
-    """A set of tensors that does not keep them alive. Tensors compare by element, so this one compares identities."""
-
-    def __init__(self):
-        self._references = {}
-
-    def add(self, tensor):
-        key, references = id(tensor), self._references
-        references[key] = weakref.ref(tensor, lambda _: references.pop(key, None))
-
-    def discard(self, tensor):
-        self._references.pop(id(tensor), None)
-
-    def __iter__(self):
-        found = (reference() for reference in list(self._references.values()))
-        return (tensor for tensor in found if tensor is not None)
-
-
-# Tensors whose values are wanted as long as they live; gradients are wanted only if someone looks at them.
-alive = _Alive()
-gradients_alive = _Alive()
 
 
 class _GradMode(threading.local):
@@ -57,53 +33,6 @@ class _GradMode(threading.local):
 
 
 grad_mode = _GradMode()
-
-
-class Call:
-    """What a record does: how it is traced, and the types of its results. One for each op, attributes and types."""
-    __slots__ = ("number", "trace", "types", "parameters", "layer", "is_stateful")
-
-    def __init__(self, trace, types, parameters=(), layer=None, is_stateful=False):
-        self.number, self.trace, self.types = next(_count), trace, types
-        self.parameters, self.layer, self.is_stateful = parameters, layer, is_stateful
-
-
-class Record:
-    """A call with its inputs: nodes, parameters and numbers."""
-    __slots__ = ("call", "inputs", "done")
-
-    def __init__(self, call, inputs):
-        self.call, self.inputs, self.done = call, inputs, False
-
-
-class Node:
-    """A result of a record, or an array (record is None). `value` is set once it is known."""
-    __slots__ = ("record", "index", "type", "value", "requires_grad", "owner", "__weakref__")
-
-    def __init__(self, record, index, type_, value=None, requires_grad=False):
-        self.record, self.index, self.type, self.value = record, index, type_, value
-        self.requires_grad, self.owner = requires_grad, None
-
-    @property
-    def dtype(self):
-        return self.type[0]
-
-    @property
-    def shape(self):
-        return self.type[1]
-
-    def compute(self):
-        """The array; runs what it depends on, together with all that is wanted."""
-        if self.value is None:
-            with _lock:
-                if self.value is None:
-                    run([self])
-        return self.value
-
-
-def leaf(array, requires_grad=False):
-    """The array as a node."""
-    return Node(None, 0, (array.dtype.name, array.shape), array, requires_grad)
 
 
 def _source(value):
@@ -138,14 +67,14 @@ def record(name, values, attributes):
     if eager.FUNCTIONS.get(name) is not None and not _needs_grad(sources):
         known = [source.value if isinstance(source, Node) else source for source in sources]
         if all(isinstance(value, (np.ndarray, int, float)) for value in known):
-            return dispatch._computed(name, known, attributes)
+            return dispatch.computed(name, known, attributes)
     attributes_key = tuple((key, _frozen(value)) for key, value in attributes.items())
     sources = [_fed_number(name, attributes_key, source) for source in sources]
     key = (name, attributes_key, tuple(_describe(source) for source in sources))
     call = _calls.get(key)
     if call is None:
         def trace(operands):
-            return [dispatch._traced(name, operands, attributes, "")]
+            return [dispatch.traced(name, operands, attributes, "")]
         call = _calls[key] = Call(trace, _infer(trace, sources))
     return Node(Record(call, sources), 0, call.types[0], None, name != "stop_gradient" and _needs_grad(sources))
 
@@ -187,13 +116,8 @@ def _infer(trace, sources, call=None):
         return trace([next(symbols) if hasattr(source, "type") else source for source in sources]), []
     parts = _parts([call] if call is not None and call.layer is not None else [], [])
     with _tracing():
-        types = _build.output_types([_fed_type(source.type) for source in tensors], parts, function)
+        types = _build.output_types([fed_type(source.type) for source in tensors], parts, function)
     return [(dtype, tuple(shape)) for dtype, shape in types]
-
-
-def _fed_type(type_):
-    dtype, shape = type_
-    return {"float16": "float32", "int8": "int32", "int16": "int32"}.get(dtype, dtype), shape
 
 
 class _tracing:
@@ -214,90 +138,6 @@ def _parts(layer_calls, parameters):
     return _build.ModuleParts(modules, [(f"parameter{p.number}", p.core) for p in parameters], [])
 
 
-class _Program:
-    """The records that some results depend on, in order; `key` is their structure."""
-
-    def __init__(self, nodes, updates):
-        self.records, self.arrays, self.parameters = [], [], []
-        self._record_numbers, self._array_numbers, self._parameter_numbers = {}, {}, {}
-        self._key = []
-        update_refs = [(p.number, self._visit(node, True), self._parameter(p)) for p, node in updates]
-        # Results that are computed anyway, as part of a backward pass, are those.
-        self.outputs = [self._visit(node, False) for node in nodes]
-        self.updates = update_refs
-        self.key = (tuple(self._key), tuple(self.outputs), tuple(ref[:2] for ref in update_refs),
-                    tuple(_fed_type(node.type) for node in self.arrays))
-
-    def _visit(self, node, fresh):
-        """Where the value comes from: ("r", record, index) or ("a", array). `fresh` values are computed from leaves, so
-        that gradients reach these."""
-        if node.record is None or (node.value is not None and not fresh and id(node.record) not in self._record_numbers):
-            return ("a", self._array(node))
-        return ("r", self._record(node.record, fresh), node.index)
-
-    def _record(self, record, fresh):
-        # Long chains of records must not exhaust the stack of Python.
-        stack = [(record, fresh)]
-        while stack:
-            current, is_fresh = stack[-1]
-            if id(current) in self._record_numbers:
-                stack.pop()
-                continue
-            below = is_fresh or current.call.layer is _BACKWARD
-            waiting = [(source.record, below) for source in current.inputs
-                       if isinstance(source, Node) and source.record is not None
-                       and (source.value is None or below) and id(source.record) not in self._record_numbers]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            refs = tuple(self._reference(source, below) for source in current.inputs)
-            number = self._record_numbers[id(current)] = len(self.records)
-            self.records.append((current, refs))
-            self._key.append((current.call.number, refs, current.done and current.call.is_stateful))
-        return self._record_numbers[id(record)]
-
-    def _reference(self, source, fresh):
-        if isinstance(source, Node):
-            return self._visit(source, fresh)
-        if hasattr(source, "core"):
-            return ("p", self._parameter(source), source.number)
-        return ("n", source)
-
-    def _array(self, node):
-        # A tensor that needs a gradient is an input of its own, even if another one has the same memory.
-        key = (id(node.value), id(node) if node.requires_grad else 0)
-        number = self._array_numbers.get(key)
-        if number is None:
-            number = self._array_numbers[key] = len(self.arrays)
-            self.arrays.append(node)
-        return number
-
-    def _parameter(self, parameter):
-        number = self._parameter_numbers.get(parameter.number)
-        if number is None:
-            number = self._parameter_numbers[parameter.number] = len(self.parameters)
-            self.parameters.append(parameter)
-        return number
-
-    def trace(self, symbols):
-        results = []
-
-        def resolve(ref):
-            if ref[0] == "a":
-                return symbols[ref[1]]
-            if ref[0] == "r":
-                return results[ref[1]][ref[2]]
-            return self.parameters[ref[1]] if ref[0] == "p" else ref[1]
-        for current, refs in self.records:
-            stateful = current.call.is_stateful
-            if stateful:
-                _build.keep_statistics(not current.done)
-            results.append(current.call.trace([resolve(ref) for ref in refs]))
-        gradients = [(self.parameters[number].core, resolve(ref)) for _, ref, number in self.updates]
-        return [resolve(ref) for ref in self.outputs], gradients
-
-
 def run(nodes, optimizer=None, updates=()):
     """Computes the nodes and all that is wanted; with an optimizer, `updates` are pairs of a parameter and the node of its
     gradient, and the parameters change."""
@@ -308,7 +148,9 @@ def run(nodes, optimizer=None, updates=()):
             if isinstance(node, Node) and node.value is None:
                 wanted[id(node)] = node
         nodes = list(wanted.values())
-        program = _Program(nodes, updates)
+        if not nodes and not updates:
+            return
+        program = Program(nodes, updates)
         key = (program.key, optimizer.key if optimizer is not None else None)
         compiled = _programs.get(key)
         if compiled is None:
@@ -326,17 +168,14 @@ def run(nodes, optimizer=None, updates=()):
 
 def _compiled(program, optimizer):
     layers = [current.call for current, _ in program.records
-              if current.call.layer is not None and current.call.layer is not _BACKWARD]
+              if current.call.layer is not None and current.call.layer is not BACKWARD]
     owned = {p.number for call in layers for p in call.parameters}
     loose = [p for p in program.parameters if p.number not in owned]
-    types = [_fed_type(node.type) for node in program.arrays]
+    types = [fed_type(node.type) for node in program.arrays]
     with _tracing():
         return _build.Computation(types, _parts(layers, loose), program.trace,
                                   optimizer.core if optimizer is not None else None,
                                   optimizer.states if optimizer is not None else None)
-
-
-_BACKWARD = object()
 
 
 def _trace_backward(operands):
@@ -368,7 +207,7 @@ def gradient_nodes(loss, leaves):
     key = ("backward", len(leaves), tuple(leaf_.type for leaf_ in leaves))
     call = _calls.get(key)
     if call is None:
-        call = _calls[key] = Call(_trace_backward, [leaf_.type for leaf_ in leaves], (), _BACKWARD)
+        call = _calls[key] = Call(_trace_backward, [leaf_.type for leaf_ in leaves], (), BACKWARD)
     done = Record(call, [loss, *leaves])
     return [Node(done, i, leaf_.type) for i, leaf_ in enumerate(leaves)]
 

@@ -103,8 +103,7 @@ class MNIST(VisionDataset):
     def _folder(self):
         """Where the four files are, plain or gzipped: root/MNIST/raw, or root itself."""
         for folder in (self.raw_folder, self.root):
-            if all(os.path.exists(os.path.join(folder, name + end)) for name in _FILES for end in ("",)) or all(
-                    os.path.exists(os.path.join(folder, name + ".gz")) for name in _FILES):
+            if any(all(os.path.exists(os.path.join(folder, name + end)) for name in _FILES) for end in ("", ".gz")):
                 return folder
         return None
 

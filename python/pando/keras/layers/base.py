@@ -5,17 +5,17 @@ A layer of Pando holds a layer of C++ that was made from the arguments. A user's
 while it builds a graph: ``build`` makes weights, ``call`` computes with tensors. Neither runs while the model trains.
 """
 import inspect
-import threading
 import weakref
 
 from pando import _core
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
+from pando.keras.layers.calls import FOLLOWS_MODEL, Weight, call_of, note_layer
+from pando.keras.layers.described import Described
 from pando.tf.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
 
 _registry = weakref.WeakValueDictionary()
-_calls = threading.local()
 
 
 def python_layer(core):
@@ -34,13 +34,7 @@ def python_layer(core):
     return layer
 
 
-def current_call():
-    """What C++ offers to the innermost layer that is being traced on this thread; None outside of one."""
-    stack = getattr(_calls, "stack", None)
-    return stack[-1] if stack else None
-
-
-class Layer:
+class Layer(Described):
     """Weights, and what they do to tensors.
 
     Derive from it and write ``build(self, input_shape)``, which calls ``self.add_weight``, and ``call(self, inputs)``.
@@ -71,6 +65,7 @@ class Layer:
     def _adopt(self, core):
         self._layer = core
         _registry[hash(core)] = self
+        note_layer(self)
 
     def _finish(self):
         if not self._given["trainable"]:
@@ -202,9 +197,7 @@ class Layer:
 
     def _trace(self, caller, symbols):
         """Called by C++ while a graph is built: the outputs for these inputs, as a list of symbols."""
-        stack = _calls.__dict__.setdefault("stack", [])
-        stack.append((self, caller))
-        try:
+        with call_of(self, caller):
             tensors = iter([wrap(symbol) for symbol in symbols])
             known = self.__dict__.get("_structures", {}).get(len(symbols))
             if known is None:
@@ -212,12 +205,9 @@ class Layer:
                 args, kwargs = (tensors[0] if len(tensors) == 1 else tensors,), {}
             else:
                 args, kwargs = pack(known, [next(tensors) if leaf is _SLOT else leaf for leaf in flatten(known)])
-            names = _parameters_of(type(self))
-            if "training" in names:
+            if "training" in _parameters_of(type(self)):
                 kwargs["training"] = caller.training
             outputs = self.call(*args, **kwargs)
-        finally:
-            stack.pop()
         # Without the tensors: they would keep the layer, which keeps this.
         self.__dict__["_output_structure"] = pack(outputs, [_SLOT] * len(flatten(outputs)))
         return [as_symbol(leaf, like=[wrap(symbols[0])]) for leaf in flatten(outputs)]
@@ -232,84 +222,6 @@ class Layer:
         from pando.keras.eager import call_eagerly
         return call_eagerly(self, structure, tensors, training)
 
-    # What layers say about themselves --------------------------------------------------------------------------------
-
-    @property
-    def name(self):
-        return self._layer.name
-
-    @property
-    def built(self):
-        return self._layer.built
-
-    @built.setter
-    def built(self, value):
-        pass
-
-    @property
-    def trainable(self):
-        return self._layer.trainable
-
-    @trainable.setter
-    def trainable(self, value):
-        self._layer.trainable = bool(value)
-
-    @property
-    def dtype(self):
-        return "float32"
-
-    @property
-    def weights(self):
-        from pando.keras.variables import Variable
-        return [Variable(parameter) for parameter in self._layer.weights()]
-
-    variables = weights
-
-    @property
-    def trainable_weights(self):
-        from pando.keras.variables import Variable
-        return [Variable(parameter) for parameter in self._layer.trainable_weights()]
-
-    trainable_variables = trainable_weights
-
-    @property
-    def non_trainable_weights(self):
-        trained = {weight._parameter for weight in self.trainable_weights}
-        return [weight for weight in self.weights if weight._parameter not in trained]
-
-    non_trainable_variables = non_trainable_weights
-
-    @property
-    def input(self):
-        return _one([wrap(symbol) for symbol in self._layer.inputs()])
-
-    @property
-    def output(self):
-        return _one([wrap(symbol) for symbol in self._layer.outputs()])
-
-    @property
-    def input_shape(self):
-        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.inputs()])
-
-    @property
-    def output_shape(self):
-        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.outputs()])
-
-    def count_params(self):
-        """The number of elements of all weights."""
-        return self._layer.count_params()
-
-    def get_weights(self):
-        """The values of the weights, as a list of arrays."""
-        return self._layer.get_weights()
-
-    def set_weights(self, weights):
-        """Sets the values of the weights."""
-        self._layer.set_weights(list(weights))
-
-    def __repr__(self):
-        return f"<{type(self).__module__}.{type(self).__qualname__} object '{self.name}'>"
-
 
 _OWN_ATTRIBUTES = {"_arguments", "_given", "_layer"}
 
@@ -319,43 +231,6 @@ class _Slot:
 
 
 _SLOT = _Slot()
-
-
-class Weight(Tensor):
-    """A weight of a user's layer: a symbol while the layer is traced, otherwise its value."""
-
-    __slots__ = ("_owner", "_index", "short_name")
-    _result_class = Tensor
-
-    def __init__(self, owner, index, name):
-        self._owner = weakref.ref(owner)
-        self._index = index
-        self.short_name = name
-
-    @property
-    def _value(self):
-        owner = self._owner()
-        for layer, caller in reversed(getattr(_calls, "stack", [])):
-            if layer is owner:
-                return caller.weight(self._index)
-        return self._parameter.value()
-
-    @property
-    def _parameter(self):
-        return self._owner()._layer.weights()[self._index]
-
-    @property
-    def name(self):
-        return self._parameter.name
-
-    def assign(self, value):
-        """Gives the weight a value: at the end of the step while the layer is traced, otherwise at once."""
-        owner = self._owner()
-        for layer, caller in reversed(getattr(_calls, "stack", [])):
-            if layer is owner:
-                caller.assign(self._index, as_symbol(value, like=[self]))
-                return
-        self._parameter.set_value(value)
 
 
 _parameters = {}
@@ -374,8 +249,4 @@ def _is_tensor(value):
 
 
 def _flag(training):
-    return None if training is None else bool(training)
-
-
-def _one(values):
-    return values[0] if len(values) == 1 else values
+    return None if training is None or training is FOLLOWS_MODEL else bool(training)

@@ -3,7 +3,8 @@
 from pando.core import ops
 from pando.core.dispatch import call
 from pando.keras import activations, initializers
-from pando.keras.layers.base import Layer, current_call
+from pando.keras.layers.base import Layer
+from pando.keras.layers.calls import current_call
 from pando.tf.tensor import wrap
 
 

@@ -23,9 +23,13 @@ def _is_traced(*tensors):
     return any(isinstance(dispatch.value_of(x), _core.Symbol) for x in tensors if x is not None)
 
 
-@functools.lru_cache(maxsize=256)
 def _module(kind, *arguments):
     """A module without parameters that functions of the same arguments share."""
+    return _shared_module(kind, *(tuple(a) if isinstance(a, list) else a for a in arguments))
+
+
+@functools.lru_cache(maxsize=256)
+def _shared_module(kind, *arguments):
     from pando.torch import nn
     return getattr(nn, kind)(*arguments)
 
@@ -160,24 +164,20 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):  # no
 
 # Pooling and sizes.
 
-def _key(value):
-    return tuple(value) if isinstance(value, list) else value
-
-
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,  # noqa: A002
                return_indices=False):
-    return _module("MaxPool2d", _key(kernel_size), _key(stride), _key(padding), dilation, return_indices,
+    return _module("MaxPool2d", kernel_size, stride, padding, dilation, return_indices,
                    ceil_mode)(input)
 
 
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,  # noqa: A002
                divisor_override=None):
-    return _module("AvgPool2d", _key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad,
+    return _module("AvgPool2d", kernel_size, stride, padding, ceil_mode, count_include_pad,
                    divisor_override)(input)
 
 
 def adaptive_avg_pool2d(input, output_size):  # noqa: A002
-    return _module("AdaptiveAvgPool2d", _key(output_size))(input)
+    return _module("AdaptiveAvgPool2d", output_size)(input)
 
 
 def pad(input, pad, mode="constant", value=None):  # noqa: A002

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module: parameters, buffers and modules by name. The tree is Python's; leaves that the library has hold a layer of C++."""
-import collections
 import itertools
 
 import numpy as np
@@ -11,13 +10,13 @@ from pando.core.nearest import missing_attribute
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch import lazy
 from pando.torch.nn.parameter import Buffer, Parameter
+from pando.torch.nn.states import States
 from pando.torch.tensor import Tensor
 
 _numbers = itertools.count()
-_IncompatibleKeys = collections.namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))
 
 
-class Module:
+class Module(States):
     """Derive from it, assign parameters and modules to attributes, and write a forward()."""
     dump_patches = False
     # The layer of C++ that a leaf runs.
@@ -252,38 +251,6 @@ class Module:
 
     def register_forward_pre_hook(self, hook, **_):
         return _Handle(self._forward_pre_hooks, hook)
-
-    # States.
-
-    def state_dict(self, destination=None, prefix="", keep_vars=False):
-        result = collections.OrderedDict() if destination is None else destination
-        for path, module in self.named_modules(prefix=prefix.rstrip("."), remove_duplicate=False):
-            for kind in ("_parameters", "_buffers"):
-                for name, value in module.__dict__[kind].items():
-                    if value is not None and getattr(value, "persistent", True):
-                        result[f"{path}.{name}" if path else name] = value if keep_vars else value.detach()
-        return result
-
-    def load_state_dict(self, state_dict, strict=True, assign=False):  # noqa: ARG002
-        known = self.state_dict(keep_vars=True)
-        missing = [name for name in known if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in known and not name.endswith("num_batches_tracked")]
-        problems = []
-        if strict and unexpected:
-            problems.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{name}"' for name in unexpected) + ". ")
-        if strict and missing:
-            problems.append("Missing key(s) in state_dict: " + ", ".join(f'"{name}"' for name in missing) + ". ")
-        for name, value in known.items():
-            if name in state_dict and tuple(np.shape(state_dict[name])) != tuple(value.shape):
-                problems.append(f"size mismatch for {name}: copying a param with shape "
-                                f"torch.Size({list(np.shape(state_dict[name]))}) from checkpoint, the shape in current "
-                                f"model is torch.Size({list(value.shape)}).")
-        if problems:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems))
-        for name, value in known.items():
-            if name in state_dict:
-                value._set(state_dict[name])
-        return _IncompatibleKeys(missing, unexpected)
 
     # Printing.
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls that benchmarks/python.py times, made by C++: for what Python adds to each. Each round that it reads from
+// standard input, an empty line, is one of measuring: it prints the microseconds of every call, in the order of the
+// table.
+#include <pando/pando.h>
+
+#include <chrono>
+#include <cstdio>
+
+using namespace pando;
+namespace layers = pando::keras::layers;
+
+namespace {
+
+keras::Sequential mlp(std::int64_t steps_per_execution) {
+  keras::Sequential model({layers::Dense(128, {.activation = "relu", .input_shape = Shape{784}}),
+                           layers::Dense(10, {.activation = "softmax"})});
+  model.compile(
+      {.optimizer = "sgd", .loss = "sparse_categorical_crossentropy", .steps_per_execution = steps_per_execution});
+  return model;
+}
+
+struct Network : torch::nn::Module {
+  Network() { register_modules({{"hidden", hidden}, {"output", output}, {"loss", loss}}); }
+  std::pair<Tensor, Tensor> forward(const Tensor& x, const Tensor& labels) {
+    const Tensor y = output(relu(hidden(x)));
+    return {y, loss(y, labels)};
+  }
+  torch::nn::Linear hidden{784, 128}, output{128, 10};
+  torch::nn::ReLU relu;
+  torch::nn::CrossEntropyLoss loss;
+};
+
+double microseconds(int count, const Function<void()>& call) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i) call();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / count;
+}
+
+}  // namespace
+
+int main() {
+  ipu::IPUConfig config;
+  config.auto_select_ipus = 1;
+  config.configure_ipu_system();
+  ipu::IPUStrategy strategy;
+  const auto scope = strategy.scope();
+  const Array x(DType::float32, {32'000, 784}), y(DType::int32, {32'000});
+  const Array batch = x.slice(0, 32), labels = y.slice(0, 32);
+  keras::Sequential single = mlp(1), many = mlp(100);
+  Network network;
+  auto training = poptorch::trainingModel(network, poptorch::Options().deviceIterations(50),
+                                          torch::optim::SGD(network.parameters(), {.lr = 0.01}));
+  const Array rows = x.slice(0, 1600), row_labels = y.slice(0, 1600);
+  const auto fit = [&](keras::Sequential& model) { model.fit(x, y, {.verbose = 0}); };
+  const std::vector<std::pair<int, Function<void()>>> calls = {{1, [&] { fit(single); }},
+                                                               {1, [&] { fit(many); }},
+                                                               {200, [&] { many.train_on_batch(batch, labels); }},
+                                                               {200, [&] { many.predict(batch); }},
+                                                               {20, [&] { training(rows, row_labels); }}};
+  for (int line = std::getchar(); line != EOF; line = std::getchar()) {
+    for (const auto& [count, call] : calls) std::printf("%.3f ", microseconds(count, call));
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which layer is being traced on this thread, and the weights that users' layers use meanwhile."""
+import contextlib
+import threading
+import weakref
+
+from pando.core.errors import TraceError
+from pando.tf.tensor import Tensor, as_symbol
+
+_calls = threading.local()
+
+
+class FollowsModel:
+    """The argument ``training`` of a Model's call: layers that get it follow the model. It is not known yet whether the
+    model trains, because the same network serves fit, evaluate and predict."""
+
+    def __bool__(self):
+        raise TraceError("whether the model trains is not known while its call() is traced: give `training` to layers, "
+                         "or put the branch into the call() of a Layer, which is traced once for each")
+
+
+FOLLOWS_MODEL = FollowsModel()
+
+
+def current_call():
+    """What C++ offers to the innermost layer that is being traced on this thread; None outside of one."""
+    stack = getattr(_calls, "stack", None)
+    return stack[-1] if stack else None
+
+
+@contextlib.contextmanager
+def call_of(layer, caller):
+    """Meanwhile the layer is traced; the caller is what C++ offers to it."""
+    stack = _calls.__dict__.setdefault("stack", [])
+    stack.append((layer, caller))
+    try:
+        yield
+    finally:
+        stack.pop()
+
+
+def caller_of(layer):
+    """What C++ offers to this layer if it is being traced; otherwise None."""
+    for known, caller in reversed(getattr(_calls, "stack", [])):
+        if known is layer:
+            return caller
+    return None
+
+
+@contextlib.contextmanager
+def watch_layers():
+    """A list that gets all layers that are made on this thread meanwhile, in their order."""
+    before, made = getattr(_calls, "watched", None), []
+    _calls.watched = made
+    try:
+        yield made
+    finally:
+        _calls.watched = before
+
+
+def note_layer(layer):
+    """Adds a layer to the list of watch_layers()."""
+    watched = getattr(_calls, "watched", None)
+    if watched is not None:
+        watched.append(layer)
+
+
+class Weight(Tensor):
+    """A weight of a user's layer: a symbol while the layer is traced, otherwise its value."""
+
+    __slots__ = ("_owner", "_index", "short_name")
+    _result_class = Tensor
+
+    def __init__(self, owner, index, name):
+        self._owner = weakref.ref(owner)
+        self._index = index
+        self.short_name = name
+
+    @property
+    def _value(self):
+        caller = caller_of(self._owner())
+        return self._parameter.value() if caller is None else caller.weight(self._index)
+
+    @property
+    def _parameter(self):
+        return self._owner()._layer.weights()[self._index]
+
+    @property
+    def name(self):
+        return self._parameter.name
+
+    def assign(self, value):
+        """Gives the weight a value: at the end of the step while the layer is traced, otherwise at once."""
+        caller = caller_of(self._owner())
+        if caller is None:
+            self._parameter.set_value(value)
+        else:
+            caller.assign(self._index, as_symbol(value, like=[self]))

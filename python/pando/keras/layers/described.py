@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What layers say about themselves: names, shapes, weights. Layer derives from it."""
+from pando.tf.tensor import wrap
+
+
+class Described:
+    """The properties of a layer, read from its layer of C++."""
+
+    @property
+    def name(self):
+        return self._layer.name
+
+    @property
+    def built(self):
+        return self._layer.built
+
+    @built.setter
+    def built(self, value):
+        pass
+
+    @property
+    def trainable(self):
+        return self._layer.trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        self._layer.trainable = bool(value)
+
+    @property
+    def dtype(self):
+        return "float32"
+
+    @property
+    def weights(self):
+        from pando.keras.variables import Variable
+        return [Variable(parameter) for parameter in self._layer.weights()]
+
+    variables = weights
+
+    @property
+    def trainable_weights(self):
+        from pando.keras.variables import Variable
+        return [Variable(parameter) for parameter in self._layer.trainable_weights()]
+
+    trainable_variables = trainable_weights
+
+    @property
+    def non_trainable_weights(self):
+        trained = {weight._parameter for weight in self.trainable_weights}
+        return [weight for weight in self.weights if weight._parameter not in trained]
+
+    non_trainable_variables = non_trainable_weights
+
+    @property
+    def input(self):
+        return _one([wrap(symbol) for symbol in self._layer.inputs()])
+
+    @property
+    def output(self):
+        return _one([wrap(symbol) for symbol in self._layer.outputs()])
+
+    @property
+    def input_shape(self):
+        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.inputs()])
+
+    @property
+    def output_shape(self):
+        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.outputs()])
+
+    def count_params(self):
+        """The number of elements of all weights."""
+        return self._layer.count_params()
+
+    def get_weights(self):
+        """The values of the weights, as a list of arrays."""
+        return self._layer.get_weights()
+
+    def set_weights(self, weights):
+        """Sets the values of the weights."""
+        self._layer.set_weights(list(weights))
+
+    def __repr__(self):
+        return f"<{type(self).__module__}.{type(self).__qualname__} object '{self.name}'>"
+
+
+def _one(values):
+    return values[0] if len(values) == 1 else values

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Program: the records that some results depend on, in order, with a key that equals that of the same structure."""
+from pando import _core
+from pando.torch.records import BACKWARD, Node
+
+
+def fed_type(type_):
+    """The type in which an array is fed: types that Pando lacks are stored as others."""
+    dtype, shape = type_
+    return {"float16": "float32", "int8": "int32", "int16": "int32"}.get(dtype, dtype), shape
+
+
+class Program:
+    """The records that some results depend on, in order; `key` is their structure."""
+
+    def __init__(self, nodes, updates):
+        self.records, self.arrays, self.parameters = [], [], []
+        self._record_numbers, self._array_numbers, self._parameter_numbers = {}, {}, {}
+        self._key = []
+        update_refs = [(p.number, self._visit(node, True), self._parameter(p)) for p, node in updates]
+        # Results that are computed anyway, as part of a backward pass, are those.
+        self.outputs = [self._visit(node, False) for node in nodes]
+        self.updates = update_refs
+        self.key = (tuple(self._key), tuple(self.outputs), tuple(ref[:2] for ref in update_refs),
+                    tuple(fed_type(node.type) for node in self.arrays))
+
+    def _visit(self, node, fresh):
+        """Where the value comes from: ("r", record, index) or ("a", array). `fresh` values are computed from leaves, so
+        that gradients reach these."""
+        if node.record is None or (node.value is not None and not fresh and id(node.record) not in self._record_numbers):
+            return ("a", self._array(node))
+        return ("r", self._record(node.record, fresh), node.index)
+
+    def _record(self, record, fresh):
+        # Long chains of records must not exhaust the stack of Python.
+        stack = [(record, fresh)]
+        while stack:
+            current, is_fresh = stack[-1]
+            if id(current) in self._record_numbers:
+                stack.pop()
+                continue
+            below = is_fresh or current.call.layer is BACKWARD
+            waiting = [(source.record, below) for source in current.inputs
+                       if isinstance(source, Node) and source.record is not None
+                       and (source.value is None or below) and id(source.record) not in self._record_numbers]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            refs = tuple(self._reference(source, below) for source in current.inputs)
+            number = self._record_numbers[id(current)] = len(self.records)
+            self.records.append((current, refs))
+            self._key.append((current.call.number, refs, current.done and current.call.is_stateful))
+        return self._record_numbers[id(record)]
+
+    def _reference(self, source, fresh):
+        if isinstance(source, Node):
+            return self._visit(source, fresh)
+        if hasattr(source, "core"):
+            return ("p", self._parameter(source), source.number)
+        return ("n", source)
+
+    def _array(self, node):
+        # A tensor that needs a gradient is an input of its own, even if another one has the same memory.
+        key = (id(node.value), id(node) if node.requires_grad else 0)
+        number = self._array_numbers.get(key)
+        if number is None:
+            number = self._array_numbers[key] = len(self.arrays)
+            self.arrays.append(node)
+        return number
+
+    def _parameter(self, parameter):
+        number = self._parameter_numbers.get(parameter.number)
+        if number is None:
+            number = self._parameter_numbers[parameter.number] = len(self.parameters)
+            self.parameters.append(parameter)
+        return number
+
+    def trace(self, symbols):
+        results = []
+
+        def resolve(ref):
+            if ref[0] == "a":
+                return symbols[ref[1]]
+            if ref[0] == "r":
+                return results[ref[1]][ref[2]]
+            return self.parameters[ref[1]] if ref[0] == "p" else ref[1]
+        for current, refs in self.records:
+            stateful = current.call.is_stateful
+            if stateful:
+                _core.poptorch.keep_statistics(not current.done)
+            results.append(current.call.trace([resolve(ref) for ref in refs]))
+        gradients = [(self.parameters[number].core, resolve(ref)) for _, ref, number in self.updates]
+        return [resolve(ref) for ref in self.outputs], gradients

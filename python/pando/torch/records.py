@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is noted of a call: the call itself, a record of its inputs, and nodes, its results; and the tensors that wait."""
+import itertools
+import weakref
+
+_count = itertools.count()
+# The layer of the calls that make gradients.
+BACKWARD = object()
+
+
+class Call:
+    """What a record does: how it is traced, and the types of its results. One for each op, attributes and types."""
+    __slots__ = ("number", "trace", "types", "parameters", "layer", "is_stateful")
+
+    def __init__(self, trace, types, parameters=(), layer=None, is_stateful=False):
+        self.number, self.trace, self.types = next(_count), trace, types
+        self.parameters, self.layer, self.is_stateful = parameters, layer, is_stateful
+
+
+class Record:
+    """A call with its inputs: nodes, parameters and numbers."""
+    __slots__ = ("call", "inputs", "done")
+
+    def __init__(self, call, inputs):
+        self.call, self.inputs, self.done = call, inputs, False
+
+
+class Node:
+    """A result of a record, or an array (record is None). `value` is set once it is known."""
+    __slots__ = ("record", "index", "type", "value", "requires_grad", "owner", "__weakref__")
+
+    def __init__(self, record, index, type_, value=None, requires_grad=False):
+        self.record, self.index, self.type, self.value = record, index, type_, value
+        self.requires_grad, self.owner = requires_grad, None
+
+    @property
+    def dtype(self):
+        return self.type[0]
+
+    @property
+    def shape(self):
+        return self.type[1]
+
+    def compute(self):
+        """The array; runs what it depends on, together with all that is wanted."""
+        if self.value is None:
+            from pando.torch.lazy import run
+            run([self])
+        return self.value
+
+
+def leaf(array, requires_grad=False):
+    """The array as a node."""
+    return Node(None, 0, (array.dtype.name, array.shape), array, requires_grad)
+
+
+class _Alive:
+    """A set of tensors that does not keep them alive. Tensors compare by element, so this one compares identities."""
+
+    def __init__(self):
+        self._references = {}
+
+    def add(self, tensor):
+        key, references = id(tensor), self._references
+        references[key] = weakref.ref(tensor, lambda _: references.pop(key, None))
+
+    def discard(self, tensor):
+        self._references.pop(id(tensor), None)
+
+    def __iter__(self):
+        found = (reference() for reference in list(self._references.values()))
+        return (tensor for tensor in found if tensor is not None)
+
+
+# Tensors whose values are wanted as long as they live; gradients are wanted only if someone looks at them.
+alive = _Alive()
+gradients_alive = _Alive()
