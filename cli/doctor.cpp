@@ -93,9 +93,10 @@ void add_machine(std::vector<Finding>& findings) {
   if (why_no_gpu().empty()) {
     findings.back() = {.subject = "GPU", .text = gpu_words()};
     const std::string problem = why_no_gpu_compiler();
-    findings.push_back({.subject = "NVRTC",
-                        .good = problem.empty(),
-                        .text = problem.empty() ? "kernels of small models are merged" : "kernels are not merged: " + problem});
+    findings.push_back(
+        {.subject = "NVRTC",
+         .good = problem.empty(),
+         .text = problem.empty() ? "kernels of small models are merged" : "kernels are not merged: " + problem});
   }
   findings.push_back({.subject = "MPI", .good = false, .text = "not used: this version runs in one process"});
 }

@@ -86,7 +86,8 @@ Place StepExecutor::find(const Stage& stage, const Route& route, const Place& ho
 // Without a backward pass every row counts as an update.
 Counter StepExecutor::counter_of(const Stage& stage, std::int64_t row) const {
   const std::int64_t rows = training() ? plan_.rows_per_update : 1;
-  return {launch_.first_update + row / rows, (row % rows * plan_.replicas + first_replica() + stage.replica) * plan_.batch_size};
+  return {launch_.first_update + row / rows,
+          (row % rows * plan_.replicas + first_replica() + stage.replica) * plan_.batch_size};
 }
 
 void StepExecutor::run_program(Stage& stage, Program program, const Place& host, std::int64_t row) {

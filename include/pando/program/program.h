@@ -13,8 +13,8 @@
 namespace pando {
 
 struct DeviceOptions {
-  // The number of threads that share the work. With 0 there is one for each core that the process may use, and a program
-  // runs on as many of them as make it fastest, by an estimate. A GPU is one tile.
+  // The number of threads that share the work. With 0 there is one for each core that the process may use, and a
+  // program runs on as many of them as make it fastest, by an estimate. A GPU is one tile.
   int tiles = 0;
   // "portable", "neon", "avx2" or "avx512"; empty takes the best that this machine has, or what the environment
   // variable PANDO_INSTRUCTION_SET says.

@@ -27,7 +27,9 @@ void notice(const std::string& text) { notify("poptorch", "Notice: " + text); }
 
 }  // namespace
 
-Options::Options() : state_(std::make_shared<OptionsState>()) { Training.state_ = Precision.state_ = Distributed.state_ = state_; }
+Options::Options() : state_(std::make_shared<OptionsState>()) {
+  Training.state_ = Precision.state_ = Distributed.state_ = state_;
+}
 
 Options Options::clone() const {
   Options copy;
