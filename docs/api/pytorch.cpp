@@ -103,6 +103,8 @@ TEST_F(PyTorch, Blocks) {
   options.Training.gradientAccumulation(4);
   poptorch::PrecisionOptions& precision = options.Precision;
   precision.enableFloatingPointExceptions(true);
+  poptorch::DistributedOptions& distributed = options.Distributed;
+  distributed.configureProcessId(0, 1);  // of the processes that mpirun started: this one alone
   auto training = poptorch::trainingModel(model, options, optim::Adam(model.parameters(), {.lr = 0.01}));
   training(ones({16, 4}), ones({16, 1}));
 }

@@ -71,6 +71,24 @@ TEST_F(VirtualIpus, Accumulation) {
   model.fit(ones({64, 3}), ones({64, 1}), {.batch_size = 8, .verbose = 0});
 }
 
+TEST_F(VirtualIpus, Workers) {
+  ipu::IPUConfig config;
+  config.auto_select_ipus = 1;
+  config.configure_ipu_system();
+  const auto train_on_all = [] {
+    //! [workers]
+    ipu::IPUMultiWorkerStrategy strategy;  // in a program that mpirun started several times
+    auto scope = strategy.scope();
+    keras::Sequential model({layers::Dense(1)});
+    model.compile({.optimizer = "sgd", .loss = "mse"});
+    model.fit(ones({64, 3}), ones({64, 1}), {.batch_size = 8});
+    if (strategy.worker_rank() == 0) model.save("model");
+    //! [workers]
+  };
+  // The tests are started alone.
+  EXPECT_THROW(train_on_all(), Error);
+}
+
 TEST_F(VirtualIpus, Devices) {
   //! [devices]
   ipu::IPUConfig config;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -37,9 +38,9 @@ int count_in(const std::string& text) { return text.empty() ? 0 : std::atoi(text
 std::chrono::duration<double> patience() {
   const std::string text = environment("PANDO_WORKER_TIMEOUT");
   if (text.empty()) return std::chrono::seconds(300);
-  char* end = nullptr;
-  const double seconds = std::strtod(text.c_str(), &end);
-  if (*end != '\0' || !(seconds > 0))
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0))
     throw Error(fmt::format("PANDO_WORKER_TIMEOUT is '{}' but must be a number of seconds above 0", text));
   return std::chrono::duration<double>(seconds);
 }
