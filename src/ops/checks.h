@@ -2,9 +2,14 @@
 // Checks of inputs and attributes that several families share. Attributes may come from an unchecked text. All throw
 // through OpCall::fail.
 #pragma once
+#include <limits>
+
 #include "ops/infer.h"
 
 namespace pando {
+
+// For sizes that may be as large as they are written.
+inline constexpr std::int64_t largest_size = std::numeric_limits<std::int64_t>::max();
 
 // The attribute as a shape: at most Shape::max_rank sizes, none negative.
 Shape shape_attribute(const OpCall& call, std::string_view key);

@@ -14,8 +14,6 @@ namespace pando {
 
 namespace {
 
-constexpr std::int64_t largest_size = std::numeric_limits<std::int64_t>::max();
-
 std::vector<Type> infer_gather(const OpCall& call) {
   require_dtype(call, 1, {DType::int32});
   require_rank_at_least(call, 0, 1, "the first one the rows");

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "ops/build.h"
@@ -14,8 +13,6 @@
 namespace pando {
 
 namespace {
-
-constexpr std::int64_t largest_size = std::numeric_limits<std::int64_t>::max();
 
 std::vector<Type> infer_reshape(const OpCall& call) {
   const Integers& sizes = call.attributes.integers("shape");
