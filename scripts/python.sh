@@ -15,7 +15,7 @@ case "${1:-}" in
     -*) echo "usage: scripts/python.sh [SCRIPT [ARGUMENT...]]" >&2; exit 2 ;;
 esac
 if [ $# -gt 0 ] && [ ! -e "$1" ]; then
-    echo "python: there is no script $1" >&2
+    echo "python: cannot find the script $1" >&2
     exit 2
 fi
 

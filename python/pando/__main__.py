@@ -76,9 +76,9 @@ def main(arguments):
             return _fail(f"{first} needs an argument")
         return _run(_run_code if first == "-c" else _run_module, rest[0], rest[1:])
     if first.startswith("-"):
-        return _fail(f"there is no option {first}")
+        return _fail(f"unknown option {first}")
     if not os.path.exists(first):
-        return _fail(f"there is no script {first}")
+        return _fail(f"cannot find the script {first}")
     return _run(_run_script, first, rest)
 
 

@@ -44,7 +44,7 @@ def test_a_traceback_has_the_lines_of_the_script_alone(run_python, tmp_path):
 
 
 def test_wrong_usage_says_what_is_wrong(run_python):
-    for arguments, text in ((["nope.py"], "there is no script nope.py"), (["--lits"], "there is no option --lits"),
+    for arguments, text in ((["nope.py"], "cannot find the script nope.py"), (["--lits"], "unknown option --lits"),
                             (["-c"], "-c needs an argument")):
         process = run_python("-m", "pando", *arguments, check=False)
         assert process.returncode == 2

@@ -113,4 +113,4 @@ def of(source, prefix=""):
         return family(prefix)[name]
     except KeyError:
         from pando.core.nearest import suggestion
-        raise TypeError(f"there is no type {name!r}{suggestion(name, _NUMPY)}") from None
+        raise TypeError(f"unknown type {name!r}{suggestion(name, _NUMPY)}") from None

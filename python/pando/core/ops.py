@@ -36,7 +36,7 @@ def rank(x):
 def axis_of(axis, count):
     """The axis counted from the front. Raises IndexError."""
     if not -count <= axis < builtins.max(count, 1):
-        raise IndexError(f"there is no axis {axis} in a tensor of {count} axes; "
+        raise IndexError(f"a tensor of {count} axes has not got axis {axis}; "
                          f"use {-count} to {count - 1}" if count else f"a scalar has no axis {axis}")
     return axis % count if count else 0
 

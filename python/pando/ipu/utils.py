@@ -46,7 +46,7 @@ def get_num_of_ipus_in_device(ipu_device="/device:IPU:0", device="cpu"):
     for entry in _core.devices():
         if entry["name"] == ipu_device:
             return entry["ipus"]
-    raise ValueError(f"there is no device {ipu_device}; configure an IPU system first")
+    raise ValueError(f"unknown device {ipu_device}; configure an IPU system first")
 
 
 def move_variable_initialization_to_cpu(graph=None):

@@ -109,7 +109,7 @@ def get(identifier):
         return linear
     if isinstance(identifier, str):
         if identifier not in _KNOWN:
-            raise ValueError(f"there is no activation {identifier!r}{suggestion(identifier, _KNOWN)}")
+            raise ValueError(f"unknown activation {identifier!r}{suggestion(identifier, _KNOWN)}")
         return globals()[identifier]
     if callable(identifier):
         return identifier

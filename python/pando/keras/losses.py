@@ -32,7 +32,7 @@ class Loss:
         self.reduction = getattr(reduction, "value", reduction)
         self.name = name or _snake(type(self).__name__)
         if self.reduction not in (None, "auto", "none", "sum", "sum_over_batch_size", "mean_with_sample_weight"):
-            raise ValueError(f"{type(self).__name__}: there is no reduction {reduction!r}")
+            raise ValueError(f"{type(self).__name__}: unknown reduction {reduction!r}")
 
     def call(self, y_true, y_pred):
         """The loss of each sample."""
