@@ -139,11 +139,12 @@ TEST(OneModelInThreads, IsTrainedInTurns) {
 
 TEST(OneModelInThreads, IsCompiledAgainBetweenTwoTrainings) {
   Sequential model = make_model();
-  in_threads(3, [&](int i) {
-    for (int round = 0; round < 5; ++round) {
+  in_threads(4, [&](int i) {
+    for (int round = 0; round < 20; ++round) {
       if (i == 0) model.compile({.optimizer = "sgd", .loss = "mse"});
-      else if (i == 1) train(model, 2);
-      else model.predict(inputs());
+      else if (i == 1) train(model, 1);
+      else if (i == 2) model.predict(inputs());
+      else model.evaluate(inputs(), targets(), {.verbose = 0});
     }
   });
 }

@@ -163,8 +163,8 @@ void Model::compile(const CompileOptions& options) {
   if (options.steps_per_execution < 1)
     throw Error(fmt::format("compile: steps_per_execution is {} but must be at least 1", options.steps_per_execution));
   precision_named(options.precision);
-  std::vector<OutputGoals> goals;
-  if (built()) goals = make_goals(*body_of(*this).network(), options);
+  std::shared_ptr<const std::vector<OutputGoals>> goals;
+  if (built()) goals = std::make_shared<const std::vector<OutputGoals>>(make_goals(*body_of(*this).network(), options));
   // The optimizer's count of updates continues, so the state that it keeps for each weight must too.
   const bool same_optimizer =
       training_->options && &training_->options->optimizer.state() == &options.optimizer.state();
@@ -256,6 +256,7 @@ void Model::set_pipeline_stage_assignment(const std::vector<int>& stages) {
 }
 
 std::vector<Model::PipelineStageAssignment> Model::get_pipeline_stage_assignment() const {
+  const std::lock_guard lock(training_->mutex);
   std::vector<PipelineStageAssignment> list;
   const std::vector<int>& given = training_->parallelism.stages;
   if (!built()) {
@@ -389,7 +390,7 @@ void Sequential::add(const Item& item) {
   const std::lock_guard lock(training_->mutex);
   body_of(*this).add(item.layer);
   if (training_->options) training_->trainable.note(item.layer);
-  training_->goals.clear();
+  training_->goals.reset();
   training_->steps.clear();
   if (const std::optional<Shape> shape = first_input_shape(layers()); shape && !built()) build({*shape});
 }

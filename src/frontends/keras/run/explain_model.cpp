@@ -27,7 +27,7 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
   job.divide();
   job.check_accumulation();
   const auto& training = job.training();
-  const ModelDivision& division = training.division;
+  const ModelDivision& division = job.division();
   const Target& target = *training.target;
   const Optimizer::State& optimizer = training.options->optimizer.state();
   Explanation explanation{.model = model.name(),

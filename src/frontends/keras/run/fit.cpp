@@ -44,8 +44,8 @@ Fit::Fit(Job& job, Job* validation, const FitOptions& options)
   position_.epochs_begun = job_.training().epochs_begun;
   if (options.checkpoint.directory.empty()) return;
   if (is_first_worker()) checkpoints_.emplace(job_.who(), options.checkpoint);
-  subject_ = subject_of(model_, job_.training().goals, samples_,
-                        validation_ != nullptr ? &validation_->samples() : nullptr, options_.class_weight);
+  subject_ = subject_of(model_, job_.goals(), samples_, validation_ != nullptr ? &validation_->samples() : nullptr,
+                        options_.class_weight);
   settings_ = settings_here();
   if (const std::optional<RunCheckpoints::Resumed> resumed = find_resumed()) resume(*resumed);
   checkpoint_at_ = {position_.epoch, position_.batches};

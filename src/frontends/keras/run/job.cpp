@@ -46,7 +46,7 @@ void Job::find_use() {
 void Job::take(const Arrays& x, const Arrays& y, const ArrayOptions& options) {
   samples_ = samples_of(use_, x, y, options.sample_weight, options.batch_size, options.shuffle);
   check();
-  if (has_targets()) check_labels(use_, y, network(), training().goals);
+  if (has_targets()) check_labels(use_, y, network(), goals());
   if (options.steps > 0) samples_.steps = std::min(samples_.steps, options.steps);
 }
 
@@ -62,12 +62,14 @@ void Job::check_compiled() const {
 
 void Job::find_goals() {
   // A model may have been built after it was compiled.
-  if (training().options && training().goals.empty()) training().goals = make_goals(network(), compiled());
+  if (training().options && !training().goals)
+    training().goals = std::make_shared<const std::vector<OutputGoals>>(make_goals(network(), compiled()));
+  if (training().goals) goals_ = training().goals;
 }
 
 void Job::divide() {
   const auto guard = lock();
-  training().division = make_division(who(), training().parallelism, *training().target, network());
+  division_ = make_division(who(), training().parallelism, *training().target, network());
 }
 
 void Job::check() {
@@ -81,7 +83,7 @@ void Job::check() {
   }
   find_goals();
   divide();
-  check_samples(use_, samples_, network(), training().goals);
+  check_samples(use_, samples_, network(), goals());
 }
 
 void Job::imagine(std::int64_t batch_size) {
@@ -94,7 +96,7 @@ void Job::imagine(std::int64_t batch_size) {
     samples_.columns.push_back({input.dtype(), input.shape().part(1, input.shape().rank())});
   for (std::size_t i = 0; i < network().outputs.size(); ++i) {
     const Shape& shape = network().outputs[i].shape();
-    const std::optional<Loss>& loss = training().goals[i].loss;
+    const std::optional<Loss>& loss = goals()[i].loss;
     const bool labels = loss && loss->takes_labels();
     samples_.columns.push_back(
         {labels ? DType::int32 : DType::float32, shape.part(1, shape.rank() - (labels ? 1 : 0))});
@@ -103,11 +105,11 @@ void Job::imagine(std::int64_t batch_size) {
 }
 
 void Job::set_class_weight(const std::map<std::int64_t, double>& class_weight) {
-  check_class_weight(use_, class_weight, network(), training().goals);
+  check_class_weight(use_, class_weight, network(), goals());
   class_weight_ = class_weight;
 }
 
-void Job::check_accumulation() const { keras::check_accumulation(who(), training().parallelism, training().division); }
+void Job::check_accumulation() const { keras::check_accumulation(who(), training().parallelism, division_); }
 
 void Job::tell_about_trainable() const {
   if (training().told_about_trainable || training().trainable.are_those_of(model_)) return;
@@ -130,13 +132,13 @@ StepRequest Job::request() const {
 }
 
 StepContext Job::context(const ModelDivision& division) const {
-  const std::vector<OutputGoals>& goals = training().goals;
-  if (has_targets() && std::none_of(goals.begin(), goals.end(), [](const auto& goal) { return goal.loss.has_value(); }))
+  if (has_targets() &&
+      std::none_of(goals().begin(), goals().end(), [](const auto& goal) { return goal.loss.has_value(); }))
     throw Error(
         fmt::format("{}: the model '{}' was compiled without a loss; give one to compile()", who(), model_.name()));
   StepContext context{.model = model_,
                       .network = network(),
-                      .goals = goals,
+                      .goals = goals(),
                       .optimizer = training().options ? &compiled().optimizer : nullptr,
                       .trainable = training().trainable,
                       .variables = training().variables,
@@ -150,15 +152,17 @@ StepContext Job::context(const ModelDivision& division) const {
 }
 
 ModelStep Job::build() const {
-  const ModelDivision& division = training().division;
-  StepContext context = this->context(division);
-  context.devices = devices_of(division, training().parallelism, *training().target);
+  StepContext context = this->context(division_);
+  context.devices = devices_of(division_, training().parallelism, *training().target);
   return build_step(request(), context);
 }
 
 ModelStep& Job::step() {
   const auto guard = lock();
   if (step_) return *step_;
+  // Another thread may have compiled the model again; the steps that it keeps are of its last options.
+  find_goals();
+  divide();
   auto& steps = training().steps;
   const auto found = std::find_if(steps.begin(), steps.end(), [wanted = request()](const auto& kept) {
     return !kept->in_use && kept->request == wanted;
@@ -203,11 +207,11 @@ RunLoop Job::begin(std::int64_t done) {
   // Only training depends on the counts of epochs and updates, and only the thread that trains may read them.
   const std::uint64_t key = training().key + (trains ? static_cast<std::uint64_t>(training().epochs_begun) : 0);
   samples_.batches->begin(key);
-  return RunLoop(step, checked_batches(use_, samples_, network(), training().goals, class_weight_),
+  return RunLoop(step, checked_batches(use_, samples_, network(), goals(), class_weight_),
                  trains ? compiled().optimizer.iterations() : 0,
                  {.most_batches = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - done),
                   .weighted = is_weighted(),
-                  .scale_by_samples = !training().division.divides_updates()});
+                  .scale_by_samples = !division_.divides_updates()});
 }
 
 void Job::apply_learning_rate() const {

@@ -48,7 +48,11 @@ class Job {
   const CompileOptions& compiled() const { return *training().options; }
   // What the program's learning rate is until the next call.
   void apply_learning_rate() const;
-  // Finds how the step is divided over IPUs. Throws Error if there are too few.
+  // The loss and metrics of each output, and how the step is divided over IPUs: as they were when the job took its
+  // samples, and from step() on as the step was made.
+  const std::vector<OutputGoals>& goals() const { return *goals_; }
+  const ModelDivision& division() const { return division_; }
+  // Finds the division. Throws Error if there are too few IPUs.
   void divide();
   // For training, the number of micro-batches of an update must be known.
   void check_accumulation() const;
@@ -83,6 +87,8 @@ class Job {
   SampleUse use_;
   Samples samples_;
   std::map<std::int64_t, double> class_weight_;
+  std::shared_ptr<const std::vector<OutputGoals>> goals_ = std::make_shared<const std::vector<OutputGoals>>();
+  ModelDivision division_;
   std::shared_ptr<ModelStep> step_;
 };
 

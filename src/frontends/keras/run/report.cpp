@@ -143,7 +143,7 @@ report::FactList hyperparameters(Model& model, const History& history, const Exp
   const auto add = [&](const char* name, const std::string& value) { list.facts.push_back({name, value}); };
   add("optimizer", explanation.optimizer);
   add("learning rate", explanation.learning_rate ? float_text(*explanation.learning_rate) : "a schedule");
-  add("loss", losses_text(training.goals));
+  add("loss", losses_text(*training.goals));
   add("epochs", fmt::format("{}", history.epochs().size()));
   add("batch size", fmt::format("{}", explanation.batch_size));
   if (counts.batches_per_update > 1)

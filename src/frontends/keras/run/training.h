@@ -46,11 +46,11 @@ struct Model::Training {
   std::uint64_t key = 0;
   std::int64_t epochs_begun = 0;
   std::optional<CompileOptions> options = {};
-  std::vector<OutputGoals> goals = {};
+  // Null until the model is compiled and built. Jobs keep it while another thread compiles the model again.
+  std::shared_ptr<const std::vector<OutputGoals>> goals = {};
   // Noted by compile().
   TrainableLayers trainable = {};
   Parallelism parallelism = {};
-  ModelDivision division = {};
   // The states of the optimizer; the weights are shared into it.
   Variables variables = {};
   // If all suitable steps are in use, another one is made.
