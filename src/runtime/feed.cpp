@@ -101,6 +101,8 @@ FeedRing::~FeedRing() {
   // After this, `fill` is not called, and what it uses may be destroyed. In a forked child, no other thread calls it.
   while (process_.is_here() && ring_->filling.exchange(true)) wait_while(ring_->filling, true);
   ring_->fill = nullptr;
+  // The thread that ends the feed destroys the exception too, not the filler, which may outlive what it refers to.
+  ring_->failure = nullptr;
 }
 
 void FeedRing::release_before(std::int64_t row) {
