@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -66,6 +67,14 @@ void Thread::join() {
   if (!thread_.joinable()) return;
   if (forks_ == forks.load(std::memory_order_relaxed)) thread_.join();
   else thread_.detach();
+}
+
+void leave_signals_to_others() {
+  sigset_t signals;
+  sigfillset(&signals);
+  // Faults of the thread itself, and the clock of profilers.
+  for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) sigdelset(&signals, own);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 CallScope::CallScope(const void* call) : call_(call), outer_(innermost_call) { innermost_call = this; }

@@ -32,6 +32,10 @@ class Thread {
   unsigned forks_ = 0;
 };
 
+// From now on the other threads of the process handle its signals. For threads that only compute: a handler would delay
+// what others wait for, and a thread sanitizer calls handlers late on a thread that makes no calls.
+void leave_signals_to_others();
+
 // While it lives, the calling thread is in `call`, and the threads that it starts serve that call: the call waits for
 // their work. Scopes end in the reverse order.
 class CallScope {

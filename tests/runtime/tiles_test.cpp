@@ -3,6 +3,7 @@
 #include <pando/base/error.h>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,25 @@ TEST(TileGroup, AChildOfAForkIsToldThatTheTilesStayedInTheParent) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+TEST(TileGroup, LeavesSignalsToTheOtherThreads) {
+  TileGroup tiles(4);
+  std::atomic<int> calls = 0;
+  tiles.run([&](int, int) { ++calls; });
+  EXPECT_EQ(calls, 4);
+  // This thread blocks the signal, too, so it waits; a tile that did not would end the process.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &signals, nullptr), 0);
+  EXPECT_EQ(kill(getpid(), SIGUSR1), 0);
+  tiles.run([&](int, int) { ++calls; });
+  EXPECT_EQ(calls, 8);
+  int received = 0;
+  EXPECT_EQ(sigwait(&signals, &received), 0);
+  EXPECT_EQ(received, SIGUSR1);
+  ASSERT_EQ(pthread_sigmask(SIG_UNBLOCK, &signals, nullptr), 0);
 }
 
 TEST(Share, CoversAllWorkOnce) {

@@ -95,6 +95,7 @@ void TileGroup::run(int tiles, const Function<void(int, int)>& work) {
 }
 
 void TileGroup::serve(int tile) {
+  leave_signals_to_others();
   std::uint32_t seen = 0;
   std::uint64_t done = 0;
   // A tile that was left out is likely to be left out again.
