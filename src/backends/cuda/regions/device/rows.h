@@ -26,14 +26,10 @@ PANDO_DEVICE void multiply_row(const Thread& t, const float* a, const float* w, 
   each_own<P::groups * P::parts>(t, [&](int item) {
     const int group = item % P::groups, part = item / P::groups;
     Vector<P::width> sum = {};
-    // All loads are on their way at once.
-    constexpr int steps = (P::own_depth + P::parts - 1) / P::parts;
 #ifndef PANDO_EMULATED
-#pragma unroll(steps <= 16 ? steps : 8)
+#pragma unroll 8
 #endif
-    for (int step = 0; step < steps; ++step) {
-      const int k = begin + part + step * P::parts;
-      if (k >= end) continue;
+    for (int k = begin + part; k < end; k += P::parts) {
       const Vector<P::width> from = load<P::width>(w + k * P::columns + first_column + group * P::width);
       const float factor = a[k];
       PANDO_UNROLL
@@ -51,7 +47,7 @@ PANDO_DEVICE void sum_parts(const Thread& t, int scratch, F f) {
   each_own<P::own_columns>(t, [&](int j) {
     float sum = 0;
 #ifndef PANDO_EMULATED
-#pragma unroll 16
+#pragma unroll 8
 #endif
     for (int part = 0; part < P::parts; ++part) sum += from[part * P::own_columns + j];
     f(first_column + j, sum);
@@ -82,13 +78,10 @@ PANDO_DEVICE void multiply_transposed(const Thread& t, const float* a, const flo
   for (int item = t.index; item < (share.end - share.begin) * P::parts; item += threads) {
     const int i = share.begin + item / P::parts, part = item % P::parts;
     float sum = 0;
-    constexpr int steps = (P::depth + P::parts * P::width - 1) / (P::parts * P::width);
 #ifndef PANDO_EMULATED
-#pragma unroll(steps <= 16 ? steps : 8)
+#pragma unroll 8
 #endif
-    for (int step = 0; step < steps; ++step) {
-      const int j = (step * P::parts + part) * P::width;
-      if (j >= P::depth) continue;
+    for (int j = part * P::width; j < P::depth; j += P::parts * P::width) {
       const Vector<P::width> from = load<P::width>(w + i * P::depth + j), factor = load<P::width>(a + j);
       PANDO_UNROLL
       for (int n = 0; n < P::width; ++n) sum += factor.at[n] * from.at[n];
