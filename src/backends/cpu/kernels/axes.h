@@ -1,48 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over strided memory: axes joined as far as they go, and a position that steps through them.
+// Walks over strided memory: a position that steps through axes.
 #pragma once
-#include <pando/base/shape.h>
-
-#include <vector>
+#include "plan/axes.h"
 
 namespace pando::cpu {
 
-// One axis of two walks side by side, say over the input and over the output of a kernel; strides count elements.
-struct Axis {
-  std::int64_t size;
-  std::array<std::int64_t, 2> strides;
-};
+// Two walks side by side.
+using Axis = WalkAxis<std::array<std::int64_t, 2>>;
 using Axes = std::vector<Axis>;
-
-inline std::int64_t count_positions(const Axes& axes) {
-  std::int64_t count = 1;
-  for (const Axis& axis : axes) count *= axis.size;
-  return count;
-}
-
-// The same walk over fewer axes: none of size 1, and neighbours joined where both walks go on in even steps.
-inline Axes collapse(const Axes& axes) {
-  Axes result;
-  for (const Axis& axis : axes) {
-    if (axis.size == 1) continue;
-    const auto continues = [&](std::size_t walk) {
-      return result.back().strides[walk] == axis.strides[walk] * axis.size;
-    };
-    if (!result.empty() && continues(0) && continues(1)) result.back() = {result.back().size * axis.size, axis.strides};
-    else result.push_back(axis);
-  }
-  return result;
-}
-
-// The row-major strides of `shape` when it is broadcast to `target`: 0 along the axes it is repeated.
-inline std::vector<std::int64_t> broadcast_strides(const Shape& shape, const Shape& target) {
-  std::vector<std::int64_t> strides;
-  for (int axis = 0; axis < target.rank(); ++axis) {
-    const int own = axis - (target.rank() - shape.rank());
-    strides.push_back(own < 0 || (shape[own] == 1 && target[axis] != 1) ? 0 : shape.stride(own));
-  }
-  return strides;
-}
 
 // A position in axes that outlive it.
 class Walk {

@@ -3,29 +3,15 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/elementwise_runner.h"
+#include "plan/call_program.h"
 
 namespace pando::cpu {
 
 namespace {
 
-ElementwiseProgram program_of(const KernelCall& call) {
-  ElementwiseProgram program;
-  ElementwiseProgram::Instruction instruction = {.op = call.op, .result = call.outputs.front().type.dtype};
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    program.operands.push_back(call.inputs[i].type.dtype);
-    instruction.arguments[i] = static_cast<std::int32_t>(i);
-  }
-  for (std::size_t i = 0; i < call.op->parameters.size(); ++i)
-    instruction.parameters[i] = call.attributes.number(call.op->parameters[i]);
-  program.instructions = {instruction};
-  program.results = {static_cast<std::int32_t>(program.operands.size())};
-  return program;
-}
-
 std::unique_ptr<Kernel> elementwise(const KernelCall& call, const Routines& routines) {
   const Shape& shape = call.outputs.front().type.shape;
-  const ElementwiseProgram program = call.op->id == Op::fused ? *call.attributes.program("program") : program_of(call);
-  ElementwiseRunner runner(program, call.inputs, call.outputs, shape, routines);
+  ElementwiseRunner runner(program_of(call), call.inputs, call.outputs, shape, routines);
   const std::size_t scratch_bytes = runner.scratch_bytes();
   const std::int64_t elements = shape.elements(), block = ElementwiseRunner::block;
   return make_kernel(

@@ -6,19 +6,6 @@ namespace pando::cpu {
 
 namespace {
 
-// The axes of a box of the given sizes in memory of the shapes `in` and `out`.
-Axes box_axes(const Shape& sizes, const Shape& in, const Shape& out) {
-  Axes axes;
-  for (int axis = 0; axis < sizes.rank(); ++axis) axes.push_back({sizes[axis], {in.stride(axis), out.stride(axis)}});
-  return axes;
-}
-
-std::int64_t offset_of(const Integers& starts, const Shape& shape) {
-  std::int64_t offset = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) offset += starts[static_cast<std::size_t>(axis)] * shape.stride(axis);
-  return offset;
-}
-
 std::unique_ptr<Kernel> box_kernel(const KernelCall& call, const BoxCopy& copy) {
   return make_kernel([copy, in = call.inputs[0], out = call.outputs[0]](const Tile& tile) {
     if (out.buffer >= 0) copy.run(tile, pointer<std::byte>(tile, out), pointer<std::byte>(tile, in));
@@ -104,14 +91,16 @@ std::unique_ptr<Kernel> broadcast(const KernelCall& call, const Routines&) {
 std::unique_ptr<Kernel> slice(const KernelCall& call, const Routines&) {
   const Shape &in = call.inputs[0].type.shape, &out = call.outputs[0].type.shape;
   const std::int64_t from = offset_of(call.attributes.integers("starts"), in);
-  return box_kernel(call, BoxCopy(box_axes(out, in, out), from, 0, element_bytes(call.outputs[0])));
+  return box_kernel(
+      call, BoxCopy(box_axes<std::array<std::int64_t, 2>>(out, in, out), from, 0, element_bytes(call.outputs[0])));
 }
 
 std::unique_ptr<Kernel> pad(const KernelCall& call, const Routines&) {
   const Operand in = call.inputs[0], out = call.outputs[0];
   const Shape &inner = in.type.shape, &outer = out.type.shape;
   const Integers& before = call.attributes.integers("before");
-  const BoxCopy copy(box_axes(inner, inner, outer), 0, offset_of(before, outer), element_bytes(out));
+  const BoxCopy copy(box_axes<std::array<std::int64_t, 2>>(inner, inner, outer), 0, offset_of(before, outer),
+                     element_bytes(out));
   const ElementBytes value = element(out.type.dtype, call.attributes.number("value"));
   return make_kernel([=, border = Border(inner, outer, before)](const Tile& tile) {
     if (out.buffer < 0) return;
@@ -128,7 +117,8 @@ std::unique_ptr<Kernel> concat(const KernelCall& call, const Routines&) {
   std::int64_t place = 0;
   for (const Operand& in : call.inputs) {
     const Shape& piece = in.type.shape;
-    copies.emplace_back(box_axes(piece, piece, shape), 0, place * shape.stride(axis), element_bytes(out));
+    copies.emplace_back(box_axes<std::array<std::int64_t, 2>>(piece, piece, shape), 0, place * shape.stride(axis),
+                        element_bytes(out));
     place += piece[axis];
   }
   return make_kernel([copies, in = call.inputs, out](const Tile& tile) {

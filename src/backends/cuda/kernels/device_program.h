@@ -5,7 +5,7 @@
 
 #include "backends/cuda/kernel.h"
 #include "backends/cuda/kernels/strides.h"
-#include "graph/elementwise_program.h"
+#include "plan/call_program.h"
 
 namespace pando::cuda {
 
@@ -60,20 +60,6 @@ constexpr int most_instructions = static_cast<int>(most_fused_instructions);
 using LargeProgram = DeviceProgram<2 * most_instructions, 2 * most_instructions + 1, 2 * most_instructions>;
 using SmallProgram = DeviceProgram<8, 8, 4>;
 using SingleProgram = DeviceProgram<1, 3, 1>;
-
-inline ElementwiseProgram program_of(const KernelCall& call) {
-  ElementwiseProgram program;
-  ElementwiseProgram::Instruction instruction = {.op = call.op, .result = call.outputs.front().type.dtype};
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    program.operands.push_back(call.inputs[i].type.dtype);
-    instruction.arguments[i] = static_cast<std::int32_t>(i);
-  }
-  for (std::size_t i = 0; i < call.op->parameters.size(); ++i)
-    instruction.parameters[i] = call.attributes.number(call.op->parameters[i]);
-  program.instructions = {instruction};
-  program.results = {static_cast<std::int32_t>(program.operands.size())};
-  return program;
-}
 
 // The axes of the result with the strides of each operand.
 inline Axes axes_of(const KernelCall& call, const Shape& shape) {

@@ -211,7 +211,7 @@ std::unique_ptr<Kernel> kernel_of(const ElementwiseProgram& program, const Kerne
 }
 
 std::unique_ptr<Kernel> elementwise(const KernelCall& call) {
-  const ElementwiseProgram program = call.op->name == "fused" ? *call.attributes.program("program") : program_of(call);
+  const ElementwiseProgram program = program_of(call);
   if (fits<SingleProgram>(program)) return kernel_of<SingleProgram>(program, call);
   if (fits<SmallProgram>(program)) return kernel_of<SmallProgram>(program, call);
   if (fits<LargeProgram>(program)) return kernel_of<LargeProgram>(program, call);

@@ -82,19 +82,6 @@ std::unique_ptr<Kernel> box_kernel(const KernelCall& call, const Box& box) {
   });
 }
 
-// The axes of a box of the given sizes in memory of the shapes `in` and `out`.
-Axes box_axes(const Shape& sizes, const Shape& in, const Shape& out) {
-  Axes axes;
-  for (int axis = 0; axis < sizes.rank(); ++axis) axes.push_back({sizes[axis], {in.stride(axis), out.stride(axis)}});
-  return axes;
-}
-
-std::int64_t offset_of(const Integers& starts, const Shape& shape) {
-  std::int64_t offset = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) offset += starts[static_cast<std::size_t>(axis)] * shape.stride(axis);
-  return offset;
-}
-
 template <class T>
 std::uint64_t bits_of(T value) {
   std::uint64_t bits = 0;
@@ -145,7 +132,8 @@ std::unique_ptr<Kernel> broadcast(const KernelCall& call, const KernelContext&) 
 
 std::unique_ptr<Kernel> slice(const KernelCall& call, const KernelContext&) {
   const Shape &in = call.inputs[0].type.shape, &out = call.outputs[0].type.shape;
-  return box_kernel(call, Box(box_axes(out, in, out), offset_of(call.attributes.integers("starts"), in), 0));
+  return box_kernel(call, Box(box_axes<std::vector<std::int64_t>>(out, in, out),
+                              offset_of(call.attributes.integers("starts"), in), 0));
 }
 
 std::unique_ptr<Kernel> pad(const KernelCall& call, const KernelContext&) {
@@ -177,7 +165,7 @@ std::unique_ptr<Kernel> concat(const KernelCall& call, const KernelContext&) {
   std::int64_t place = 0;
   for (const Operand& in : call.inputs) {
     const Shape& piece = in.type.shape;
-    boxes.emplace_back(box_axes(piece, piece, shape), 0, place * shape.stride(axis));
+    boxes.emplace_back(box_axes<std::vector<std::int64_t>>(piece, piece, shape), 0, place * shape.stride(axis));
     place += piece[axis];
   }
   return make_kernel([boxes, bytes = element_bytes(call)](const Operands& operands, cudaStream_t stream) {

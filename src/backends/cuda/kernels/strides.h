@@ -1,53 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks over strided memory: one position, given by its number, in several tensors at once.
 #pragma once
-#include <pando/base/error.h>
-#include <pando/base/shape.h>
-
-#include <array>
-#include <cstdint>
-#include <vector>
-
 #include "base/host_device.h"
+#include "plan/axes.h"
 
 namespace pando::cuda {
 
-// An axis of several walks side by side; strides count elements.
-struct Axis {
-  std::int64_t size;
-  std::vector<std::int64_t> strides;
-};
+using Axis = WalkAxis<std::vector<std::int64_t>>;
 using Axes = std::vector<Axis>;
-
-inline std::int64_t count_positions(const Axes& axes) {
-  std::int64_t count = 1;
-  for (const Axis& axis : axes) count *= axis.size;
-  return count;
-}
-
-// The same walks over fewer axes: none of size 1, and neighbours joined where all walks go on in even steps.
-inline Axes collapse(const Axes& axes) {
-  Axes result;
-  for (const Axis& axis : axes) {
-    if (axis.size == 1) continue;
-    bool continues = !result.empty();
-    for (std::size_t walk = 0; continues && walk < axis.strides.size(); ++walk)
-      continues = result.back().strides[walk] == axis.strides[walk] * axis.size;
-    if (continues) result.back() = {result.back().size * axis.size, axis.strides};
-    else result.push_back(axis);
-  }
-  return result;
-}
-
-// The row-major strides of `shape` when it is broadcast to `target`: 0 along the axes it is repeated.
-inline std::vector<std::int64_t> broadcast_strides(const Shape& shape, const Shape& target) {
-  std::vector<std::int64_t> strides;
-  for (int axis = 0; axis < target.rank(); ++axis) {
-    const int own = axis - (target.rank() - shape.rank());
-    strides.push_back(own < 0 || (shape[own] == 1 && target[axis] != 1) ? 0 : shape.stride(own));
-  }
-  return strides;
-}
 
 // Axes of two walks as a kernel takes them.
 struct TwoWalks {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "backends/cuda/regions/emitter.h"
-#include "graph/elementwise_program.h"
 #include "ops/op_list.h"
+#include "plan/call_program.h"
 
 namespace pando::cuda {
 
@@ -50,21 +50,6 @@ std::string instruction_text(const ElementwiseProgram& program, const Elementwis
                                           literal(instruction.parameters[1], DType::float64));
   return fmt::format("[&] {{ const double numbers[] = {{{}}}; return scalar::{}<{}>(numbers)({}); }}()", numbers,
                      instruction.op->name, type_name(program.dtype(arguments[0])), fmt::join(names, ", "));
-}
-
-// The program of a call that is one elementwise op.
-ElementwiseProgram single(const KernelCall& call) {
-  ElementwiseProgram program;
-  ElementwiseProgram::Instruction instruction = {.op = call.op, .result = call.outputs.front().type.dtype};
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    program.operands.push_back(call.inputs[i].type.dtype);
-    instruction.arguments[i] = static_cast<std::int32_t>(i);
-  }
-  for (std::size_t i = 0; i < call.op->parameters.size(); ++i)
-    instruction.parameters[i] = call.attributes.number(call.op->parameters[i]);
-  program.instructions = {instruction};
-  program.results = {static_cast<std::int32_t>(program.operands.size())};
-  return program;
 }
 
 }  // namespace
@@ -136,8 +121,7 @@ void Emitter::emit(const Member& member) {
 
 void Emitter::emit_elementwise(const Member& member) {
   const std::int64_t elements = per_sample(member.call.outputs[0].type);
-  const ElementwiseProgram program =
-      member.call.op->id == Op::fused ? *member.call.attributes.program("program") : single(member.call);
+  const ElementwiseProgram program = program_of(member.call);
   // A few elements are made by every block for itself.
   const bool is_own = elements <= threads_;
   const std::string body = program_text(member, program, 0, "", 0, is_own ? "put_own" : "put");
