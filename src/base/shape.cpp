@@ -43,6 +43,12 @@ Shape Shape::part(int first, int last) const {
 
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
+Shape joined(const Shape& outer, const Shape& inner) {
+  Shape result = outer;
+  for (std::int64_t size : inner) result.append(size);
+  return result;
+}
+
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", ")); }
 
 int normalise_axis(std::int64_t axis, int rank, std::string_view what) {

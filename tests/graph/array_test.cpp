@@ -118,5 +118,12 @@ TEST(DType, ReadsItsOwnNames) {
             "unknown dtype 'quaternion'; known are: float32, float64, bfloat16, int32, int64, uint8, bool");
 }
 
+TEST(Shape, JoinsOuterAndInnerSizes) {
+  EXPECT_EQ(joined({5}, {2, 3}), (Shape{5, 2, 3}));
+  EXPECT_EQ(joined({5, 2}, {}), (Shape{5, 2}));
+  EXPECT_EQ(joined({}, {}), Shape());
+  EXPECT_EQ(message([] { joined({1, 2, 3, 4, 5}, {6, 7, 8, 9}); }), "a shape has at most 8 axes; reshape to fewer");
+}
+
 }  // namespace
 }  // namespace pando

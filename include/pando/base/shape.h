@@ -41,6 +41,8 @@ class PANDO_API Shape {
   int rank_ = 0;
 };
 
+// The sizes of both, those of `outer` first.
+PANDO_API Shape joined(const Shape& outer, const Shape& inner);
 // "[2, 3]".
 PANDO_API std::string to_string(const Shape& shape);
 // `axis` counted from the front; negative ones count from the end. Throws Error naming `what` if out of range.

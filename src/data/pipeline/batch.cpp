@@ -29,8 +29,7 @@ void check_alike(const Item& first, const Item& other, std::size_t place) {
 }
 
 Array stack_column(const std::vector<Item>& items, std::size_t column) {
-  Shape shape = {static_cast<std::int64_t>(items.size())};
-  for (std::int64_t size : items[0].shape(column)) shape.append(size);
+  const Shape shape = joined({static_cast<std::int64_t>(items.size())}, items[0].shape(column));
   Array batch = Array::uninitialised(items[0].dtype(column), shape);
   const std::size_t bytes = items[0].bytes(column);
   std::byte* out = batch.mutable_raw();

@@ -42,9 +42,7 @@ Network stack_network(const std::vector<Layer>& stack, const Shape& input) {
 
 std::optional<Shape> first_input_shape(const std::vector<Layer>& stack) {
   if (stack.empty() || !stack.front().body().input_shape) return std::nullopt;
-  Shape shape = {-1};
-  for (std::int64_t size : *stack.front().body().input_shape) shape.append(size);
-  return shape;
+  return joined({-1}, *stack.front().body().input_shape);
 }
 
 void check_numbers(const FitOptions& options) {

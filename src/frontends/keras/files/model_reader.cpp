@@ -214,11 +214,8 @@ Model read_sequential(const Json& config, const std::string& name) {
   for (const Json& json : list.list("layers")) stack.push_back(read_layer(read_entry(json)));
   Sequential model(stack, {.name = name});
   const Json* shape = config.find("build_input_shape");
-  if (!model.built() && !stack.empty() && shape != nullptr && shape->is_list()) {
-    Shape with_batch = {-1};
-    for (const std::int64_t size : sample_shape(*shape, "build_input_shape")) with_batch.append(size);
-    model.build({with_batch});
-  }
+  if (!model.built() && !stack.empty() && shape != nullptr && shape->is_list())
+    model.build({joined({-1}, sample_shape(*shape, "build_input_shape"))});
   return model;
 }
 

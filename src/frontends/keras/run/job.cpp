@@ -76,9 +76,7 @@ void Job::check() {
   const auto guard = lock();
   if (has_targets()) check_compiled();
   if (!model_.built()) {
-    Shape shape = {-1};
-    for (std::int64_t size : samples_.columns[0].shape) shape.append(size);
-    model_.build({shape});
+    model_.build({joined({-1}, samples_.columns[0].shape)});
     find_use();
   }
   find_goals();

@@ -14,12 +14,6 @@ namespace pando::keras {
 
 namespace {
 
-Shape with_batch(std::int64_t batch, const Shape& shape, int first_axis) {
-  Shape result = {batch};
-  for (int axis = first_axis; axis < shape.rank(); ++axis) result.append(shape[axis]);
-  return result;
-}
-
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
 // Traces a step. The work of a pipeline stage is traced within its scope, so that nodes know their stage; values made
@@ -64,7 +58,7 @@ class StepTracer {
     const auto& inputs = context_.network.inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Type& fed = request_.inputs[i];
-      const Value value = ops::input(graph_, input_feed(i), fed.dtype, with_batch(request_.batch_size, fed.shape, 0));
+      const Value value = ops::input(graph_, input_feed(i), fed.dtype, joined({request_.batch_size}, fed.shape));
       values_.set(inputs[i], ops::cast(value, inputs[i].dtype()));
       feeds_.columns.push_back(input_feed(i));
     }
@@ -94,8 +88,7 @@ class StepTracer {
 
   Value target_of(std::size_t index, Value output) {
     const Type& fed = request_.targets[index];
-    const Value target =
-        ops::input(graph_, target_feed(index), fed.dtype, with_batch(request_.batch_size, fed.shape, 0));
+    const Value target = ops::input(graph_, target_feed(index), fed.dtype, joined({request_.batch_size}, fed.shape));
     const std::optional<Loss>& loss = context_.goals[index].loss;
     if (loss && loss->takes_labels()) return ops::cast(target, DType::int32);
     const Value same_type = ops::cast(target, output.dtype());

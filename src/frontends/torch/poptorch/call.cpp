@@ -14,7 +14,8 @@ namespace {
 // Turns [batches, ...] into what a call returns: samples of all batches along axis 0, or a number for each batch.
 Array flattened(const Array& batches, const Type& of_batch) {
   if (of_batch.shape.rank() == 0) return batches;
-  return batches.reshape(joined({batches.shape()[0] * of_batch.shape[0]}, of_batch.shape, 1));
+  return batches.reshape(
+      joined({batches.shape()[0] * of_batch.shape[0]}, of_batch.shape.part(1, of_batch.shape.rank())));
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ Array PoplarExecutor::State::returned(const Call& call, std::size_t output, cons
                                       std::int64_t samples) const {
   const Type& type = call.step.outputs[output];
   const std::int64_t batches = rows_of.shape()[0] * options.state().all_replicas();
-  const Array all = flattened(rows_of.reshape(joined({batches}, type.shape, 0)), type);
+  const Array all = flattened(rows_of.reshape(joined({batches}, type.shape)), type);
   const auto [real, parts] = real_parts(call, output, batches, samples);
   return real == parts ? all : all.slice(0, all.shape()[0] / parts * real);
 }
@@ -79,7 +80,7 @@ Array PoplarExecutor::State::collected(const Call& call, std::size_t output) con
   // [rows, replicas, ...], all of them or the last.
   const Array found = call.step.program.output(output_name(output));
   const std::int64_t count = found.elements() / std::max<std::int64_t>(1, type.shape.elements() * replicas);
-  const Array rows_of = found.reshape(joined({count, replicas}, type.shape, 0));
+  const Array rows_of = found.reshape(joined({count, replicas}, type.shape));
   const auto of_replicas = [&](const Array& result) {
     return replicas == 1 && type.shape.rank() == 0 ? result.reshape({}) : result;
   };

@@ -32,13 +32,6 @@ std::vector<Type> types_of(const Arrays& arrays) {
   return types;
 }
 
-Shape joined(const Integers& first, const Shape& shape, int from) {
-  Shape result;
-  for (std::int64_t size : first) result.append(size);
-  for (int axis = from; axis < shape.rank(); ++axis) result.append(shape[axis]);
-  return result;
-}
-
 void PoplarExecutor::State::check_usable() const {
   if (destroyed) throw Error(fmt::format("{}: the model was destroyed; make a new one", who()));
 }
@@ -69,7 +62,7 @@ std::vector<Type> PoplarExecutor::State::micro_batch_types(const std::vector<Typ
           "samples",
           who(), i, to_string(shape), product, options.state().device_iterations, accumulation(),
           options.state().all_replicas()));
-    types.push_back({inputs[i].dtype, joined({shape[0] / product}, shape, 1)});
+    types.push_back({inputs[i].dtype, joined({shape[0] / product}, shape.part(1, shape.rank()))});
   }
   return types;
 }

@@ -92,7 +92,5 @@ struct PoplarExecutor::State {
 };
 
 std::vector<Type> types_of(const Arrays& arrays);
-// The sizes, and those of the shape from an axis on.
-Shape joined(const Integers& first, const Shape& shape, int from);
 
 }  // namespace pando::poptorch

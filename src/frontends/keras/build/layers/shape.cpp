@@ -23,11 +23,7 @@ struct PermuteConfig {
   void describe(ConfigFields& fields) { fields.required("dims", dims); }
 };
 
-Value keep_batch(Value x, const Shape& sample) {
-  Shape shape = {x.shape()[0]};
-  for (std::int64_t size : sample) shape.append(size);
-  return ops::reshape(x, shape);
-}
+Value keep_batch(Value x, const Shape& sample) { return ops::reshape(x, joined({x.shape()[0]}, sample)); }
 
 Integers permutation_with_batch(const std::vector<std::int64_t>& dims) {
   Integers permutation = {0};
