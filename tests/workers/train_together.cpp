@@ -240,8 +240,9 @@ int main(int count, char** arguments) {
     else if (style == "poptorch") train_poptorch(replicas, report);
     else if (style == "session") train_session(replicas, report);
     else fail(style);
-  } catch (const WorkerFailure&) {
-    // That worker told about it.
+  } catch (const WorkerFailure& failure) {
+    // A worker that lives has told about it.
+    if (failure.is_silent()) std::cerr << "train_together: " << failure.what() << '\n';
     return 1;
   } catch (const std::exception& error) {
     std::cerr << "train_together: " << error.what() << '\n';
