@@ -17,12 +17,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Runs the function in a thread for each worker.
+// Runs the function in a thread for each worker, when all have met.
 void run_workers(int count, const MpiWorkers::Settings& settings, const std::function<void(MpiWorkers&)>& function) {
   std::vector<std::thread> threads;
+  std::atomic<int> begun = 0;
   for (int rank = 0; rank < count; ++rank)
     threads.emplace_back([&, rank] {
       MpiWorkers workers(ThreadMpi::of(rank), settings);
+      begun.fetch_add(1);
+      while (begun.load() < count) std::this_thread::yield();
       function(workers);
     });
   for (std::thread& thread : threads) thread.join();
@@ -98,7 +101,6 @@ TEST(MpiWorkers, AWorkerThatGivesUpEndsTheOthersWithItsWords) {
   ThreadMpi mpi(3);
   std::vector<std::string> failures(3);
   run_workers(3, {}, [&](MpiWorkers& workers) {
-    swap_bytes(workers, 10);
     if (workers.rank() == 1) workers.give_up("its data ended");
     failures[static_cast<std::size_t>(workers.rank())] = failure_of(workers);
   });
@@ -112,12 +114,8 @@ TEST(MpiWorkers, AWorkerThatGivesUpEndsTheOthersWithItsWords) {
 TEST(MpiWorkers, SilenceEndsAllAndNamesTheLastCheckpoint) {
   ThreadMpi mpi(3);
   std::vector<std::string> failures(3);
-  std::atomic<int> begun = 0;
   note_checkpoint("run/checkpoint-00000012.safetensors");
   run_workers(3, {.patience = 2s}, [&](MpiWorkers& workers) {
-    // All have begun before the link is cut.
-    begun.fetch_add(1);
-    while (begun.load() < 3) std::this_thread::yield();
     if (workers.rank() == 0) mpi.cut(1);
     failures[static_cast<std::size_t>(workers.rank())] = failure_of(workers);
   });
@@ -134,7 +132,6 @@ TEST(MpiWorkers, ErrorsOfMpiNameTheWorkerAndEndAll) {
   ThreadMpi mpi(2);
   std::vector<std::string> failures(2);
   run_workers(2, {}, [&](MpiWorkers& workers) {
-    swap_bytes(workers, 10);
     if (workers.rank() == 1) mpi.break_calls(1);
     failures[static_cast<std::size_t>(workers.rank())] = failure_of(workers);
   });
@@ -147,7 +144,6 @@ TEST(MpiWorkers, AProgramThatEndsWhileOthersWaitIsNamed) {
   ThreadMpi mpi(2);
   std::string failure;
   run_workers(2, {}, [&](MpiWorkers& workers) {
-    swap_bytes(workers, 10);
     if (workers.rank() == 0) failure = failure_of(workers);
   });
   EXPECT_TRUE(failure.starts_with("silent 1: worker 1 ended its program while worker 0 still waits for it")) << failure;
