@@ -3,8 +3,8 @@
 // calls made to fail.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -52,7 +52,14 @@ class ThreadMpi {
     void* bytes = nullptr;
     std::size_t size = 0;
     std::tuple<int, int, int> queue = {};
+    std::int64_t number = 0;
     bool is_sent = false;
+  };
+  // Messages by their number: the first that is sent is the first that was asked for, as MPI promises.
+  struct Queue {
+    void add(std::vector<std::byte> bytes) { messages[sent++] = std::move(bytes); }
+    std::map<std::int64_t, std::vector<std::byte>> messages;
+    std::int64_t sent = 0, wanted = 0;
   };
 
   static int fail(const char* text, PandoMpiMessage* message) {
@@ -73,12 +80,14 @@ class ThreadMpi {
       const auto* begin = static_cast<const std::byte*>(bytes);
       world_->largest_ = std::max(world_->largest_, size);
       if (!world_->cut_.contains(rank) && !world_->cut_.contains(to))
-        world_->queues_[{rank, to, tag}].emplace_back(begin, begin + size);
+        world_->queues_[{rank, to, tag}].add({begin, begin + size});
       *request = new Open{.is_sent = true};
       return 0;
     };
     mpi.receive = [](void* bytes, std::size_t size, int from, int tag, void** request, PandoMpiMessage*) {
-      *request = new Open{.bytes = bytes, .size = size, .queue = {from, rank, tag}};
+      const std::lock_guard lock(world_->mutex_);
+      const std::tuple<int, int, int> key{from, rank, tag};
+      *request = new Open{.bytes = bytes, .size = size, .queue = key, .number = world_->queues_[key].wanted++};
       return 0;
     };
     mpi.test = [](void** request, int* done, PandoMpiMessage* message) {
@@ -92,9 +101,9 @@ class ThreadMpi {
       const std::lock_guard lock(world_->mutex_);
       *arrived = 0;
       for (const auto& [key, queue] : world_->queues_) {
-        if (queue.empty() || std::get<1>(key) != rank || std::get<2>(key) != tag) continue;
+        if (queue.messages.empty() || std::get<1>(key) != rank || std::get<2>(key) != tag) continue;
         *from = std::get<0>(key);
-        *size = queue.front().size();
+        *size = queue.messages.begin()->second.size();
         *arrived = 1;
       }
       return 0;
@@ -109,12 +118,13 @@ class ThreadMpi {
     auto* open = static_cast<Open*>(*request);
     if (broken_.contains(rank)) return fail("MPI_Test failed: the network card is on fire", message);
     if (!open->is_sent) {
-      auto& queue = queues_[open->queue];
+      auto& messages = queues_[open->queue].messages;
+      const auto found = messages.find(open->number);
       *done = 0;
-      if (queue.empty()) return 0;
-      if (queue.front().size() != open->size) return fail("MPI_Test failed: message truncated", message);
-      if (open->size > 0) std::memcpy(open->bytes, queue.front().data(), open->size);
-      queue.pop_front();
+      if (found == messages.end()) return 0;
+      if (found->second.size() != open->size) return fail("MPI_Test failed: message truncated", message);
+      if (open->size > 0) std::memcpy(open->bytes, found->second.data(), open->size);
+      messages.erase(found);
     }
     *done = 1;
     delete open;
@@ -130,7 +140,7 @@ class ThreadMpi {
   const int count_;
   std::mutex mutex_;
   // By sender, receiver and tag.
-  std::map<std::tuple<int, int, int>, std::deque<std::vector<std::byte>>> queues_;
+  std::map<std::tuple<int, int, int>, Queue> queues_;
   std::set<int> cut_, broken_;
   std::map<int, std::string> ends_;
   std::size_t largest_ = 0;
