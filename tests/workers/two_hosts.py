@@ -73,9 +73,8 @@ def wait_for(condition, seconds, text):
 
 
 def expect_clean_cut(together, hosts):
-    checkpoints, progress = together.folder / "cut_checkpoints", together.folder / "cut.progress"
+    checkpoints = together.folder / "cut_checkpoints"
     shutil.rmtree(checkpoints, ignore_errors=True)
-    progress.unlink(missing_ok=True)
     # mpirun itself may wait for its other half longer than the workers do.
     environment = {**ENVIRONMENT, "PANDO_WORKER_TIMEOUT": str(TIMEOUT), "OMPI_MCA_orte_abort_timeout": "1"}
     words = together.command(0, "keras", 2, "cut", checkpoints, 100)
@@ -83,7 +82,7 @@ def expect_clean_cut(together, hosts):
     with open(log, "w") as output:
         started = subprocess.Popen([*hosts.start, "-x", "PANDO_WORKER_TIMEOUT", *words], env=environment, text=True,
                                    stdout=output, stderr=output)
-        wait_for(lambda: progress.exists() and len(progress.read_text().splitlines()) > 4, 120, "the run does not begin")
+        wait_for(lambda: any(checkpoints.glob("*.safetensors")), 120, "the run writes no checkpoint")
         hosts.cut()
         # The worker of the second host is a child of its own half of mpirun.
         seconds = wait_for(lambda: not together.everywhere(), 60, f"a worker still runs 60 s after the cut: {log}")
@@ -97,7 +96,7 @@ def expect_clean_cut(together, hosts):
             print("cut link: mpirun itself did not end and was ended", flush=True)
     check(started.returncode != 0, "mpirun says that a run without a link has succeeded")
     text = log.read_text()
-    check("worker" in text, f"no message names the worker:\n{text}")
+    check("worker" in text and "the last checkpoint is" in text, f"no message names the worker and the checkpoint:\n{text}")
     print("cut link: " + next(line for line in text.splitlines() if "worker" in line), flush=True)
     again = subprocess.run([*hosts.start, *words], env=ENVIRONMENT, text=True, capture_output=True, timeout=300)
     check(again.returncode == 0, f"the run does not resume: {again.stderr}")
