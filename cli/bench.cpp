@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pando/comm/workers.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/virtual_ipus.h"
+#include "report/explain/measurements.h"
 
 namespace pando::cli {
 
@@ -23,6 +26,8 @@ struct Measured {
   double microseconds = 0;
   double images_per_second = 0;
   double megaflops = 0;
+  // What explain says of it.
+  Json explained = {};
 
   double fraction(double peak) const { return megaflops / microseconds / peak * 1e3; }
 };
@@ -71,10 +76,10 @@ Measured measure(const std::string& word, OpenedModel& opened, const SampleKind&
   std::vector<double> times = epoch_seconds(opened, split, recipe.batch_size);
   std::sort(times.begin(), times.end());
   const double step = times[times.size() / 2] / static_cast<double>(recipe.steps_per_execution);
-  const Json explained = Json::parse(
+  Json explained = Json::parse(
       opened.model.explain_json({.samples = split.x.shape()[0], .batch_size = recipe.batch_size}), "explain");
   return {word, step * 1e6, static_cast<double>(recipe.batch_size) / step,
-          explained.find("megaflops")->number("megaflops")};
+          explained.find("megaflops")->number("megaflops"), explained};
 }
 
 Json json_of(const std::vector<Measured>& all, double peak) {
@@ -93,14 +98,34 @@ Json json_of(const std::vector<Measured>& all, double peak) {
   return json;
 }
 
+// For explain, which predicts from it.
+void keep(const std::vector<Measured>& all, std::int64_t batch_size) {
+  Measurements measurements = read_measurements();
+  for (const Measured& one : all) {
+    const Json& stage = one.explained.find("stages")->list("stages").front();
+    measurements.add({.model = one.model,
+                      .batch_size = batch_size,
+                      .backend = one.explained.find("backend")->string("backend"),
+                      .tiles = static_cast<int>(one.explained.find("tiles_per_ipu")->integer("tiles_per_ipu")),
+                      .megaflops = one.megaflops,
+                      .weights = static_cast<std::size_t>(stage.find("memory")->find("weights")->integer("weights")),
+                      .seconds = one.microseconds / 1e6,
+                      .date = measurement_date()});
+  }
+  tell(fmt::format("kept for 'pando explain' in {}", write_measurements(measurements)));
+}
+
 }  // namespace
 
 int bench(const Arguments& arguments) {
+  if (arguments.words() == std::vector<std::string>{"network"}) return bench_network(arguments);
+  const bool shared = joins_workers(arguments);
+  const bool is_shown = !shared || mpi_workers()->rank() == 0;
   const Division division = division_of(arguments);
   const TrainingRecipe recipe = {.batch_size = arguments.whole("batch-size"),
                                  .steps_per_execution = arguments.whole("steps-per-execution")};
   const SampleKind kind = describe_samples(sample_choice(arguments));
-  const VirtualIpus ipus(division.ipus, division.tiles, division.backend);
+  const VirtualIpus ipus(division.ipus, division.tiles, division.backend, shared);
   const std::vector<std::string> words = arguments.words().empty() ? built_in_names() : arguments.words();
   // All models are made first, so that a wrong name costs no time.
   std::vector<OpenedModel> opened;
@@ -111,9 +136,11 @@ int bench(const Arguments& arguments) {
   const double peak = measure_multiply_add_peak(usable_cores());
   std::vector<Measured> all;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    tell(fmt::format("measuring {} ...", words[i]));
+    if (is_shown) tell(fmt::format("measuring {} ...", words[i]));
     all.push_back(measure(words[i], opened[i], kind, recipe));
   }
+  if (!is_shown) return 0;
+  if (!shared && division.ipus == 1 && division.gradient_accumulation == 1) keep(all, recipe.batch_size);
   if (arguments.flag("json")) {
     print_json(json_of(all, peak));
     return 0;

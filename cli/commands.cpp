@@ -130,6 +130,31 @@ OptionGroup worker_options() {
             .choices = {"auto", "none"}}}};
 }
 
+// Only for explain.
+OptionGroup prediction_options() {
+  return {"Prediction",
+          {{.name = "workers",
+            .kind = Kind::text,
+            .value = "LIST",
+            .help = "the numbers of workers to predict the time of an update for, such as 1,2,1000 (default: 1,2,4 to "
+                    "64)"},
+           {.name = "step-time",
+            .kind = Kind::number,
+            .value = "US",
+            .help = "microseconds of a step on one IPU, instead of what 'pando bench MODEL' measured",
+            .above = true},
+           {.name = "latency",
+            .kind = Kind::number,
+            .value = "US",
+            .help = "microseconds of a short message, instead of what 'pando bench network' measured",
+            .above = true},
+           {.name = "bandwidth",
+            .kind = Kind::number,
+            .value = "GB/S",
+            .help = "gigabytes a second that a worker sends and receives, with --latency",
+            .above = true}}};
+}
+
 OptionGroup training_options() {
   return {"Training",
           {batch_size_option,
@@ -320,12 +345,17 @@ Command explain_command() {
       .summary = "say what training would do, before it does it",
       .description =
           "IPUs, batches, updates, executions, memory, the schedule of a pipeline with its bubble, and "
-          "hints. MODEL and the options mean what they mean to 'pando train'.",
+          "hints. MODEL and the options mean what they mean to 'pando train'. If 'pando bench' has measured the time "
+          "of a step and the network on this machine, or they are given, the time of an update with several workers is "
+          "predicted.",
       .groups = {{"Data", {dataset_option("mnist"), samples_option, image_size_option, label_option, skip_bad_option}},
                  {"Training", {batch_size_option, optimizer_option}},
                  division_options(),
+                 prediction_options(),
                  {"Output", {json_option}}},
-      .examples = {{"pando explain keras-cnn --stages 2 --replicas 2", "a pipeline of two stages, twice"}},
+      .examples = {{"pando explain keras-cnn --stages 2 --replicas 2", "a pipeline of two stages, twice"},
+                   {"pando explain keras-cnn --workers 1,8,1000 --latency 20 --bandwidth 12",
+                    "what more machines would bring"}},
       .run = explain};
 }
 
@@ -412,19 +442,23 @@ Command doctor_command() {
 
 Command bench_command() {
   return {.name = "bench",
-          .arguments = "[MODEL...]",
+          .arguments = "[MODEL... | network]",
           .most_arguments = -1,
           .offered = {{built_in_names(), true}},
-          .summary = "measure how long a training step takes",
+          .summary = "measure how long a training step takes, or messages between workers",
           .description =
               "Trains on made-up images and shows the time of a step (one micro-batch), the images per second and, for "
               "float32, the fraction of the multiply-add peak that is measured in the same run. "
-              "Without MODEL all built-in models are measured. Other work on the machine makes it slower.",
+              "Without MODEL all built-in models are measured. Other work on the machine makes it slower. The word "
+              "network instead of a model, under mpirun or srun, measures messages of several sizes between the "
+              "workers. What is measured on one IPU, and between workers, is kept for 'pando explain'.",
           .groups = {{"Data", {dataset_option("mnist"), image_size_option, label_option, skip_bad_option}},
                      {"Training", {batch_size_option}},
                      division_options(),
+                     worker_options(),
                      {"Output", {json_option}}},
-          .examples = {{"pando bench mlp lenet --batch-size 32", ""}},
+          .examples = {{"pando bench mlp lenet --batch-size 32", ""},
+                       {"mpirun -n 2 pando bench network", "latency and bandwidth between two workers"}},
           .run = bench};
 }
 
@@ -471,6 +505,8 @@ const std::vector<Described>& environment_variables() {
       {"PANDO_DATA", "a folder with a folder for each data set, looked through first"},
       {"PANDO_MIRROR", "the address to download data sets from"},
       {"XDG_CACHE_HOME", "where downloaded data sets are kept (default: ~/.cache)"},
+      {"PANDO_MEASUREMENTS",
+       "the file that bench writes and explain reads (default: pando/measurements.json in the cache folder)"},
       {"PANDO_INSTRUCTION_SET", "portable, neon, avx2 or avx512, rather than the best of this machine"}};
   return list;
 }

@@ -28,6 +28,7 @@ int summary(const Arguments& arguments);
 int devices(const Arguments& arguments);
 int datasets(const Arguments& arguments);
 int bench(const Arguments& arguments);
+int bench_network(const Arguments& arguments);
 int launch(const Arguments& arguments);
 int doctor(const Arguments& arguments);
 

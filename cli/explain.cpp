@@ -1,9 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/virtual_ipus.h"
 
 namespace pando::cli {
+
+namespace {
+
+// "1,2,1000".
+std::vector<int> worker_counts(const Arguments& arguments) {
+  const std::string text = arguments.given("workers") ? arguments.text("workers") : "";
+  std::vector<int> counts;
+  const char* place = text.data();
+  const char* const end = place + text.size();
+  while (place != end) {
+    int count = 0;
+    const auto [after, error] = std::from_chars(place, end, count);
+    if (error != std::errc() || count < 1 || count > 1'000'000 || (after != end && (*after != ',' || after + 1 == end)))
+      arguments.fail(fmt::format("--workers '{}' is not a list of numbers from 1 to 1000000, such as 1,2,1000", text));
+    counts.push_back(count);
+    place = after == end ? end : after + 1;
+  }
+  return counts;
+}
+
+}  // namespace
 
 int explain(const Arguments& arguments) {
   const Division division = division_of(arguments);
@@ -12,7 +37,17 @@ int explain(const Arguments& arguments) {
   const VirtualIpus ipus(division.ipus, division.tiles, division.backend);
   OpenedModel opened = open_model(arguments.words()[0], kind);
   prepare_training(opened, division, recipe);
-  const keras::Model::ExplainOptions options = {.samples = kind.train, .batch_size = recipe.batch_size};
+  const auto number = [&](const char* name, double scale) {
+    return arguments.given(name) ? arguments.number(name) * scale : 0;
+  };
+  if (arguments.given("latency") != arguments.given("bandwidth"))
+    arguments.fail("--latency and --bandwidth describe a network together; give both");
+  const keras::Model::ExplainOptions options = {.samples = kind.train,
+                                                .batch_size = recipe.batch_size,
+                                                .workers = worker_counts(arguments),
+                                                .step_seconds = number("step-time", 1e-6),
+                                                .network_latency = number("latency", 1e-6),
+                                                .network_bandwidth = number("bandwidth", 1e9)};
   print(arguments.flag("json") ? opened.model.explain_json(options) : opened.model.explain(options));
   return 0;
 }

@@ -97,8 +97,9 @@ int main(int count, char** words) {
                      name));
     return 2;
   } catch (const WorkerFailure& failure) {
-    // A worker that failed tells why itself; one that is silent cannot.
-    if (is_first_worker()) tell(fmt::format("pando: {}", terminal_text(failure.what())));
+    // A worker that failed tells why itself; one that is silent cannot, and the first of the others does.
+    if (failure.is_silent() && mpi_workers()->rank() == (failure.rank() == 0 ? 1 : 0))
+      tell(fmt::format("pando: {}", terminal_text(failure.what())));
     return 1;
   } catch (const std::exception& error) {
     const std::string who = is_first_worker() ? "pando" : fmt::format("pando, worker {}", mpi_workers()->rank());

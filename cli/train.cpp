@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 
+#include "cli/checkpoints.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -47,17 +47,6 @@ void probe_files(const Arguments& arguments) {
     if (arguments.given(option)) probe_file(arguments.text(option));
   if (arguments.given("checkpoint")) probe_folder(arguments.text("checkpoint"));
   if (arguments.given("log-csv")) probe_log(arguments.text("log-csv"));
-}
-
-// The newest checkpoint in a folder; empty if there is none.
-std::string newest_checkpoint(const std::string& folder) {
-  std::string newest;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with("checkpoint-") && name.ends_with(".safetensors")) newest = std::max(newest, name);
-  }
-  return newest;
 }
 
 // A run that is started again without --resume would otherwise be refused in the words of the library.

@@ -91,6 +91,7 @@ bool joins_workers(const Arguments& arguments) {
         fmt::format("this is one of {} processes that were started together, and each would train a model of its own; "
                     "--workers auto lets them train one, --workers none lets each train alone",
                     started));
+  if (arguments.text("workers") == "none") work_alone();
   return arguments.text("workers") == "auto" && started > 1;
 }
 

@@ -5,10 +5,11 @@
 #   scripts/package.sh [BUILD_FOLDER]     of build/release, which is built first, or of a folder that is built already
 #
 # They are written to build/packages, whose old packages are removed:
-#   libpando0.1_*.deb     the shared library          } on Debian and what is made of it; all three are installed by
+#   libpando0.1_*.deb     the shared library          } on Debian and what is made of it; all are installed by
 #   libpando-dev_*.deb    headers, static library,    } `apt install ./build/packages/*.deb` and removed by
-#                         files for CMake, pkg-config } `apt purge pando libpando0.1 libpando-dev`
+#                         files for CMake, pkg-config } `apt purge pando pando-mpi libpando0.1 libpando-dev`
 #   pando_*.deb           the command                 }
+#   pando-mpi_*.deb       the module for workers, which needs the MPI that Pando was built with, if it was
 #   pando-*.tar.gz        all of that in one folder, which works wherever it is unpacked, given the libraries that the
 #                         last line names
 #
@@ -43,7 +44,7 @@ install_components() {
     local folder=$1 component
     shift
     for component; do cmake --install "$build" --prefix "$folder" --component "$component" >/dev/null; done
-    find "$folder" -type f \( -name 'lib*.so*' -o -path '*/bin/*' \) -exec strip --strip-unneeded --remove-section=.comment {} +
+    find "$folder" -type f \( -name 'lib*.so*' -o -name 'pando_mpi.so' -o -path '*/bin/*' \) -exec strip --strip-unneeded --remove-section=.comment {} +
     find "$folder" -name '*.a' -exec strip --strip-debug --remove-section=.comment --enable-deterministic-archives {} +
     find "$folder" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 }
@@ -51,7 +52,7 @@ install_components() {
 make_archive() {
     local name
     name=pando-$version-linux-$(uname -m)
-    install_components "$work/$name" library development command licence
+    install_components "$work/$name" library development command mpi licence
     tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner -c "$name" | gzip -n >"$out/$name.tar.gz"
     needed=$(objdump -p "$work/$name/bin/pando" | awk '$1 == "NEEDED" {print $2}' | sort | tr '\n' ' ')
 }
@@ -142,6 +143,15 @@ Recommends: libcairo2-dev, libcurl4-openssl-dev, libfmt-dev, libjpeg62-turbo-dev
     make_deb pando science command "Depends: $(shared_libraries "$tree/bin/pando")
 Recommends: ca-certificates" \
         "neural networks on virtual IPUs (command)"
+    local module
+    module=$(find "$tree"/lib* -name pando_mpi.so)
+    [ -n "$module" ] || { say "no pando-mpi: this build has no MPI"; return; }
+    # Only the same version opens it.
+    make_deb pando-mpi science mpi "Depends: $(shared_libraries "$module")
+Recommends: openmpi-bin
+Enhances: pando, libpando$series
+Breaks: pando (<< $version), libpando$series (<< $version)" \
+        "neural networks on virtual IPUs (workers on several machines)"
 }
 
 make_archive

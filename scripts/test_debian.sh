@@ -32,6 +32,12 @@ pando predict --model model 0 1 2 | grep -q prediction
 g++ -std=c++20 use_pando.cpp -I"$prefix/include" -L"$library" -lpando -o program
 ./program
 [ -s "$prefix/share/bash-completion/completions/pando" ]
+if command -v mpirun >/dev/null && [ -n "$(find "$prefix"/lib* -name pando_mpi.so)" ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    pando launch -n 2 --restarts 0 -- pando train mlp --dataset synthetic_digits --samples 200 --epochs 1 --workers auto \
+        --save together --quiet
+    pando predict --model together 0 | grep -q prediction
+fi
 END
 cp tests/package/use_pando.cpp "$work"
 
@@ -67,7 +73,7 @@ cp "${debs[@]}" "$work/use.sh" tests/package/use_pando.cpp "$root/tmp"
 # What the packages need is there before, so that all that changes then is theirs.
 mapfile -t needs < <(for deb in "${debs[@]}"; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' | awk '!/pando/ {print $1}' | sort -u)
 mapfile -t names < <(for deb in "${debs[@]}"; do dpkg-deb -f "$deb" Package; done)
-apt install g++ "${needs[@]}"
+apt install g++ openmpi-bin "${needs[@]}"
 list_files "$work/before"
 apt install "${debs[@]/#*\//\/tmp\/}"
 list_files "$work/installed"

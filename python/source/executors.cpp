@@ -39,6 +39,10 @@ void bind_options(py::module_& module) {
            [](Options& self, poptorch::OutputMode mode, std::int64_t period) { self.outputMode(mode, period); })
       .def("random_seed", [](Options& self, std::uint64_t seed) { self.randomSeed(seed); })
       .def("pipelined", set_pipeline)
+      .def(
+          "configure_process_id",
+          [](Options& self, int process, int count) { self.Distributed.configureProcessId(process, count); },
+          WithoutGil())
       .def("sharded", [](Options& self) { self.setExecutionStrategy(poptorch::ShardedExecution{}); })
       .def("gradient_accumulation",
            [](Options& self, std::int64_t count) { self.Training.gradientAccumulation(count); })

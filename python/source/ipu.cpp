@@ -63,6 +63,10 @@ void bind_ipu(py::module_& module) {
       .def("scope", [](const ipu::IPUStrategy& strategy) {
         return StrategyScope([strategy] { return new ipu::IPUStrategy::Scope(strategy.scope()); });
       });
+  py::class_<ipu::IPUMultiWorkerStrategy, ipu::IPUStrategy>(module, "IPUMultiWorkerStrategy")
+      .def(py::init<const std::string&>(), py::arg("device") = "/device:IPU:0", WithoutGil())
+      .def_property_readonly("worker_rank", &ipu::IPUMultiWorkerStrategy::worker_rank)
+      .def_property_readonly("num_workers", &ipu::IPUMultiWorkerStrategy::num_workers);
   module.def("pipeline_stage",
              [](int stage) { return StageScope([stage] { return new ipu::keras::PipelineStage(stage); }); });
   module.def("ipu_scope", [](const std::string& device) {

@@ -49,6 +49,15 @@ bool wait_while(const std::atomic<T>& value, T old, std::chrono::nanoseconds awa
   return true;
 }
 
+// Raises `value`, which only grows, also if several threads raise it at once, and wakes those who wait for it.
+template <class T>
+void publish(std::atomic<T>& value, T raised) {
+  T known = value.load(std::memory_order_relaxed);
+  while (known < raised && !value.compare_exchange_weak(known, raised)) {
+  }
+  value.notify_all();
+}
+
 // Returns when `value`, which only grows, is at least `wanted`.
 template <class T>
 void wait_until_at_least(const std::atomic<T>& value, T wanted, std::chrono::nanoseconds awake = awake_time) {

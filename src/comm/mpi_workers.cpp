@@ -1,258 +1,270 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers that MPI connects. Messages are sent and received without blocking, and a waiting worker looks whether
-// another one has given up: so a failure ends all workers, and silence ends them after a time that can be set.
-#include <pando/base/error.h>
-#include <pando/comm/workers.h>
+#include "comm/mpi_workers.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 #include "base/environment.h"
-#include "comm/mpi_module.h"
+#include "comm/last_checkpoint.h"
+#include "comm/mpi_library.h"
+#include "comm/mpi_tags.h"
+#include "comm/start.h"
 
 namespace pando {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// The tag of messages that tell of a failure; channels are tags above it.
-constexpr int failure_tag = 0;
-// MPI counts the bytes of a message with an int.
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
-
-// What mpirun, srun and others say of the number of processes that they start together; 0 if that is nothing.
-int count_in(const std::string& text) { return text.empty() ? 0 : std::atoi(text.c_str()); }
-
-// How long a worker waits without hearing from another.
-std::chrono::duration<double> patience() {
-  const std::string text = environment("PANDO_WORKER_TIMEOUT");
-  if (text.empty()) return std::chrono::seconds(300);
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0))
-    throw Error(fmt::format("PANDO_WORKER_TIMEOUT is '{}' but must be a number of seconds above 0", text));
-  return std::chrono::duration<double>(seconds);
-}
-
-// The places of the module: what the user says, beside the library or the program, and where it is installed.
-std::vector<std::filesystem::path> module_paths() {
-  if (const std::string named = environment("PANDO_MPI_MODULE"); !named.empty()) return {named};
-  Dl_info here{};
-  std::vector<std::filesystem::path> paths;
-  if (dladdr(reinterpret_cast<const void*>(&started_workers), &here) == 0 || here.dli_fname == nullptr) return paths;
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::canonical(here.dli_fname, ignored).parent_path();
-  return {folder / "pando" / "pando_mpi.so", folder.parent_path() / PANDO_MODULE_FOLDER / "pando_mpi.so"};
-}
-
-const PandoMpi& open_module() {
-  std::string problem = "there is no pando_mpi.so beside the library";
-  for (const std::filesystem::path& path : module_paths()) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) continue;
-    // Parts of MPI are modules that must find its symbols.
-    void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (module == nullptr) {
-      problem = dlerror();
-      continue;
-    }
-    const auto find = reinterpret_cast<decltype(&pando_mpi)>(dlsym(module, "pando_mpi"));
-    if (find != nullptr && find()->version == pando_mpi_version) return *find();
-    problem = fmt::format("{} belongs to another version of Pando", path.string());
-  }
-  throw Error(
-      fmt::format("workers need MPI, but {}; install it (Debian: libopenmpi-dev openmpi-bin) and build Pando with "
-                  "-DPANDO_WITH_MPI=ON, or name the module in PANDO_MPI_MODULE",
-                  problem));
-}
+// How long a worker that ended its program may have messages on their way.
+constexpr std::chrono::seconds time_to_arrive(2);
 
 // The rank of this process; 0 before MPI is started.
 std::atomic<int> own_rank = 0;
 
+// What PANDO_WORKER_TIMEOUT says.
+MpiWorkers::Settings settings_of_environment() {
+  MpiWorkers::Settings settings;
+  const std::string text = environment("PANDO_WORKER_TIMEOUT");
+  if (text.empty()) return settings;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.1 && seconds <= 1e6))
+    throw Error(fmt::format("PANDO_WORKER_TIMEOUT is '{}' but must be a number of seconds from 0.1 to 1000000", text));
+  settings.patience = std::chrono::duration_cast<MpiWorkers::Clock::duration>(std::chrono::duration<double>(seconds));
+  return settings;
+}
+
 // Does little while it waits: what a worker waits for may need its core.
-class Patience {
+class Waiting {
  public:
-  explicit Patience(std::chrono::duration<double> longest) : longest_(longest) {}
-  // Returns false when the time is over.
-  bool wait() {
-    const std::chrono::duration<double> waited = Clock::now() - begun_;
-    if (waited < std::chrono::milliseconds(1)) std::this_thread::yield();
+  void pause() const {
+    if (MpiWorkers::Clock::now() - begun_ < std::chrono::milliseconds(1)) std::this_thread::yield();
     else std::this_thread::sleep_for(std::chrono::microseconds(50));
-    return waited < longest_;
-  }
-  void begin_again() { begun_ = Clock::now(); }
-
- private:
-  const std::chrono::duration<double> longest_;
-  Clock::time_point begun_ = Clock::now();
-};
-
-class MpiWorkers final : public Workers {
- public:
-  MpiWorkers() : mpi_(open_module()), patience_(patience()) {
-    PandoMpiMessage message;
-    if (mpi_.start(&rank_, &count_, &message) != 0) throw Error(fmt::format("MPI cannot be started: {}", message.text));
-    own_rank = rank_;
-  }
-  // At the end of the process. A worker that cannot go on must not wait for the others.
-  void end() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (failure_.empty()) mpi_.finish();
-    else mpi_.abort();
-  }
-
-  int rank() const override { return rank_; }
-  int count() const override { return count_; }
-
-  void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) override {
-    std::vector<Request> requests;
-    try {
-      begin(channel, sent, received, requests);
-      wait(requests);
-    } catch (const Error& error) {
-      const std::lock_guard lock(mutex_);
-      for (Request& request : requests) mpi_.forget(&request.handle);
-      if (failure_.empty()) failure_ = error.what();
-      throw;
-    }
-  }
-
-  void give_up(const std::string& why) noexcept override {
-    const std::lock_guard lock(mutex_);
-    // A worker that was told of a failure does not tell it again.
-    if (!failure_.empty()) return;
-    failure_ = why.empty() ? "unknown failure" : why;
-    std::vector<void*> requests(static_cast<std::size_t>(count_), nullptr);
-    PandoMpiMessage message;
-    for (int other = 0; other < count_; ++other)
-      if (other != rank_)
-        mpi_.send(failure_.data(), failure_.size(), other, failure_tag, &requests[static_cast<std::size_t>(other)],
-                  &message);
-    // Short messages leave at once; what a dead worker does not take is forgotten with the process.
-    Patience patience(std::chrono::seconds(1));
-    const auto is_sent = [&](void*& request) {
-      int done = 0;
-      return request == nullptr || mpi_.test(&request, &done, &message) != 0 || done != 0;
-    };
-    while (!std::all_of(requests.begin(), requests.end(), is_sent) && patience.wait()) {
-    }
   }
 
  private:
-  struct Request {
-    void* handle = nullptr;
-    int other = 0;
-    bool is_done = false;
-  };
-
-  void check(int status, const PandoMpiMessage& message) const {
-    if (status != 0) throw Error(fmt::format("worker {}: {}", rank_, message.text));
-  }
-
-  void begin(int channel, std::span<const Sent> sent, std::span<const Received> received,
-             std::vector<Request>& requests) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_.empty()) throw Error(fmt::format("worker {} cannot go on: {}", rank_, failure_));
-    const int tag = failure_tag + 1 + channel;
-    PandoMpiMessage message;
-    const auto in_pieces = [&](std::size_t size, int other, const auto& start) {
-      for (std::size_t first = 0; first < size; first += most_bytes) {
-        Request& request = requests.emplace_back();
-        request.other = other;
-        check(start(first, std::min(most_bytes, size - first), request), message);
-      }
-    };
-    for (const Received& one : received)
-      in_pieces(one.bytes.size(), one.from, [&](std::size_t first, std::size_t size, Request& request) {
-        return mpi_.receive(one.bytes.data() + first, size, one.from, tag, &request.handle, &message);
-      });
-    for (const Sent& one : sent)
-      in_pieces(one.bytes.size(), one.to, [&](std::size_t first, std::size_t size, Request& request) {
-        return mpi_.send(one.bytes.data() + first, size, one.to, tag, &request.handle, &message);
-      });
-  }
-
-  void wait(std::vector<Request>& requests) {
-    Patience patience(patience_);
-    for (std::size_t open = requests.size(); open > 0;) {
-      const std::size_t before = open;
-      {
-        const std::lock_guard lock(mutex_);
-        for (Request& request : requests) {
-          if (request.is_done) continue;
-          int done = 0;
-          PandoMpiMessage message;
-          check(mpi_.test(&request.handle, &done, &message), message);
-          request.is_done = done != 0;
-          open -= request.is_done ? 1 : 0;
-        }
-        if (open > 0) look_for_failures();
-      }
-      if (open < before) patience.begin_again();
-      if (open > 0 && !patience.wait()) tell_of_silence(requests);
-    }
-  }
-
-  // Throws if a worker has told of a failure.
-  void look_for_failures() {
-    int from = 0, arrived = 0;
-    std::size_t size = 0;
-    PandoMpiMessage message;
-    check(mpi_.has_arrived(failure_tag, &from, &size, &arrived, &message), message);
-    if (arrived == 0) return;
-    std::string why(size, ' ');
-    void* request = nullptr;
-    check(mpi_.receive(why.data(), size, from, failure_tag, &request, &message), message);
-    int done = 0;
-    while (done == 0) check(mpi_.test(&request, &done, &message), message);
-    throw WorkerFailure(from, fmt::format("worker {} gave up: {}", from, why));
-  }
-
-  [[noreturn]] void tell_of_silence(const std::vector<Request>& requests) const {
-    const auto silent = std::find_if(requests.begin(), requests.end(), [](const auto& one) { return !one.is_done; });
-    throw WorkerFailure(
-        silent->other,
-        fmt::format("worker {} has not heard from worker {} for {:.0f} s; it may be dead, unreachable or "
-                    "slow (PANDO_WORKER_TIMEOUT sets the time)",
-                    rank_, silent->other, patience_.count()));
-  }
-
-  const PandoMpi& mpi_;
-  const std::chrono::duration<double> patience_;
-  int rank_ = 0, count_ = 1;
-  // One thread at a time calls MPI, and none of its calls blocks.
-  std::mutex mutex_;
-  // Why this worker cannot go on.
-  std::string failure_;
+  MpiWorkers::Clock::time_point begun_ = MpiWorkers::Clock::now();
 };
 
 }  // namespace
 
-bool is_first_worker() { return own_rank == 0; }
+MpiWorkers::MpiWorkers(const PandoMpi& mpi, const Settings& settings)
+    : mpi_(mpi), settings_(settings), process_(getpid()), record_(settings.patience, Clock::now()) {
+  PandoMpiMessage message;
+  if (mpi_.start(&rank_, &count_, &message) != 0) throw Error(fmt::format("MPI cannot be started: {}", message.text));
+  left_.resize(static_cast<std::size_t>(count_));
+  processes_.resize(static_cast<std::size_t>(count_));
+  record_.hear(Clock::now());
+  thread_ = Thread("that watches the other workers", [this] { watch(); });
 
-int started_workers() {
-  return std::max({1, count_in(environment("OMPI_COMM_WORLD_SIZE")), count_in(environment("PMI_SIZE")),
-                   count_in(environment("MPI_LOCALNRANKS")), count_in(environment("SLURM_STEP_NUM_TASKS"))});
+  try {
+    meet();
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
+// Learns which processes the others are.
+void MpiWorkers::meet() {
+  std::vector<ProcessName> all(static_cast<std::size_t>(count_));
+  const ProcessName own = this_process();
+  std::vector<Sent> sent;
+  std::vector<Received> received;
+  for (int other = 0; other < count_; ++other) {
+    if (other == rank_) continue;
+    sent.push_back({other, std::as_bytes(std::span(&own, 1))});
+    received.push_back({other, std::as_writable_bytes(std::span(&all[static_cast<std::size_t>(other)], 1))});
+  }
+  exchange(process_channel, sent, received);
+  const std::lock_guard lock(mutex_);
+  processes_ = std::move(all);
+}
+
+MpiWorkers::~MpiWorkers() {
+  end();
+  // If the other thread ended this worker.
+  thread_.join();
+  mpi_.forget(&pulse_);
+}
+
+void MpiWorkers::exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) {
+  std::vector<Request> requests;
+  try {
+    begin(channel, sent, received, requests);
+    wait(requests);
+  } catch (const Error& error) {
+    const std::lock_guard lock(mutex_);
+    for (Request& request : requests) mpi_.forget(&request.handle);
+    fail({.rank = rank_, .text = error.what()});
+    is_noticed_ = true;
+    throw;
+  }
+}
+
+void MpiWorkers::give_up(const std::string& why) noexcept {
+  const std::lock_guard lock(mutex_);
+  fail({.rank = rank_, .text = why.empty() ? "unknown failure" : why});
+  is_noticed_ = true;
+}
+
+void MpiWorkers::check(int status, const PandoMpiMessage& message) const {
+  if (status != 0) throw Error(fmt::format("worker {}: {}", rank_, message.text));
+}
+
+void MpiWorkers::begin(int channel, std::span<const Sent> sent, std::span<const Received> received,
+                       std::vector<Request>& requests) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) throw_failure();
+  const int tag = first_channel_tag + channel;
+  PandoMpiMessage message;
+  const auto in_pieces = [&](std::size_t size, int other, const auto& start) {
+    for (std::size_t first = 0; first < size; first += settings_.most_bytes) {
+      Request& request = requests.emplace_back();
+      request.other = other;
+      check(start(first, std::min(settings_.most_bytes, size - first), request), message);
+    }
+  };
+  for (const Received& one : received)
+    in_pieces(one.bytes.size(), one.from, [&](std::size_t first, std::size_t size, Request& request) {
+      return mpi_.receive(one.bytes.data() + first, size, one.from, tag, &request.handle, &message);
+    });
+  for (const Sent& one : sent)
+    in_pieces(one.bytes.size(), one.to, [&](std::size_t first, std::size_t size, Request& request) {
+      return mpi_.send(one.bytes.data() + first, size, one.to, tag, &request.handle, &message);
+    });
+}
+
+// Returns how many are not done yet.
+std::size_t MpiWorkers::test(std::vector<Request>& requests) {
+  std::size_t open = 0;
+  for (Request& request : requests) {
+    if (request.is_done) continue;
+    int done = 0;
+    PandoMpiMessage message;
+    check(mpi_.test(&request.handle, &done, &message), message);
+    request.is_done = done != 0;
+    open += request.is_done ? 0 : 1;
+  }
+  return open;
+}
+
+void MpiWorkers::wait(std::vector<Request>& requests) {
+  const Waiting waiting;
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (test(requests) == 0) return;
+      look_for_failures();
+      check_left(requests);
+      if (failure_) throw_failure();
+    }
+    waiting.pause();
+  }
+}
+
+// A program that ends while others still wait for it has failed, or does something else than they.
+void MpiWorkers::check_left(const std::vector<Request>& requests) {
+  for (const Request& request : requests) {
+    const std::optional<Clock::time_point>& left = left_[static_cast<std::size_t>(request.other)];
+    if (!request.is_done && left && Clock::now() - *left > time_to_arrive)
+      fail({.rank = request.other,
+            .is_silent = true,
+            .text =
+                fmt::format("worker {} ended its program while worker {} still waits for it", request.other, rank_)});
+  }
+}
+
+void MpiWorkers::throw_failure() {
+  is_noticed_ = true;
+  if (failure_->rank == rank_) throw Error(fmt::format("worker {} cannot go on: {}", rank_, failure_->text));
+  throw WorkerFailure(failure_->rank, failure_->text + words_about_checkpoint(), failure_->is_silent);
+}
+
+// Keeps the first failure, and tells the others of one that this worker found; the mutex is held.
+void MpiWorkers::fail(Failure failure) noexcept {
+  if (failure_) return;
+  failure_ = std::move(failure);
+  failed_at_ = Clock::now();
+  try {
+    // One that is only silent may come back, and must hear that the others have ended.
+    const int failed = failure_->rank;
+    const bool is_dead = life_of(processes_[static_cast<std::size_t>(failed)]) == Life::ended;
+    send_to_all(failure_tag, fmt::format("{} {}", failed, failure_->text.substr(0, 3000)), is_dead ? failed : rank_);
+  } catch (const std::exception&) {
+    // Without memory for the message, the others find out by themselves.
+  }
+}
+
+void MpiWorkers::send_to_all(int tag, const std::string& text, int except) noexcept {
+  std::vector<void*> requests(static_cast<std::size_t>(count_), nullptr);
+  PandoMpiMessage message;
+  for (int other = 0; other < count_; ++other)
+    if (other != rank_ && other != except)
+      mpi_.send(text.data(), text.size(), other, tag, &requests[static_cast<std::size_t>(other)], &message);
+  // Short messages leave at once; what a dead worker does not take is forgotten with the process.
+  const Waiting waiting;
+  const Clock::time_point begun = Clock::now();
+  const auto is_sent = [&](void*& request) {
+    int done = 0;
+    return request == nullptr || mpi_.test(&request, &done, &message) != 0 || done != 0;
+  };
+  while (!std::all_of(requests.begin(), requests.end(), is_sent) && Clock::now() - begun < std::chrono::seconds(1))
+    waiting.pause();
+  for (void*& request : requests) mpi_.forget(&request);
+}
+
+std::string MpiWorkers::receive_text(int from, int tag, std::size_t size) {
+  std::string text(size, ' ');
+  void* request = nullptr;
+  PandoMpiMessage message;
+  check(mpi_.receive(text.data(), size, from, tag, &request, &message), message);
+  int done = 0, status = 0;
+  while (done == 0 && status == 0) status = mpi_.test(&request, &done, &message);
+  mpi_.forget(&request);
+  check(status, message);
+  return text;
+}
+
+void MpiWorkers::look_for_failures() {
+  int from = 0, arrived = 0;
+  std::size_t size = 0;
+  PandoMpiMessage message;
+  check(mpi_.has_arrived(failure_tag, &from, &size, &arrived, &message), message);
+  if (arrived == 0) return;
+  const std::string text = receive_text(from, failure_tag, size);
+  if (failure_) return;
+  int rank = from;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  const auto rest = static_cast<std::size_t>(end - text.data());
+  const bool is_silent = rank != from;
+  const std::string why = text.size() > rest + 1 ? text.substr(rest + 1) : "unknown failure";
+  failure_ = {rank, is_silent, is_silent ? why : fmt::format("worker {} gave up: {}", rank, why)};
+  failed_at_ = Clock::now();
+}
+
+bool is_first_worker() { return own_rank == 0; }
+
 std::shared_ptr<Workers> mpi_workers() {
-  if (started_workers() == 1)
-    throw Error(
-        "workers are processes that run one program together, but this process was started alone; start the "
-        "program with mpirun -n COUNT PROGRAM, or with srun");
   // MPI can be started once in a process, and must be ended before it exits, even if a model still holds the workers.
-  static const std::shared_ptr<MpiWorkers>& workers = *new std::shared_ptr<MpiWorkers>(std::make_shared<MpiWorkers>());
+  static const std::shared_ptr<MpiWorkers>& workers = *new std::shared_ptr<MpiWorkers>([] {
+    const Start start = works_alone() ? Start() : find_start();
+    check_start(start);
+    auto made = std::make_shared<MpiWorkers>(open_mpi_module(), settings_of_environment());
+    if (made->count() == 1 && start.count > 1)
+      throw Error(fmt::format(
+          "worker {}: {} started {} processes, but MPI knows of {}; start the program with the mpirun of the "
+          "MPI that Pando was built with, or with srun --mpi=pmix",
+          start.rank, start.by, start.count, made->count()));
+    own_rank = made->rank();
+    note_workers_are_used();
+    delay_termination(made->wake_up());
+    return made;
+  }());
   static const int registered = std::atexit([] { workers->end(); });
   static_cast<void>(registered);
   return workers;

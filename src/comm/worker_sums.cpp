@@ -11,9 +11,6 @@ namespace {
 
 using Parts = std::span<const std::span<const std::span<float>>>;
 
-// Up to this many bytes a message costs what its start costs.
-constexpr std::size_t few_bytes = 16 * 1024;
-
 std::span<const std::byte> bytes_of(std::span<const float> numbers) { return std::as_bytes(numbers); }
 
 // The numbers of a replica as one sequence, over the borders of its arrays.
@@ -142,7 +139,7 @@ void reduce_by_shares(Workers& workers, int channel, Parts parts, const Shares& 
 void reduce_over_workers(Workers& workers, int channel, Parts parts, bool mean) {
   const std::size_t count = Sequence(parts.front()).size();
   if (count == 0) return;
-  if (count * sizeof(float) <= few_bytes) reduce_at_once(workers, channel, parts, count, mean);
+  if (count * sizeof(float) <= bytes_sent_at_once) reduce_at_once(workers, channel, parts, count, mean);
   else reduce_by_shares(workers, channel, parts, {count, workers.count()}, mean);
 }
 

@@ -11,6 +11,11 @@
 
 namespace pando {
 
+// Up to this many bytes a message costs what its start costs.
+inline constexpr std::size_t bytes_sent_at_once = 16 * 1024;
+// A bucket of sums is full with this many bytes: the start of its messages is then a small part of what it costs.
+inline constexpr std::size_t sum_bucket_bytes = 256 * 1024;
+
 // parts[replica][array], the same sizes on all workers. Afterwards every part has the sums, or means, over the replicas
 // of all workers.
 void reduce_over_workers(Workers& workers, int channel, std::span<const std::span<const std::span<float>>> parts,

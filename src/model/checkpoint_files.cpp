@@ -145,13 +145,24 @@ CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(pa
   if (error) fail(error.value());
   folder_ = Folder(path_);
   if (!folder_.is_open() || faccessat(folder_.descriptor(), ".", R_OK | W_OK | X_OK, 0) != 0) fail(errno);
-  if (folder_.lock() == Lock::taken)
-    throw_file_error(path_, "is used for checkpoints by another run", "wait until it ends, or give another folder");
+  lock_.emplace(folder_);
+  if (!lock_->is_ours()) refuse_second_run();
   sweep_files(folder_, [](std::string_view name) { return name.starts_with(prefix); });
   for (const std::int64_t number : numbers()) {
     own_.insert(number);
     last_number_ = number;
   }
+}
+
+void CheckpointFolder::refuse_second_run() const {
+  if (lock_->owner().empty() && errno != 0)
+    throw_file_error(path_, fmt::format("cannot be used for checkpoints: {}", std::strerror(errno)),
+                     "give a folder that can be written");
+  const std::string far = fmt::format(", remove {}/{} if that process is gone", path_, WriterLock::file_name);
+  throw_file_error(path_,
+                   fmt::format("is used for checkpoints by another run, {}",
+                               lock_->owner().empty() ? "which is just beginning" : lock_->owner()),
+                   fmt::format("wait until it ends{}, or give another folder", lock_->is_far() ? far : ""));
 }
 
 std::vector<std::int64_t> CheckpointFolder::numbers() const {

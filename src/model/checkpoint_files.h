@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "data/formats/safetensors.h"
 #include "io/folder.h"
+#include "io/writer_lock.h"
 
 namespace pando::data {
 
@@ -67,6 +68,7 @@ class CheckpointFolder {
 
  private:
   std::string path_of(std::int64_t number) const { return path() + "/" + checkpoint_name(number); }
+  [[noreturn]] void refuse_second_run() const;
   Safetensors read(std::int64_t number) const;
   void check_same_run(std::int64_t newest) const;
   void remove_old(std::int64_t newest) const;
@@ -74,6 +76,7 @@ class CheckpointFolder {
   std::string path_;
   int keep_;
   Folder folder_;
+  std::optional<WriterLock> lock_;
   // Random, and the same in all files of a run.
   std::string run_;
   // The files of this run, whole or not.

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "base/text.h"
+#include "comm/start.h"
 #include "program/backends.h"
 #include "program/state.h"
 
@@ -143,6 +144,7 @@ Program::Program(const Graph& graph, const std::vector<Device>& devices, const D
   if (division.accumulation < 1)
     throw Error(
         fmt::format("an update of a program was given {} micro-batches; give at least 1", division.accumulation));
+  if (!options.workers && !graph.assignments().empty()) warn_of_copies();
   if (graph_observer()) graph_observer()(graph);
   state.plan = compile_step(graph, division, compile_options(*state.devices.front()->backend, options),
                             static_cast<int>(stages));

@@ -3,6 +3,7 @@
 #pragma once
 #include <pando/base/function.h>
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,11 +35,26 @@ struct LoopPorts {
   std::span<std::byte* const> every_step = {};
 };
 
+// How a step tells how far it is, so that what it is done with can be used before it ends. A backend need not tell: the
+// caller knows when the step has ended.
+struct Progress {
+  struct Mark {
+    // After this many supersteps, the value is told.
+    std::int64_t supersteps = 0, value = 0;
+  };
+  // Null if it need not be told.
+  std::atomic<std::int64_t>* told = nullptr;
+  // Is added to the values.
+  std::int64_t base = 0;
+  std::span<const Mark> marks = {};
+};
+
 // What a single step takes and gives: a place for each of Plan::inputs and Plan::outputs, in any memory. An output
 // without a place is not wanted.
 struct StepPorts {
   std::span<const Place> inputs = {}, outputs = {};
   Counter counter = {};
+  Progress progress = {};
 };
 
 // A Plan loaded onto one device.

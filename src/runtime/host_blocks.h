@@ -21,6 +21,8 @@ class HostBlocks {
   }
 
   std::span<const std::span<float>> numbers() const { return numbers_; }
+  // Whether there are no copies.
+  bool is_in_place() const { return copies_.empty(); }
   // Brings copies up to date before the host uses the numbers, and the device's after it changed them.
   void fetch() const {
     for (const Copy& copy : copies_) copy_bytes(copy.on_host.place(), copy.on_device, copy.count * sizeof(float));

@@ -2,6 +2,7 @@
 // What a device does for a row: it waits for its neighbours, runs a program on what they left for it, and tells them.
 #include <algorithm>
 
+#include "base/waiting.h"
 #include "runtime/step_stage.h"
 
 namespace pando {
@@ -41,9 +42,13 @@ bool StepExecutor::run_forward(Stage& stage, std::int64_t row) {
 void StepExecutor::run_backward(Stage& stage, std::int64_t row, bool first_of_update) {
   if (stage.next != nullptr) wait_for(stage.next->backward_done, row + 1);
   const Place host = fed(row);
+  Progress progress;
+  const bool is_last = row + 1 == stage.rows + stage.rows_of_update;
+  if (is_last && buckets_ && buckets_->has(stage.index))
+    progress = buckets_->progress(stage.index, stage.replica, first_of_update);
   {
     const Watch watch(observer_, stage, Activity::backward, row);
-    run_program(stage, first_of_update ? Program::backward_first : Program::backward_next, host, row);
+    run_program(stage, first_of_update ? Program::backward_first : Program::backward_next, host, row, progress);
   }
   publish(stage.backward_done, row + 1);
   finish_row(stage, row);
@@ -90,7 +95,8 @@ Counter StepExecutor::counter_of(const Stage& stage, std::int64_t row) const {
           (row % rows * plan_.replicas + first_replica() + stage.replica) * plan_.batch_size};
 }
 
-void StepExecutor::run_program(Stage& stage, Program program, const Place& host, std::int64_t row) {
+void StepExecutor::run_program(Stage& stage, Program program, const Place& host, std::int64_t row,
+                               const Progress& progress) {
   const auto& executable = stage.loaded.programs.executables[program];
   if (!executable) return;
   stage.input_places.clear();
@@ -100,7 +106,7 @@ void StepExecutor::run_program(Stage& stage, Program program, const Place& host,
   Counter counter = counter_of(stage, row);
   // An update is the same on all replicas.
   if (program == Program::update_values || program == Program::update) counter.sample = 0;
-  executable->step({stage.input_places, stage.output_places, counter});
+  executable->step({stage.input_places, stage.output_places, counter, progress});
 }
 
 }  // namespace pando

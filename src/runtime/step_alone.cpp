@@ -95,7 +95,12 @@ bool StepExecutor::reduce_alone(int index) {
   {
     std::deque<Watch> watches;
     for (Stage* stage : members) watches.emplace_back(observer_, *stage, Activity::exchange, stage->update_number);
-    reduce_blocks(sums, workers_.get(), index, false);
+    if (buckets_ && buckets_->has(index)) {
+      for (Stage* stage : members) buckets_->end_update(index, stage->replica);
+      for (Stage* stage : members) buckets_->wait(index, stage->replica);
+    } else {
+      reduce_blocks(sums, workers_.get(), index, false);
+    }
     for (Stage* stage : members) stage->loaded.statistics_use.begin();
     reduce_blocks(statistics, workers_.get(), index, true);
     for (Stage* stage : members) stage->loaded.statistics_use.end();

@@ -31,6 +31,7 @@ StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> device
     stages_of_replica_.push_back(std::make_unique<LocalGroup>(stages()));
     exchanged_.push_back(host_memory()->allocate(plan_.exchange.bytes, "what the stages of a pipeline exchange"));
   }
+  if (workers_ && training()) make_buckets();
   try {
     for (int device = 1; device < static_cast<int>(stages_.size()); ++device) {
       threads_.emplace_back(fmt::format("for IPU {} of {}", device + 1, stages_.size()),
@@ -44,6 +45,13 @@ StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> device
 }
 
 StepExecutor::~StepExecutor() { stop_threads(); }
+
+void StepExecutor::make_buckets() {
+  std::vector<std::vector<const HostBlocks*>> sums(static_cast<std::size_t>(replicas()));
+  for (const auto& stage : stages_) sums[static_cast<std::size_t>(stage->replica)].push_back(&stage->loaded.sums);
+  buckets_ = std::make_unique<StepBuckets>(plan_, sums, workers_,
+                                           [this](std::exception_ptr failure) { fail(std::move(failure)); });
+}
 
 void StepExecutor::add_stage(int device, LoadedStage loaded) {
   const int index = device % stages();
@@ -120,6 +128,8 @@ void StepExecutor::set_recorders(const std::vector<Recorder*>& recorders) {
 std::int64_t StepExecutor::run(const Launch& launch) {
   process_.check("a program of several IPUs");
   if (launch.rows <= 0) return 0;
+  if (buckets_ && buckets_->is_stopped())
+    throw Error("run: the program failed before, and the workers that run it together cannot go on");
   if (threads_.empty() || crowding_.is_crowded()) return run_part(launch, false);
   // A few milliseconds show whether the devices get on together.
   const std::int64_t group = training() ? plan_.rows_per_update : launch.rows;
@@ -152,7 +162,7 @@ std::int64_t StepExecutor::run_part(const Launch& launch, bool together) {
   }
   actions_for_ = group();
   stopped_ = false;
-  failure_ = nullptr;
+  take_failure();
   try {
     if (together) run_together();
     else run_alone();
@@ -161,12 +171,17 @@ std::int64_t StepExecutor::run_part(const Launch& launch, bool together) {
   } catch (...) {
     fail(std::current_exception());
   }
-  if (failure_) {
+  if (std::exception_ptr failure = take_failure()) {
     for (auto* groups : {&replicas_of_stage_, &stages_of_replica_})
       for (auto& group : *groups) group->restart();
-    std::rethrow_exception(std::exchange(failure_, nullptr));
+    std::rethrow_exception(failure);
   }
   return stages_.front()->rows;
+}
+
+std::exception_ptr StepExecutor::take_failure() {
+  const std::lock_guard lock(failure_mutex_);
+  return std::exchange(failure_, nullptr);
 }
 
 void StepExecutor::run_together() {
@@ -215,6 +230,7 @@ void StepExecutor::fail(std::exception_ptr failure) {
   }
   for (auto* groups : {&replicas_of_stage_, &stages_of_replica_})
     for (auto& group : *groups) group->stop();
+  if (buckets_) buckets_->stop();
 }
 
 void StepExecutor::wait_for(const std::atomic<std::int64_t>& rows, std::int64_t wanted) const {
@@ -276,7 +292,12 @@ void StepExecutor::reduce(Stage& stage) {
                           [&](auto parts) { reduce_over_workers(*workers_, stage.index, parts, mean); });
     blocks.store();
   };
-  reduce(stage.loaded.sums, false);
+  if (buckets_ && buckets_->has(stage.index)) {
+    buckets_->end_update(stage.index, stage.replica);
+    buckets_->wait(stage.index, stage.replica);
+  } else {
+    reduce(stage.loaded.sums, false);
+  }
   const HeldVariables held(stage.loaded.statistics_use);
   reduce(stage.loaded.statistics, true);
 }

@@ -17,6 +17,7 @@
 #include "plan/step_plan.h"
 #include "runtime/backend.h"
 #include "runtime/host_blocks.h"
+#include "runtime/step_buckets.h"
 
 namespace pando {
 
@@ -91,6 +92,7 @@ class StepExecutor {
   void stop_threads();
   void run_device(int device);
   void fail(std::exception_ptr failure);
+  std::exception_ptr take_failure();
   void wait_for(const std::atomic<std::int64_t>& rows, std::int64_t wanted) const;
   // Runs all devices at once, each on its thread, or all on the calling thread, with the same results.
   std::int64_t run_part(const Launch& launch, bool together);
@@ -114,7 +116,8 @@ class StepExecutor {
   void finish_row(Stage& stage, std::int64_t row);
   bool is_last_user(const Stage& stage) const;
   const std::atomic<std::int64_t>& rows_done(const Stage& stage) const;
-  void run_program(Stage& stage, Program program, const Place& host, std::int64_t row);
+  void run_program(Stage& stage, Program program, const Place& host, std::int64_t row, const Progress& progress = {});
+  void make_buckets();
   Place find(const Stage& stage, const Route& route, const Place& host, std::int64_t row) const;
   Counter counter_of(const Stage& stage, std::int64_t row) const;
   // What the host fed; an empty Place at the end of the feed.
@@ -147,6 +150,8 @@ class StepExecutor {
   Crowding crowding_;
   // When the devices last worked together; 0 before that.
   double nanoseconds_of_group_ = 0;
+  // For sums over several workers that are worth it. The last member: its thread uses the others.
+  std::unique_ptr<StepBuckets> buckets_;
 };
 
 }  // namespace pando

@@ -67,12 +67,4 @@ class StepExecutor::Watch {
   const std::int64_t number_;
 };
 
-// Counters only grow, even if the devices are stopped meanwhile.
-inline void publish(std::atomic<std::int64_t>& counter, std::int64_t rows) {
-  std::int64_t known = counter.load(std::memory_order_relaxed);
-  while (known < rows && !counter.compare_exchange_weak(known, rows)) {
-  }
-  counter.notify_all();
-}
-
 }  // namespace pando

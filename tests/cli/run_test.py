@@ -374,6 +374,24 @@ class Bench(ProgramTest):
         self.assertGreater(result["peak_gflops"], 0)
         self.assertGreater(result["models"][0]["images_per_second"], 0)
 
+    def test_keeps_what_explain_predicts_from(self):
+        self.run_pando("bench", "mlp", "--batch-size", "8", "--tiles", "1")
+        explained = self.run_json("explain", "mlp", "--batch-size", "8", "--tiles", "1", "--latency", "10", "--bandwidth", "2",
+                                  "--workers", "2,1000")["scaling"]
+        self.assertRegex(explained["compute_source"], "^measured by 'pando bench mlp' on ....-..-..$")
+        self.assertEqual(explained["network_source"], "10.0 us, 2.00 GB/s, given")
+        self.assertEqual([update["workers"] for update in explained["updates"]], [1, 2, 1000])
+        times = [update["seconds"] for update in explained["updates"]]
+        self.assertEqual(times, sorted(times))
+        # Another batch size is guessed from the speed of this one.
+        other = self.run_json("explain", "mlp", "--batch-size", "16", "--tiles", "1")["scaling"]
+        self.assertIn("a guess", other["compute_source"])
+        self.assertEqual(len(other["updates"]), 1)
+
+    def test_of_the_network_needs_workers(self):
+        result = self.run_pando("bench", "network", expect=1)
+        self.assertIn("this process was started alone; start it with mpirun -n 2 pando bench network", result.stderr)
+
 
 if __name__ == "__main__":
     main()

@@ -120,6 +120,10 @@ class Mistakes(ProgramTest):
                             (["datasets", "show"], "show needs the name of a data set, or a folder"),
                             (["datasets", "list", "mnist"], "unexpected argument 'mnist'"),
                             (["evaluate"], "--model is missing: --model DIR names the trained model"),
+                            (["explain", "mlp", "--latency", "5"],
+                             "--latency and --bandwidth describe a network together; give both"),
+                            (["explain", "mlp", "--workers", "2,,4"],
+                             "--workers '2,,4' is not a list of numbers from 1 to 1000000, such as 1,2,1000"),
                             (["predict", "0"], "--model is missing: --model DIR names the trained model"),
                             (["predict", "--model", "m"], "IMAGE... is missing")]:
             self.assertEqual(self.run_pando(*words, expect=2).stderr.splitlines()[0], f"pando {words[0]}: {text}")

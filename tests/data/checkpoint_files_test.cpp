@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "tests/data/temporary_folder.h"
 #include "tests/message.h"
@@ -101,13 +104,22 @@ TEST(CheckpointFolder, DoesNotStartAfreshOverDamagedOnes) {
             temporary.path() + ": has only checkpoints that cannot be read; remove them to start afresh");
 }
 
+// The process that writes into the folder, as its file says.
+std::string writer_in(const std::string& folder) {
+  std::ifstream file(folder + "/" + WriterLock::file_name);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_TRUE(line.starts_with("process " + std::to_string(getpid()) + " on ")) << line;
+  return line;
+}
+
 TEST(CheckpointFolder, IsForOneRunAtATime) {
   const TemporaryFolder temporary;
   {
     const CheckpointFolder folder(temporary.path(), 3);
-    EXPECT_EQ(
-        message([&] { CheckpointFolder(temporary.path(), 3); }),
-        temporary.path() + ": is used for checkpoints by another run; wait until it ends, or give another folder");
+    EXPECT_EQ(message([&] { CheckpointFolder(temporary.path(), 3); }),
+              temporary.path() + ": is used for checkpoints by another run, " + writer_in(temporary.path()) +
+                  "; wait until it ends, or give another folder");
   }
   CheckpointFolder(temporary.path(), 3).write(small(1));
 }

@@ -139,6 +139,23 @@ TEST(ExplainJson, HasEverything) {
   }
 }
 
+TEST(ExplainJson, HasPredictions) {
+  Explanation explanation = pipeline();
+  EXPECT_EQ(JsonReader(to_json(explanation)).leaves().at("scaling"), "null");
+  explanation.scaling =
+      Scaling{.updates = {{.compute = 0.5}, {.workers = 2, .compute = 0.5, .sums = 0.25, .waiting = 0.125}},
+              .sum_bytes = 12,
+              .compute_source = "given",
+              .network_source = "measured"};
+  const auto leaves = JsonReader(to_json(explanation)).leaves();
+  EXPECT_EQ(leaves.at("scaling.sum_bytes"), "12");
+  EXPECT_EQ(leaves.at("scaling.network_source"), "measured");
+  EXPECT_EQ(leaves.at("scaling.updates.0.efficiency"), "1");
+  EXPECT_EQ(leaves.at("scaling.updates.1.workers"), "2");
+  EXPECT_EQ(leaves.at("scaling.updates.1.seconds"), "0.625");
+  EXPECT_EQ(leaves.at("scaling.updates.1.efficiency"), "0.8");
+}
+
 TEST(ExplainJson, IsValidForAnyName) {
   Explanation explanation = pipeline();
   explanation.stages.pop_back();

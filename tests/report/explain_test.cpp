@@ -32,6 +32,29 @@ TEST(Explain, SaysHowManyTilesTheProgramUses) {
   EXPECT_NE(to_text(explanation).find("1 stage, 16 tiles, 16 cores"), std::string::npos) << to_text(explanation);
 }
 
+TEST(Explain, ShowsPredictions) {
+  Explanation explanation = plain_model();
+  explanation.scaling = Scaling{.updates = {{.compute = 0.002}}, .sum_bytes = 407'080, .compute_source = "given"};
+  EXPECT_NE(to_text(explanation)
+                .find("\nWorkers: the predicted time of an update\n"
+                      "  workers     compute        sums     waiting      update    samples/s   linear\n"
+                      "        1     2.00 ms           -           -     2.00 ms       16,000  100.0 %\n"
+                      "  compute: given\n"
+                      "  network: not known; 'mpirun -n 2 pando bench network' measures it\n"),
+            std::string::npos)
+      << to_text(explanation);
+  explanation.scaling->updates.push_back(
+      {.workers = 1000, .compute = 0.002, .sums = 0.0007, .waiting = 0.0004, .agreement = 0.0001});
+  explanation.scaling->network_source = "measured";
+  EXPECT_NE(to_text(explanation)
+                .find("    1,000     2.00 ms    700.0 us    500.0 us     2.50 ms   12,800,000   80.0 %\n"
+                      "  compute: given\n"
+                      "  network: measured\n"
+                      "  sums:    397.5 KiB for each replica\n"),
+            std::string::npos)
+      << to_text(explanation);
+}
+
 Explanation two_stages() {
   return {.model = "model",
           .samples = 60'000,

@@ -2,10 +2,13 @@
 // Trains a small model of a style, alone or as one of several workers, and writes what came out of it to a file for
 // each worker: run_workers.py compares them.
 //
-// Usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE]]: `keras`, `pipeline`, `poptorch` or `session`, with
-// that many replicas altogether. With CHECKPOINTS, a folder, keras writes checkpoints and resumes; PAUSE is in
-// milliseconds after each execution. `loop` and `uneven` are for errors.
+// Usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE [SAMPLES]]]: `keras`, `pipeline`, `poptorch` or
+// `session`, with that many replicas altogether. With CHECKPOINTS, a folder or "", keras writes checkpoints and
+// resumes; PAUSE is in milliseconds after each execution, and the first worker then adds its process and the execution
+// to OUT.progress. `loop` and `uneven` are for errors.
 #include <pando/pando.h>
+
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -21,7 +24,11 @@ namespace tf = pando::tf1;
 namespace {
 
 // An odd number of samples: the last batch is not full, and some replicas have no samples in the last row.
-constexpr std::int64_t samples = 211, micro_batch = 5, classes = 3;
+std::int64_t samples = 211;
+constexpr std::int64_t micro_batch = 5, classes = 3;
+
+// Few passes over many samples.
+int epochs(int usual) { return samples > 1000 ? 1 : usual; }
 
 Array waves(const Shape& shape) {
   Array array(DType::float32, shape);
@@ -68,15 +75,22 @@ class Report {
 };
 
 struct Pause : keras::Callback {
-  explicit Pause(int milliseconds) : milliseconds(milliseconds) {}
+  Pause(int milliseconds, const std::string& progress) : milliseconds(milliseconds), progress(progress) {}
   bool sees_batches() const override { return true; }
-  void on_train_batch_end(keras::Model&, std::int64_t, const keras::Logs&) override {
+  void on_train_batch_end(keras::Model&, std::int64_t batch, const keras::Logs&) override {
+    if (is_first_worker()) std::ofstream(progress, std::ios::app) << getpid() << ' ' << batch << std::endl;
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   }
   int milliseconds;
+  std::string progress;
 };
 
-void train_keras(int replicas, int stages, const std::string& checkpoints, int pause, Report& report) {
+struct Disturbance {
+  std::string checkpoints = {}, progress = {};
+  int pause = 0;
+};
+
+void train_keras(int replicas, int stages, const Disturbance& disturbance, Report& report) {
   const auto strategy = make_strategy(replicas * stages);
   const auto scope = strategy->scope();
   keras::Sequential model;
@@ -95,10 +109,12 @@ void train_keras(int replicas, int stages, const std::string& checkpoints, int p
     model.set_pipelining_options({.gradient_accumulation_steps_per_replica = 4});
   }
   const Array x = waves({samples, 6, 6, 1}), y = labels<std::int32_t>(DType::int32);
-  keras::FitOptions options{.batch_size = micro_batch, .epochs = 4, .verbose = pause > 0 ? 0 : 2};
+  keras::FitOptions options{.batch_size = micro_batch, .epochs = epochs(4), .verbose = disturbance.pause > 0 ? 0 : 2};
   options.validation_data = {x.slice(0, 37), y.slice(0, 37)};
-  if (!checkpoints.empty()) options.checkpoint = {.directory = checkpoints, .every_executions = 1, .resume = true};
-  if (pause > 0) options.callbacks.push_back(std::make_shared<Pause>(pause));
+  if (!disturbance.checkpoints.empty())
+    options.checkpoint = {.directory = disturbance.checkpoints, .every_executions = 1, .resume = true};
+  if (disturbance.pause > 0)
+    options.callbacks.push_back(std::make_shared<Pause>(disturbance.pause, disturbance.progress));
   const keras::History history = model.fit(x, y, options);
   for (const Parameter& weight : model.weights()) report.add(weight.name(), weight.value());
   for (const auto& [name, values] : history)
@@ -135,7 +151,7 @@ void train_poptorch(int replicas, Report& report) {
       poptorch::trainingModel(network, options, torch::optim::SGD(network.parameters(), {.lr = 0.1, .momentum = 0.9}));
   const Array x = waves({samples, 1, 6, 6}), y = labels<std::int64_t>(DType::int64);
   const std::int64_t call = micro_batch * 4 * replicas;
-  for (int epoch = 0; epoch < 3; ++epoch)
+  for (int epoch = 0; epoch < epochs(3); ++epoch)
     for (std::int64_t first = 0; first < samples; first += call) {
       const std::int64_t end = std::min(samples, first + call);
       const auto [output, loss] = training(x.slice(first, end), y.slice(first, end));
@@ -148,25 +164,29 @@ void train_poptorch(int replicas, Report& report) {
 void train_session(int replicas, Report& report) {
   const auto strategy = make_strategy(2 * replicas);
   const auto scope = strategy->scope();
-  const Array x = waves({samples, 8});
+  const Array x = waves({samples, 6, 6, 1});
   const data::Dataset dataset = data::Dataset::from_tensor_slices({x, labels<std::int32_t>(DType::int32)})
                                     .shuffle(50, {.seed = 4})
                                     .batch(micro_batch, {.drop_remainder = true})
                                     .repeat();
-  tf::Variable a(waves({8, 6}), {.name = "a"}), b(waves({6, classes}), {.name = "b"});
+  const keras::Layer conv = keras::layers::Conv2D(4, 3, {.activation = "relu"}), drop = keras::layers::Dropout(0.25);
+  tf::Variable a(waves({64, 6}), {.name = "a"}), b(waves({6, classes}), {.name = "b"});
   ipu::IPUInfeedQueue infeed(dataset);
   ipu::IPUOutfeedQueue outfeed;
+  constexpr int accumulated = 4, runs = 3;
+  const std::int64_t updates = std::max<std::int64_t>(5, samples / (micro_batch * accumulated * replicas * runs));
   const tf::train::MomentumOptimizer optimizer({.learning_rate = 0.05, .momentum = 0.9});
   const auto run = ipu::ipu_compiler::compile([&] {
     return ipu::pipelining_ops::pipeline(
         {[&](Tensor inputs, Tensor targets) -> tf::Outputs {
-           return {tf::nn::relu(tf::matmul(inputs, a)), targets};
+           const Tensor features = drop(tf::reshape(conv(inputs), {micro_batch, 64}));
+           return {tf::nn::relu(tf::matmul(features, a)), targets};
          },
          [&](Tensor inputs, Tensor targets) -> tf::Outputs {
            return {tf::losses::sparse_softmax_cross_entropy(targets, tf::matmul(inputs, b))};
          }},
-        {.gradient_accumulation_count = 4,
-         .repeat_count = 5,
+        {.gradient_accumulation_count = accumulated,
+         .repeat_count = updates,
          .infeed_queue = infeed,
          .outfeed_queue = outfeed,
          .optimizer_function = [&](const tf::Outputs& outputs) -> ipu::pipelining_ops::OptimizerFunctionOutput {
@@ -176,8 +196,9 @@ void train_session(int replicas, Report& report) {
   tf::Session session;
   session.run(tf::global_variables_initializer());
   session.run(infeed.initializer());
-  for (int i = 0; i < 3; ++i) session.run(run);
+  for (int i = 0; i < runs; ++i) session.run(run);
   for (const Array& losses : session.run(outfeed.dequeue())) report.add("losses", losses);
+  for (const Parameter& weight : conv.weights()) report.add(weight.name(), weight.value());
   report.add("a", a.parameter().value());
   report.add("b", b.parameter().value());
 }
@@ -203,21 +224,25 @@ int main(int count, char** arguments) {
   const std::string style = count > 1 ? arguments[1] : "";
   const int replicas = count > 2 ? std::atoi(arguments[2]) : 0;
   if (count < 4 || replicas < 1) {
-    std::cerr << "usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE]]\n";
+    std::cerr << "usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE [SAMPLES]]]\n";
     return 2;
   }
   try {
     set_random_seed(1);
     const int rank = workers() > 1 ? mpi_workers()->rank() : 0;
     Report report(std::string(arguments[3]) + "." + std::to_string(rank));
+    const Disturbance disturbance{.checkpoints = count > 4 ? arguments[4] : "",
+                                  .progress = std::string(arguments[3]) + ".progress",
+                                  .pause = count > 5 ? std::atoi(arguments[5]) : 0};
+    if (count > 6) samples = std::atoi(arguments[6]);
     if (style == "keras" || style == "pipeline")
-      train_keras(replicas, style == "pipeline" ? 2 : 1, count > 4 ? arguments[4] : "",
-                  count > 5 ? std::atoi(arguments[5]) : 0, report);
+      train_keras(replicas, style == "pipeline" ? 2 : 1, disturbance, report);
     else if (style == "poptorch") train_poptorch(replicas, report);
     else if (style == "session") train_session(replicas, report);
     else fail(style);
-  } catch (const WorkerFailure&) {
-    // That worker told about it.
+  } catch (const WorkerFailure& failure) {
+    // A worker that lives has told about it.
+    if (failure.is_silent()) std::cerr << "train_together: " << failure.what() << '\n';
     return 1;
   } catch (const std::exception& error) {
     std::cerr << "train_together: " << error.what() << '\n';

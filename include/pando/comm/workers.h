@@ -11,14 +11,18 @@
 
 namespace pando {
 
-// Another worker has failed or does not answer. Its own error is on its own output.
+// Another worker has failed or does not answer.
 class PANDO_API WorkerFailure : public Error {
  public:
-  WorkerFailure(int rank, const std::string& message) : Error(message), rank_(rank) {}
+  WorkerFailure(int rank, const std::string& message, bool is_silent = false)
+      : Error(message), rank_(rank), is_silent_(is_silent) {}
   int rank() const { return rank_; }
+  // Whether it died or cannot be reached; otherwise its own error is on its own output.
+  bool is_silent() const { return is_silent_; }
 
  private:
   int rank_;
+  bool is_silent_;
 };
 
 // How workers reach each other. All workers make the same calls in the same order on each channel.
@@ -52,7 +56,10 @@ PANDO_API std::shared_ptr<Workers> mpi_workers();
 // Whether this process shows progress and writes files for all workers: true unless mpi_workers() gave it another rank
 // than 0.
 PANDO_API bool is_first_worker();
-// How many processes the environment says were started together with this one; 1 if it says nothing.
+// How many processes the environment says were started together with this one; 1 if it says nothing, or if
+// PANDO_WORKERS is "none".
 PANDO_API int started_workers();
+// From now on started_workers() is 1: this process works alone, whatever was started together with it.
+PANDO_API void work_alone();
 
 }  // namespace pando

@@ -12,8 +12,8 @@ import importlib as _importlib
 
 from pando.core.nearest import missing_attribute as _missing
 
-_MODULES = ("config", "gradient_accumulation", "ipu_compiler", "ipu_estimator", "ipu_infeed_queue",
-            "ipu_outfeed_queue", "ipu_run_config", "ipu_strategy", "keras", "loops", "ops", "optimizers", "pipelining_ops", "scopes", "utils")
+_MODULES = ("config", "distributed", "gradient_accumulation", "ipu_compiler", "ipu_estimator", "ipu_infeed_queue",
+            "ipu_multi_worker_strategy", "ipu_outfeed_queue", "ipu_run_config", "ipu_strategy", "keras", "loops", "ops", "optimizers", "pipelining_ops", "scopes", "utils")
 
 
 def __getattr__(name):

@@ -19,6 +19,7 @@ class CoreScope:
 
 class IPUStrategy:
     """Where models run: on the IPUs that the device has when the scope is entered."""
+    _core_strategy = _core.IPUStrategy
 
     def __init__(self, ipu_device="/device:IPU:0", cpu_device="/device:CPU:0", enable_dataset_iterators=True, **kwargs):
         devices = [device["name"] for device in _core.devices()]
@@ -28,7 +29,7 @@ class IPUStrategy:
             config = IPUConfig()
             config.auto_select_ipus = 1
             config.configure_ipu_system()
-        self._strategy = _core.IPUStrategy(ipu_device)
+        self._strategy = self._core_strategy(ipu_device)
 
     def scope(self):
         """Models made in it run on the IPUs."""

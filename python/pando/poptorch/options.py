@@ -79,8 +79,21 @@ class _Jit(_Part):
 
 class _Distributed(_Part):
     _title = ".Distributed"
-    _without_effect = ("disable", "configureProcessId", "IPUoFConfigFiles")
-    processId, numProcesses = 0, 1  # noqa: N815
+    _without_effect = ("disable", "IPUoFConfigFiles")
+
+    def configureProcessId(self, process_id, num_processes):  # noqa: N802
+        """Trains with the other processes that mpirun started. Every process is given all samples; each computes its share."""
+        self._options._core.configure_process_id(process_id, num_processes)
+        self._options._values.update(process_id=process_id, num_processes=num_processes)
+        return self
+
+    @property
+    def processId(self):  # noqa: N802
+        return self._options._values["process_id"]
+
+    @property
+    def numProcesses(self):  # noqa: N802
+        return self._options._values["num_processes"]
 
 
 class _Popart(_Part):
@@ -135,7 +148,7 @@ class Options(_Part):
         super().__init__(self)
         self._core = _poptorch.Options() if _like is None else _like._core.clone()
         self._values = {"device_iterations": 1, "replication_factor": 1, "gradient_accumulation": 1,
-                        "output_mode": OutputMode.Default, "random_seed": None, "ipus": {}}
+                        "output_mode": OutputMode.Default, "random_seed": None, "ipus": {}, "process_id": 0, "num_processes": 1}
         if _like is not None:
             self._values.update(_like._values)
         self.Training, self.Precision = _Training(self), _Precision(self)
@@ -192,4 +205,5 @@ class Options(_Part):
 
     def samples_factor(self):
         """How many micro-batches a call of a training model has."""
-        return self.device_iterations * self.replication_factor * self._values["gradient_accumulation"]
+        return (self.device_iterations * self.replication_factor * self._values["gradient_accumulation"] *
+                self._values["num_processes"])

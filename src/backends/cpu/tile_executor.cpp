@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/waiting.h"
+
 namespace pando {
 
 namespace {
@@ -131,7 +133,7 @@ void TileExecutor::step(const StepPorts& ports) {
   };
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i)
     if (std::byte* there = wanted(i)) pointer(plan_.outputs[i].buffer) = there;
-  execute({.counter = ports.counter});
+  execute({.counter = ports.counter, .progress = ports.progress});
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Port& output = plan_.outputs[i];
     if (wanted(i) != nullptr) pointer(output.buffer) = memory_->kernel_pointer(place(output.buffer));
@@ -206,6 +208,7 @@ void TileExecutor::run_tiles(int first, int last) {
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
       run_superstep(s, number, first, last, wait_for_others);
       number += static_cast<std::int64_t>(kernels_[s].size());
+      if (first == 0 && execution_.progress.told != nullptr) tell_progress(s + 1);
       if (!plan_.check_numerics) continue;
       if (first == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
       wait_for_others();
@@ -246,6 +249,12 @@ void TileExecutor::end_step() {
   variables_.end();
   if (ports.feed != nullptr) ports.feed->release_before(execution_.first_row + execution_.done + 1);
   ++execution_.done;
+}
+
+void TileExecutor::tell_progress(std::size_t supersteps) {
+  const Progress& progress = execution_.progress;
+  for (const Progress::Mark& mark : progress.marks)
+    if (static_cast<std::size_t>(mark.supersteps) == supersteps) publish(*progress.told, progress.base + mark.value);
 }
 
 void TileExecutor::check_numerics(const Superstep& superstep) {

@@ -58,6 +58,7 @@ class TileExecutor final : public Executable {
     LoopPorts ports = {};
     // The counter of its first step.
     Counter counter = {};
+    Progress progress = {};
     std::int64_t first_row = 0, done = 0;
     bool stopped = false;
   };
@@ -76,6 +77,8 @@ class TileExecutor final : public Executable {
   bool is_late() const;
   bool begin_step();
   void end_step();
+  // Tells that this many supersteps are done.
+  void tell_progress(std::size_t supersteps);
   void check_numerics(const Superstep& superstep);
   std::byte*& pointer(std::int32_t buffer) { return buffers_[static_cast<std::size_t>(buffer)]; }
   const Place& place(std::int32_t buffer) const { return places_[static_cast<std::size_t>(buffer)]; }

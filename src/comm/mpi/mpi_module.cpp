@@ -70,6 +70,7 @@ int test_request(void** request, int* done, PandoMpiMessage* message) {
 
 void forget(void** request) {
   auto* made = static_cast<MPI_Request*>(*request);
+  // One that was tested to its end.
   if (made == nullptr) return;
   if (*made != MPI_REQUEST_NULL) {
     MPI_Cancel(made);

@@ -10,6 +10,7 @@
 #include "base/cores.h"
 #include "base/text.h"
 #include "model/explain.h"
+#include "model/predict_scaling.h"
 
 namespace pando::tf1 {
 
@@ -102,6 +103,10 @@ std::string Computation::explain() {
     explanation.cores = usable_cores();
     for (std::size_t i = 0; explanation.stages.size() > 1 && i < explanation.stages.size(); ++i)
       explanation.stages[i].layers = segment->stage_text(static_cast<int>(i));
+    explanation.workers = target_->worker_count();
+    explanation.backend = target_->ipus.front().backend();
+    // Only a pipeline has updates that workers share; a loop runs on one IPU.
+    if (explanation.stages.size() > 1) explanation.scaling = predict_scaling(explanation, {}, read_measurements());
     text += (text.empty() ? "" : "\n") + to_text(explanation);
   }
   return text;

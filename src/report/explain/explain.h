@@ -28,6 +28,28 @@ struct ExplainedStage {
   int tiles = 0;
 };
 
+// The time of an update with a number of workers, each with the division that is explained; in seconds.
+struct PredictedUpdate {
+  int workers = 1;
+  // What the IPUs of a worker need, with the bubble of a pipeline; the sums over all workers, and the part of them that
+  // the IPUs wait for; and what workers agree on after each execution, for one update.
+  double compute = 0, sums = 0, waiting = 0, agreement = 0;
+
+  double total() const { return compute + waiting + agreement; }
+};
+
+struct Scaling {
+  // At least one; the first is that of one worker.
+  std::vector<PredictedUpdate> updates = {};
+  // The bytes of a replica that are added up in an update.
+  std::size_t sum_bytes = 0;
+  // Where the figures come from: "measured by 'pando bench'". Without figures of a network there is one worker only.
+  std::string compute_source = {}, network_source = {};
+
+  // The samples a second of all workers, divided by those of one and by their number.
+  double efficiency(const PredictedUpdate& update) const { return updates.front().total() / update.total(); }
+};
+
 struct Explanation {
   std::string model = "model";
   // 0: not known.
@@ -36,6 +58,9 @@ struct Explanation {
   // 0 if the model runs on the host device.
   int ipus = 0;
   int replicas = 1;
+  // The processes that share the replicas.
+  int workers = 1;
+  std::string backend = "cpu";
   // The IPU of the replica that each stage runs on; if empty, stage i runs on IPU i.
   std::vector<int> device_mapping = {};
   std::vector<ExplainedStage> stages = {};
@@ -56,6 +81,8 @@ struct Explanation {
   // Used only if there are several stages.
   PipelineSchedule schedule = {};
   bool training = true;
+  // Nothing if no figures are known to predict from.
+  std::optional<Scaling> scaling = {};
 };
 
 // What follows from an Explanation. Without training nothing is updated or accumulated: an update is then a round, one
@@ -91,6 +118,9 @@ ExplainedCounts counts_of(const Explanation& explanation);
 
 // What could be better and how, one sentence for each hint.
 std::vector<std::string> hints(const Explanation& explanation);
+
+// The part of the text that is about workers; `samples` are those of an update of one worker.
+std::string scaling_text(const Scaling& scaling, std::int64_t samples);
 
 // For people: lines under 80 columns, in ASCII except for the given names. A page that shows the memory itself leaves
 // it out.

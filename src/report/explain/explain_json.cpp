@@ -76,6 +76,29 @@ void write_schedule(JsonWriter& json, const PipelineSchedule& schedule, const Ex
   json.end_object();
 }
 
+void write_scaling(JsonWriter& json, const Scaling& scaling) {
+  json.begin_object();
+  json.member("sum_bytes", scaling.sum_bytes);
+  write_text(json, "compute_source", scaling.compute_source);
+  write_text(json, "network_source", scaling.network_source);
+  json.name("updates");
+  json.begin_list();
+  for (const PredictedUpdate& update : scaling.updates) {
+    json.new_line(4);
+    json.begin_object();
+    json.member("workers", update.workers);
+    write_rounded(json, "compute", update.compute);
+    write_rounded(json, "sums", update.sums);
+    write_rounded(json, "waiting", update.waiting);
+    write_rounded(json, "agreement", update.agreement);
+    write_rounded(json, "seconds", update.total());
+    write_rounded(json, "efficiency", scaling.efficiency(update));
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
+}
+
 }  // namespace
 
 std::string to_json(const Explanation& explanation) {
@@ -101,6 +124,7 @@ std::string to_json(const Explanation& explanation) {
   line().member("idle_ipus", counts.idle_ipus);
   line().member("replicas", explanation.replicas);
   write_list(line(), "device_mapping", explanation.device_mapping);
+  write_text(line(), "backend", explanation.backend);
   line().member("cores", explanation.cores);
   line().member("tiles_per_ipu", explanation.tiles_per_ipu);
   line().member("gradient_accumulation", explanation.gradient_accumulation);
@@ -125,6 +149,9 @@ std::string to_json(const Explanation& explanation) {
   write_stages(json, explanation.stages, counts.megaflops);
   line().name("schedule");
   if (explanation.stages.size() > 1) write_schedule(json, explanation.schedule, counts);
+  else json.null();
+  line().name("scaling");
+  if (explanation.scaling) write_scaling(json, *explanation.scaling);
   else json.null();
   write_list(line(), "hints", readable(hints(explanation)));
   json.new_line();

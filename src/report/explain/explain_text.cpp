@@ -285,6 +285,7 @@ std::string to_text(const Explanation& explanation, bool with_memory) {
   text += work_text(explanation, counts.megaflops);
   if (with_memory) text += memory_text(explanation, counts);
   text += schedule_text(explanation, counts);
+  if (explanation.scaling) text += scaling_text(*explanation.scaling, counts.effective_batch / explanation.workers);
   const std::vector<std::string> list = hints(explanation);
   if (!list.empty()) text += "\nHints\n";
   for (const std::string& hint : list) text += wrapped("  -", 4, plot::readable_text(hint));

@@ -160,11 +160,17 @@ class PANDO_API Model : public Layer {
   // batches.
   void split_into_stages(int stages, std::int64_t batch_size = 32);
 
-  // Says what training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, and
-  // hints.
+  // Says what training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, hints and,
+  // if the times of a step and of messages are known, the predicted time of an update with several workers.
   struct ExplainOptions {
     std::int64_t samples = 0;
     std::int64_t batch_size = 32;
+    // The numbers of workers to predict; empty: 1, 2, 4, ... 64.
+    std::vector<int> workers = {};
+    // The time of a step on one IPU, in seconds; 0: as `pando bench` has measured it on this machine.
+    double step_seconds = 0;
+    // What a message costs: seconds, and bytes a second; 0: as `pando bench network` has measured it.
+    double network_latency = 0, network_bandwidth = 0;
   };
   [[nodiscard]] std::string explain(const ExplainOptions& options) const;
   // The same in a form for programs.

@@ -301,12 +301,12 @@ void Model::split_into_stages(int stages, std::int64_t batch_size) {
 
 std::string Model::explain(const ExplainOptions& options) const {
   Model self = *this;
-  return to_text(explain_model(self, options.samples, options.batch_size));
+  return to_text(explain_model(self, options));
 }
 
 std::string Model::explain_json(const ExplainOptions& options) const {
   Model self = *this;
-  return pando::to_json(explain_model(self, options.samples, options.batch_size));
+  return pando::to_json(explain_model(self, options));
 }
 
 void Model::stop_training() { training_->stop = true; }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/notice.h"
+#include "comm/last_checkpoint.h"
 
 namespace pando::keras {
 
@@ -37,6 +38,7 @@ std::optional<RunCheckpoints::Resumed> RunCheckpoints::resumed() {
       [](const std::string& problem) { warn("keras", fmt::format("{}; it is left out.", problem)); });
   if (!newest) return std::nullopt;
   outcome_.path = newest->path;
+  note_checkpoint(newest->path);
   return Resumed{newest->path, run_state_of(newest->contents, newest->path)};
 }
 
@@ -65,7 +67,7 @@ void RunCheckpoints::write_now(const RunState& state) noexcept {
     }
     const std::lock_guard lock(mutex_);
     outcome_.failure = failure;
-    if (failure.empty()) outcome_.path = path;
+    if (failure.empty()) note_checkpoint(outcome_.path = path);
     else warn_once(failure);
     if (failure.empty()) warn_if_moved();
   } catch (...) {

@@ -7,6 +7,7 @@
 #include "frontends/keras/build/optimizer_state.h"
 #include "model/balance_stages.h"
 #include "model/explain.h"
+#include "model/predict_scaling.h"
 
 namespace pando::keras {
 
@@ -21,9 +22,9 @@ std::string layers_of_stage(const Network& network, const ModelDivision& divisio
 
 }  // namespace
 
-Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch_size) {
+Explanation explain_model(Model& model, const Model::ExplainOptions& options) {
   Job job(model, "explain", Mode::train);
-  job.imagine(batch_size);
+  job.imagine(options.batch_size);
   job.divide();
   job.check_accumulation();
   const auto& training = job.training();
@@ -31,10 +32,12 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
   const Target& target = *training.target;
   const Optimizer::State& optimizer = training.options->optimizer.state();
   Explanation explanation{.model = model.name(),
-                          .samples = samples,
-                          .batch_size = batch_size,
+                          .samples = options.samples,
+                          .batch_size = options.batch_size,
                           .ipus = target.is_host ? 0 : static_cast<int>(target.ipus.size()),
                           .replicas = division.replicas,
+                          .workers = target.worker_count(),
+                          .backend = target.ipus.front().backend(),
                           .device_mapping = training.parallelism.device_mapping(),
                           .gradient_accumulation = division.accumulation,
                           .reduction = division.reduction == ipu::GradientReduction::Sum ? "sum" : "mean",
@@ -50,6 +53,12 @@ Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch
   explanation.stages = explain_stages(job.step().program);
   for (std::size_t stage = 0; stage < explanation.stages.size(); ++stage)
     explanation.stages[stage].layers = layers_of_stage(job.network(), division, static_cast<int>(stage));
+  explanation.scaling = predict_scaling(explanation,
+                                        {.workers = options.workers,
+                                         .step_seconds = options.step_seconds,
+                                         .latency = options.network_latency,
+                                         .bandwidth = options.network_bandwidth},
+                                        read_measurements());
   return explanation;
 }
 

@@ -6,8 +6,9 @@
 
 namespace pando::keras {
 
-// Compiles the training step for such batches to know what it needs. Throws Error as fit() would.
-Explanation explain_model(Model& model, std::int64_t samples, std::int64_t batch_size);
+// Compiles the training step for such batches to know what it needs. Throws Error as fit() would, and if a prediction is
+// asked for whose figures are not known.
+Explanation explain_model(Model& model, const Model::ExplainOptions& options);
 
 // A stage for each call of the network that is not an input, so that the largest stage is as small as possible.
 std::vector<int> balanced_stages(Model& model, int stages, std::int64_t batch_size);

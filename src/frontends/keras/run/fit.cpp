@@ -11,6 +11,7 @@
 
 #include "base/notice.h"
 #include "base/random_seed.h"
+#include "comm/last_checkpoint.h"
 #include "frontends/keras/build/layer.h"
 #include "frontends/keras/build/optimizer_state.h"
 #include "io/fingerprint.h"
@@ -44,6 +45,7 @@ Fit::Fit(Job& job, Job* validation, const FitOptions& options)
   position_.epochs_begun = job_.training().epochs_begun;
   if (options.checkpoint.directory.empty()) return;
   if (is_first_worker()) checkpoints_.emplace(job_.who(), options.checkpoint);
+  else note_checkpoint_folder(options.checkpoint.directory);
   subject_ = subject_of(model_, job_.goals(), samples_, validation_ != nullptr ? &validation_->samples() : nullptr,
                         options_.class_weight);
   settings_ = settings_here();

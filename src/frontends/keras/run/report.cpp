@@ -196,7 +196,7 @@ report::FactList origin() {
 
 report::Run begin_report(Model& model, const History& history, const ReportOptions& options) {
   // This comes first, because it refuses models that are not built and compiled.
-  const Explanation explanation = explain_model(model, options.samples, options.batch_size);
+  const Explanation explanation = explain_model(model, {.samples = options.samples, .batch_size = options.batch_size});
   report::Run run{.title = options.title.empty() ? model.name() : options.title,
                   .description = options.description,
                   .facts = {hyperparameters(model, history, explanation), origin()},

@@ -7,6 +7,7 @@
 #include "base/cores.h"
 #include "frontends/torch/poptorch/executor_state.h"
 #include "model/explain.h"
+#include "model/predict_scaling.h"
 
 namespace pando::poptorch {
 
@@ -17,6 +18,8 @@ Explanation PoplarExecutor::State::explanation(const char* what) const {
                           .batch_size = micro_batch(),
                           .ipus = static_cast<int>(devices.size()),
                           .replicas = options.all_replicas(),
+                          .workers = options.workers ? options.workers->count() : 1,
+                          .backend = devices.front().backend(),
                           .stages = explain_stages(step->program),
                           .gradient_accumulation = accumulation(),
                           .reduction = options.reduction == ReductionType::Sum ? "sum" : "mean",
@@ -33,6 +36,7 @@ Explanation PoplarExecutor::State::explanation(const char* what) const {
     explanation.learning_rate = optimizer->lr(0);
     explanation.steps_grow_with_gradients = rule.grows_with_gradients;
   }
+  explanation.scaling = predict_scaling(explanation, {}, read_measurements());
   return explanation;
 }
 

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IPUMultiWorkerStrategy: models made in its scope are trained by all processes that mpirun started together."""
+from pando import _core
+from pando.ipu.ipu_strategy import IPUStrategy
+
+
+class IPUMultiWorkerStrategy(IPUStrategy):
+    """Where models run: on the IPUs of all processes that `mpirun` or `srun` started together, as one system.
+
+    Every process runs the same program with the same data, and computes its share of each batch. Weights, losses and metrics are
+    to the bit those of one process with as many replicas. The first process shows progress and writes checkpoints and logs.
+    """
+    _core_strategy = _core.IPUMultiWorkerStrategy
+
+    def __init__(self, cluster_resolver=None, ipu_device="/device:IPU:0", **kwargs):  # noqa: ARG002
+        # mpirun knows the processes, so there is nothing to resolve.
+        super().__init__(ipu_device)
+
+    @property
+    def worker_rank(self):
+        """The number of this process, from 0."""
+        return self._strategy.worker_rank
+
+    @property
+    def num_workers(self):
+        return self._strategy.num_workers
+
+    @property
+    def num_replicas_in_sync(self):
+        return self._strategy.num_ipus * self._strategy.num_workers
+
+
+IPUMultiWorkerStrategyV1 = IPUMultiWorkerStrategy

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What sums over workers cost, as a formula of the messages that worker_sums sends: times of any number of workers
+// follow from what one message costs.
+#pragma once
+#include <cstddef>
+
+namespace pando {
+
+// What messages between workers cost. Times are in seconds, speeds in bytes a second.
+struct NetworkCost {
+  // From the start of a message to its arrival, and what each further message at the same time adds.
+  double latency = 0, per_message = 0;
+  // What a worker sends while it receives as much.
+  double bandwidth = 0;
+  // What a worker copies or adds within its own memory.
+  double copies = 0;
+};
+
+// One round in which every worker sends that many bytes to each other worker.
+double round_seconds(const NetworkCost& network, int workers, double bytes);
+
+// The sums of `bytes` for each of `replicas` of every worker, from the numbers of the replicas to the sums in their
+// place.
+double sum_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes);
+
+// The same in buckets of at most `bucket` bytes, which become ready one after the other during the last `backward`
+// seconds of the backward pass, and are added up in that order while it goes on.
+struct SumTimes {
+  // Of all buckets, and the part of it after the backward pass.
+  double all = 0, after = 0;
+};
+SumTimes bucket_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes, std::size_t bucket,
+                        double backward);
+
+}  // namespace pando
