@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The training steps of train_step in JAX: a line "NAME MICROSECONDS" for each model.
 
-Usage: jax_steps.py [--tf32] [MODEL...]
+Usage: jax_steps.py [--cpu] [--tf32] [MODEL...]
 
 The steps are those of one compiled scan over 100 of them, each with its own samples, which are in the device's memory. They
-compute in float32 or, with --tf32, in the device's faster default. Exit status 3 if there is no JAX.
+compute in float32 or, with --tf32, in the device's faster default; with --cpu on two cores. Exit status 3 if there is no JAX.
 """
 import argparse
+import os
 import statistics
 import sys
 import time
+
+# JAX takes as many threads as the process may use cores when it is imported.
+if "--cpu" in sys.argv:
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
 
 try:
     import jax
@@ -139,9 +144,12 @@ def microseconds(batch, shape, optimizer, describe):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("models", nargs="*")
     options = parser.parse_args()
+    if options.cpu:
+        jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_default_matmul_precision", "tensorfloat32" if options.tf32 else "highest")
     for name, description in models().items():
         if not options.models or name in options.models:

@@ -12,13 +12,14 @@ namespace {
 // Grows a step layer by layer.
 class Builder {
  public:
-  Builder(const std::string& name, std::int64_t batch, const Shape& image, bool training) : training_(training) {
+  Builder(const std::string& name, std::int64_t batch, const Shape& image, bool training, DType dtype)
+      : training_(training), dtype_(dtype) {
     step_.name = name;
     step_.batch = batch;
     step_.image = image;
     Shape shape = {batch};
     for (std::int64_t size : image) shape.append(size);
-    x_ = ops::input(step_.graph, "x", DType::float32, shape);
+    x_ = ops::input(step_.graph, "x", dtype_, shape);
   }
 
   Builder& conv(const std::string& name, std::int64_t filters, ops::Padding padding = ops::Padding::valid,
@@ -81,8 +82,8 @@ class Builder {
     const Value count = ops::variable(step_.graph, "step", DType::int32, {});
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::string& name = step_.parameters[i].name;
-      const Value m = ops::variable(step_.graph, name + "/m", DType::float32, values_[i].shape());
-      const Value v = ops::variable(step_.graph, name + "/v", DType::float32, values_[i].shape());
+      const Value m = ops::variable(step_.graph, name + "/m", dtype_, values_[i].shape());
+      const Value v = ops::variable(step_.graph, name + "/v", dtype_, values_[i].shape());
       const auto updated = ops::adam_update(learning_rate, count, values_[i], gradients[i], {m, v},
                                             {.epsilon = 1e-8, .epsilon_after_correction = true});
       step_.graph.assign(values_[i], updated[0]);
@@ -107,7 +108,7 @@ class Builder {
 
   Value parameter(const std::string& name, const Shape& shape) {
     step_.parameters.push_back({name, shape});
-    values_.push_back(ops::variable(step_.graph, name, DType::float32, shape));
+    values_.push_back(ops::variable(step_.graph, name, dtype_, shape));
     return values_.back();
   }
 
@@ -120,15 +121,16 @@ class Builder {
 
   TrainingStep step_;
   bool training_;
+  DType dtype_;
   Value x_;
   std::vector<Value> values_;
 };
 
 // A batch of 0 is the model's own.
-TrainingStep make(const std::string& name, std::int64_t batch, bool training) {
+TrainingStep make(const std::string& name, std::int64_t batch, bool training, DType dtype) {
   using ops::Padding;
   const auto begin = [&](std::int64_t own_batch, const Shape& image) {
-    return Builder(name, batch == 0 ? own_batch : batch, image, training);
+    return Builder(name, batch == 0 ? own_batch : batch, image, training, dtype);
   };
   const Shape image = {28, 28, 1};
   if (name == "mlp") return begin(32, {784}).dense("dense1", 128).relu().dense("dense2", 10).with_sgd(0.01);
@@ -228,7 +230,9 @@ std::vector<std::string> names() {
 
 std::vector<std::string> other_names() { return {"strided", "residual"}; }
 
-TrainingStep build(const std::string& name) { return make(name, 0, true); }
-TrainingStep build_inference(const std::string& name, std::int64_t batch) { return make(name, batch, false); }
+TrainingStep build(const std::string& name, DType dtype) { return make(name, 0, true, dtype); }
+TrainingStep build_inference(const std::string& name, std::int64_t batch) {
+  return make(name, batch, false, DType::float32);
+}
 
 }  // namespace pando::models

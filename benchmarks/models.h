@@ -13,7 +13,7 @@ struct Parameter {
   Shape shape;
 };
 
-// Inputs "x" (float32) and "labels" (int32), an output "loss" (the mean over the batch) and an assignment for each
+// Inputs "x" and "labels" (int32), an output "loss" (the mean over the batch) and an assignment for each
 // parameter; states of the optimizer are further variables.
 struct TrainingStep {
   Graph graph;
@@ -25,8 +25,8 @@ struct TrainingStep {
   double megaflops = 0;
 };
 
-// Without dropout. Throws Error for other names.
-TrainingStep build(const std::string& name);
+// Without dropout; all but the labels is float32, or float64. Throws Error for other names.
+TrainingStep build(const std::string& name, DType dtype = DType::float32);
 // The forward pass alone, with an output "logits" and no "labels".
 TrainingStep build_inference(const std::string& name, std::int64_t batch);
 // The four of DESIGN.md section 6, then three that Pando was not tuned for.

@@ -65,26 +65,27 @@ double run_scalar(float* sink) {
   return 2.0 * chains * rounds;
 }
 
-double run_best(float* sink) {
+double run_set([[maybe_unused]] const std::string& instruction_set, float* sink) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return run_avx512(sink);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return run_avx2(sink);
+  if (instruction_set == "avx512") return run_avx512(sink);
+  if (instruction_set == "avx2") return run_avx2(sink);
 #elif defined(__aarch64__)
-  return run_neon(sink);
+  if (instruction_set == "neon") return run_neon(sink);
 #endif
   return run_scalar(sink);
 }
 
 }  // namespace
 
-double measure_multiply_add_peak(int threads) {
+double measure_multiply_add_peak(int threads, const std::string& instruction_set) {
   double best = 0;
   for (int attempt = 0; attempt < 7; ++attempt) {
     std::vector<double> flops(static_cast<std::size_t>(threads));
     std::vector<float> sinks(flops.size());
     std::vector<std::thread> workers;
     const auto start = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; i < flops.size(); ++i) workers.emplace_back([&, i] { flops[i] = run_best(&sinks[i]); });
+    for (std::size_t i = 0; i < flops.size(); ++i)
+      workers.emplace_back([&, i] { flops[i] = run_set(instruction_set, &sinks[i]); });
     for (std::thread& worker : workers) worker.join();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     double total = 0;

@@ -33,13 +33,24 @@ class Runner {
 
   // The time of one step, in executions of `steps`.
   Times measure(std::int64_t steps);
+  // The lowest of those times, which other processes disturb least.
+  double lowest(std::int64_t steps);
+  // Those of the fastest of some executions of five steps.
   std::vector<KernelTime> kernel_times();
   double megabytes() const;
+  // How many the program uses.
+  int tiles() const;
 
  private:
+  std::vector<double> times(std::int64_t steps);
+
   Program program_;
   std::optional<Feed> feed_;
 };
+
+// What a table of measurements begins with in JSON: the day, the words of the command, the machine and its compiler.
+std::string json_of_run(int argc, char** argv, const Device& device);
+std::string json_of_kernels(const std::vector<KernelTime>& kernels);
 
 void print_kernels(const std::string& title, const std::vector<KernelTime>& kernels);
 

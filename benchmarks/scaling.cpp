@@ -4,86 +4,20 @@
 //
 //   scaling [--json FILE] [--kernels] [MODEL...]
 #include <pando/base/error.h>
-#include <pando/program/profile.h>
-#include <pando/program/program.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <iostream>
-#include <optional>
 
 #include "models.h"
+#include "runner.h"
 
 namespace {
 
 using namespace pando;
-using Clock = std::chrono::steady_clock;
-
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-Array noise(const Shape& shape, float limit) {
-  Array array(DType::float32, shape);
-  std::uint32_t state = 1;
-  for (float *p = array.mutable_data<float>(), *end = p + array.elements(); p != end; ++p) {
-    state = state * 1664525u + 1013904223u;
-    *p = (static_cast<float>(state >> 8) / 8388608.0F - 1.0F) * limit;
-  }
-  return array;
-}
-
-// A model on a device, ready to run.
-class Runner {
- public:
-  Runner(const models::TrainingStep& step, const Device& device) : program_(step.graph, device, weights(step)) {
-    Shape shape = {step.batch};
-    for (std::int64_t size : step.image) shape.append(size);
-    const auto labels = static_cast<std::size_t>(step.batch) * sizeof(std::int32_t);
-    feed_.emplace(program_, [=, images = noise(shape, 1.0F)](std::int64_t, std::span<std::byte* const> feeds) {
-      std::memcpy(feeds[0], images.raw(), images.bytes());
-      if (feeds.size() > 1) std::memset(feeds[1], 0, labels);
-      return true;
-    });
-    program_.run(10, *feed_);
-  }
-
-  // The lowest time of a step, in executions of ten.
-  double measure() {
-    double lowest = 1e30;
-    const auto begin = Clock::now();
-    for (int i = 0; i < 10 || (microseconds_since(begin) < 3e5 && i < 500); ++i) {
-      const auto start = Clock::now();
-      program_.run(10, *feed_);
-      lowest = std::min(lowest, microseconds_since(start) / 10);
-    }
-    return lowest;
-  }
-
-  std::vector<KernelTime> kernel_times() {
-    Profiler profiler("scaling");
-    profiler.attach(program_);
-    program_.run(20, *feed_);
-    profiler.detach();
-    return profiler.kernel_times();
-  }
-
- private:
-  static Variables weights(const models::TrainingStep& step) {
-    Variables variables;
-    for (const auto& parameter : step.parameters) variables.set(parameter.name, noise(parameter.shape, 0.05F));
-    return variables;
-  }
-
-  Program program_;
-  std::optional<Feed> feed_;
-};
-
 struct Measured {
   int tiles = 0;
   double microseconds = 0;
@@ -116,10 +50,11 @@ Row measure_model(const std::string& name, int cores) {
   Row row = {.model = name};
   for (int tiles : tile_counts(cores)) {
     Runner runner(step, Device({.tiles = tiles}));
-    const double microseconds = runner.measure();
+    const double microseconds = runner.lowest(10);
     row.measured.push_back({tiles, microseconds, runner.kernel_times()});
   }
-  row.chosen.microseconds = Runner(step, Device()).measure();
+  Runner runner(step, Device());
+  row.chosen = {runner.tiles(), runner.lowest(10)};
   return row;
 }
 
@@ -143,17 +78,18 @@ void print_kernels(const Row& row) {
   }
 }
 
-std::string json_of(const std::vector<Row>& rows, const std::string& instruction_set) {
+std::string json_of(const std::vector<Row>& rows, const std::string& run) {
   std::vector<std::string> models;
   for (const Row& row : rows) {
     std::vector<std::string> times;
     for (const Measured& measured : row.measured)
-      times.push_back(fmt::format(R"({{"tiles": {}, "step_us": {:.3f}}})", measured.tiles, measured.microseconds));
-    models.push_back(fmt::format(R"(  {{"model": "{}", "chosen_us": {:.3f}, "times": [{}]}})", row.model,
-                                 row.chosen.microseconds, fmt::join(times, ", ")));
+      times.push_back(fmt::format("{{\"tiles\": {}, \"step_us\": {:.3f},\n     \"kernels\": {}}}", measured.tiles,
+                                  measured.microseconds, json_of_kernels(measured.kernels)));
+    models.push_back(
+        fmt::format("  {{\"model\": \"{}\", \"chosen_tiles\": {}, \"chosen_us\": {:.3f}, \"times\": [\n    {}]}}",
+                    row.model, row.chosen.tiles, row.chosen.microseconds, fmt::join(times, ",\n    ")));
   }
-  return fmt::format("{{\"instruction_set\": \"{}\", \"models\": [\n{}\n]}}\n", instruction_set,
-                     fmt::join(models, ",\n"));
+  return fmt::format("{{{}, \"models\": [\n{}\n]}}\n", run, fmt::join(models, ",\n"));
 }
 
 }  // namespace
@@ -184,7 +120,7 @@ int main(int argc, char** argv) {
     }
     if (kernels)
       for (const Row& row : rows) print_kernels(row);
-    if (!json.empty() && !(std::ofstream(json) << json_of(rows, all.instruction_set())).flush())
+    if (!json.empty() && !(std::ofstream(json) << json_of(rows, json_of_run(argc, argv, all))).flush())
       throw Error("cannot write '" + json + "'");
   } catch (const Error& error) {
     std::cerr << "scaling: " << error.what() << "\n";

@@ -89,7 +89,8 @@ def captured(step):
 
 def microseconds(batch, shape, optimizer, layers, device, graph, compiled):
     module = nn.Sequential(*layers).to(device)
-    forward = torch.compile(module, mode="reduce-overhead") if compiled else module
+    mode = "reduce-overhead" if device == "cuda" else "default"
+    forward = torch.compile(module, mode=mode) if compiled else module
     update = optimizer(module)
     loss = nn.CrossEntropyLoss()
     x = torch.rand(batch, *shape, device=device)

@@ -45,7 +45,8 @@ struct Row {
   double megaflops = 0, megabytes = 0, compile = 0;
   Times one_tile = {}, all_tiles = {}, mixed = {};
   double latency = 0, throughput = 0;
-  std::optional<double> torch = {};
+  // Microseconds of other libraries on two threads, by the name of their column.
+  std::map<std::string, double> others = {};
   std::vector<KernelTime> kernels = {}, mixed_kernels = {};
 
   double fraction(double peak) const { return megaflops / all_tiles.median / peak * 1e3; }
@@ -67,30 +68,55 @@ Row measure_model(const std::string& name, const Device& one, const Device& all)
   return row;
 }
 
-void print_row(const Row& row, double peak) {
-  fmt::print("{:<13}{:>7.0f}{:>8.1f}{:>9.2f}{:>11.1f}{:>11.1f}{:>5.0f}%{:>8.1f}%{:>9}{:>7.2f}x{:>11.1f}{:>12.0f}\n",
-             row.name, row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
-             100 * row.all_tiles.spread, 100 * row.fraction(peak),
-             row.torch ? fmt::format("{:.2f}x", *row.torch / row.all_tiles.median) : "-",
-             row.all_tiles.median / row.mixed.median, row.latency, row.throughput);
+// How a step of other libraries is measured: a column's name, a script and its options.
+struct Other {
+  std::string name, script, options;
+};
+
+std::vector<Other> other_libraries(const Device& device) {
+  if (device.backend() == "cuda") return {{"torch", PANDO_TORCH_STEPS, "--device cuda"}};
+  return {{"torch", PANDO_TORCH_STEPS, ""},
+          {"torch_compile", PANDO_TORCH_STEPS, "--compile"},
+          {"jax", PANDO_JAX_STEPS, "--cpu"}};
 }
 
-std::string json_of(const std::vector<Row>& rows, const Device& device, double peak) {
+// How many times as long another library takes.
+std::string ratio(const Row& row, const std::string& other) {
+  const auto found = row.others.find(other);
+  return found == row.others.end() ? "-" : fmt::format("{:.2f}x", found->second / row.all_tiles.median);
+}
+
+void print_row(const Row& row, double peak) {
+  fmt::print(
+      "{:<13}{:>7.0f}{:>8.1f}{:>9.2f}{:>11.1f}{:>11.1f}{:>5.0f}%{:>8.1f}%{:>9}{:>9}{:>9}{:>7.2f}x{:>11.1f}{:>12.0f}\n",
+      row.name, row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
+      100 * row.all_tiles.spread, 100 * row.fraction(peak), ratio(row, "torch"), ratio(row, "torch_compile"),
+      ratio(row, "jax"), row.all_tiles.median / row.mixed.median, row.latency, row.throughput);
+}
+
+std::string json_of(const std::vector<Row>& rows, const std::string& run, double peak) {
   std::vector<std::string> models;
   for (const Row& row : rows) {
-    std::vector<std::string> kernels;
-    for (const KernelTime& kernel : row.kernels)
-      kernels.push_back(fmt::format(R"({{"op": "{}", "name": "{}", "microseconds": {:.3f}}})", kernel.op, kernel.name,
-                                    kernel.microseconds));
+    std::vector<std::string> others;
+    for (const auto& [name, microseconds] : row.others)
+      others.push_back(fmt::format(R"("{}": {:.1f})", name, microseconds));
     models.push_back(fmt::format(
-        R"(  {{"model": "{}", "megaflops": {:.3f}, "megabytes": {:.3f}, "compile_ms": {:.3f}, "one_tile_us": {:.3f}, "step_us": {:.3f}, "spread": {:.4f}, "of_peak": {:.4f}, "torch_us": {}, "mixed_bfloat16_us": {:.3f}, "latency_us": {:.3f}, "samples_per_second": {:.0f},
-   "kernels": [{}]}})",
+        R"(  {{"model": "{}", "megaflops": {:.3f}, "megabytes": {:.3f}, "compile_ms": {:.3f}, "one_tile_us": {:.3f}, "step_us": {:.3f}, "spread": {:.4f}, "of_peak": {:.4f}, "others_us": {{{}}}, "mixed_bfloat16_us": {:.3f}, "latency_us": {:.3f}, "samples_per_second": {:.0f},
+   "kernels": {},
+   "mixed_kernels": {}}})",
         row.name, row.megaflops, row.megabytes, row.compile / 1e3, row.one_tile.median, row.all_tiles.median,
-        row.all_tiles.spread, row.fraction(peak), row.torch ? fmt::format("{:.1f}", *row.torch) : "null",
-        row.mixed.median, row.latency, row.throughput, fmt::join(kernels, ", ")));
+        row.all_tiles.spread, row.fraction(peak), fmt::join(others, ", "), row.mixed.median, row.latency,
+        row.throughput, json_of_kernels(row.kernels), json_of_kernels(row.mixed_kernels)));
   }
-  return fmt::format("{{\"tiles\": {}, \"instruction_set\": \"{}\", \"peak_gflops\": {:.2f}, \"models\": [\n{}\n]}}\n",
-                     device.tiles(), device.instruction_set(), peak, fmt::join(models, ",\n"));
+  return fmt::format("{{{}, \"peak_gflops\": {:.2f}, \"models\": [\n{}\n]}}\n", run, peak, fmt::join(models, ",\n"));
+}
+
+void print_titles() {
+  fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>9}{:>9}{:>8}{:>11}{:>12}\n", "training step", "MFLOP",
+             "MB", "compile", "1 tile", "all tiles", "+-", "of peak", "torch", "compiled", "jax", "bf16", "batch 1",
+             "batch 256");
+  fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>9}{:>9}{:>8}{:>11}{:>12}\n", "", "", "", "ms", "us",
+             "us", "", "", "", "", "", "", "us", "samples/s");
 }
 
 }  // namespace
@@ -117,26 +143,23 @@ int main(int argc, char** argv) {
     }
     if (names.empty()) names = models::names();
     const Device one({.tiles = 1}), all;
-    const double peak = measure_multiply_add_peak(all.tiles());
+    const double peak = measure_multiply_add_peak(all.tiles(), all.instruction_set());
     fmt::print("{} tiles, {}; multiply-add peak {:.1f} GFLOP/s\n", all.tiles(), all.instruction_set(), peak);
-    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>8}{:>11}{:>12}\n", "training step", "MFLOP", "MB",
-               "compile", "1 tile", "all tiles", "+-", "of peak", "torch", "bf16", "batch 1", "batch 256");
-    fmt::print("{:<13}{:>7}{:>8}{:>9}{:>11}{:>11}{:>6}{:>9}{:>9}{:>8}{:>11}{:>12}\n", "", "", "", "ms", "us", "us", "",
-               "", "", "", "us", "samples/s");
+    print_titles();
     std::vector<Row> rows;
     for (const std::string& name : names) rows.push_back(measure_model(name, one, all));
-    const std::map<std::string, double> torch =
-        steps_of_python(PANDO_TORCH_STEPS, all.backend() == "cuda" ? "--device cuda" : "", names);
-    for (Row& row : rows) {
-      if (const auto found = torch.find(row.name); found != torch.end()) row.torch = found->second;
-      print_row(row, peak);
+    for (const Other& other : other_libraries(all)) {
+      const std::map<std::string, double> times = steps_of_python(other.script, other.options, names);
+      for (Row& row : rows)
+        if (const auto found = times.find(row.name); found != times.end()) row.others[other.name] = found->second;
     }
+    for (const Row& row : rows) print_row(row, peak);
     if (kernels)
       for (const Row& row : rows) {
         print_kernels(row.name, row.kernels);
         print_kernels(row.name + ", mixed_bfloat16", row.mixed_kernels);
       }
-    if (!json.empty() && !(std::ofstream(json) << json_of(rows, all, peak)).flush())
+    if (!json.empty() && !(std::ofstream(json) << json_of(rows, json_of_run(argc, argv, all), peak)).flush())
       throw Error("cannot write '" + json + "'");
   } catch (const Error& error) {
     std::cerr << "train_step: " << error.what() << "\n";

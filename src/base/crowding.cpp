@@ -32,14 +32,17 @@ std::chrono::nanoseconds Crowding::processor_time() const {
 }
 
 std::atomic<bool> Crowding::is_assumed = false;
+std::atomic<int> Crowding::assumed_halvings = 0;
 
-bool Crowding::is_crowded() {
-  if (is_assumed.load(std::memory_order_relaxed)) return true;
-  if (!is_apart_) return false;
-  if (Clock::now() < apart_until_) return true;
-  is_apart_ = false;
+int Crowding::halvings(int most) {
+  if (is_assumed.load(std::memory_order_relaxed)) return most;
+  if (const int assumed = assumed_halvings.load(std::memory_order_relaxed); assumed > 0) return std::min(assumed, most);
+  if (halvings_ == 0) return 0;
+  halvings_ = std::min(halvings_, most);
+  if (Clock::now() < apart_until_) return halvings_;
+  halvings_ = 0;
   phase_begin_ = {};
-  return false;
+  return 0;
 }
 
 void Crowding::judge() {
@@ -55,7 +58,7 @@ void Crowding::judge() {
   if (phase < shortest_phase) return;
   phase_begin_ = {};
   if (phase < processor_time() - processor_time_before_) return;
-  is_apart_ = true;
+  ++halvings_;
   apart_until_ = now + std::max(next_time_apart_, least_ratio * phase);
   next_time_apart_ = std::min<std::chrono::nanoseconds>(2 * next_time_apart_, longest_time_apart);
 }

@@ -3,8 +3,8 @@
 //
 // Threads that wait for each other at barriers need their cores at the same time. If other processes want the cores,
 // the system runs the threads at different times, and each waits for one that is not running: a step of microseconds
-// takes milliseconds. The sign is that the work takes longer than the processor time of all threads together. One
-// thread that does all the work does not wait, and is then faster.
+// takes milliseconds. The sign is that the work takes longer than the processor time of all threads together. Half of
+// the threads, which do the work of all, need fewer cores at a time, and one thread does not wait at all.
 #pragma once
 #include <pthread.h>
 #include <time.h>
@@ -21,8 +21,11 @@ class Crowding {
   // The members other than the thread that calls the functions below.
   void add_member(pthread_t thread);
 
-  // Whether the team should stay apart now. Reads the clock while it does; costs nothing otherwise.
-  bool is_crowded();
+  // How often the team should be halved now, at most until `most`. Reads the clock while that is not 0; costs nothing
+  // otherwise.
+  int halvings(int most);
+  // Whether it should be halved at all.
+  bool is_crowded() { return halvings(1) > 0; }
   // Call it when a member has waited so long for others that it slept. Checks how well the team worked since the first
   // such call.
   void judge();
@@ -32,8 +35,9 @@ class Crowding {
   // The time before this call does not count: the team waited for something else.
   void forget() { phase_begin_ = {}; }
 
-  // Makes every team stay apart; tests use it.
+  // Makes every team stay apart, or be halved that often; tests use them.
   static std::atomic<bool> is_assumed;
+  static std::atomic<int> assumed_halvings;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,7 +49,7 @@ class Crowding {
   Clock::time_point phase_begin_ = {}, pause_begin_ = {}, apart_until_ = {};
   std::chrono::nanoseconds processor_time_before_{0}, processor_time_at_pause_{0};
   pthread_t caller_ = {};
-  bool is_apart_ = false;
+  int halvings_ = 0;
   std::chrono::nanoseconds next_time_apart_ = shortest_time_apart;
 
   static constexpr std::chrono::milliseconds shortest_time_apart{20}, longest_time_apart{640};

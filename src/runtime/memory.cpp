@@ -41,7 +41,9 @@ class HostMemory final : public Memory {
       throw Error(
           fmt::format("cannot allocate {} for {}; use a smaller batch or a smaller model", bytes_text(bytes), what));
     use_large_pages(data, bytes);
-    std::memset(data, 0, bytes);
+    // The system takes memory from the node of the core that touches it first: that of the tile which uses it, or else
+    // of this thread, which spares small programs the wait.
+    if (bytes < large_page) std::memset(data, 0, bytes);
     return {shared_from_this(), reinterpret_cast<std::uintptr_t>(data), bytes};
   }
   void set_zero(const Place& place, std::size_t bytes) override { std::memset(pointer(place), 0, bytes); }

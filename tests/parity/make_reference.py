@@ -236,6 +236,7 @@ def main():
 
         name = model.__name__
         save(args.out / f"{name}_losses.npy", losses, "<f8")
+        save(args.out / f"{name}_exact_losses.npy", exact_losses, "<f8")
         print(f"{name:13}{'losses':9}{stored[0]:8.1e}{nudged[0]:9.1e}"
               f"   {losses[0]:.6f} -> {losses[-1]:.6f}")
         for key, value, *row in zip(shapes, params, stored[1:], nudged[1:], moved[1:]):

@@ -79,6 +79,7 @@ void pack_pairs_of_model(const Packing<float, BFloat16>& packing) {
 }
 
 inline constexpr MixedMatmulRoutines modelled_products = {
+    .costs = {},
     .block_rows = TileProduct<ModelledTiles>::block_rows,
     .panel_vectors = TileProduct<ModelledTiles>::panel_vectors,
     .lanes = tile_columns,

@@ -32,11 +32,14 @@ std::vector<Product> products() {
           {"deep matrices", {40, 801}, {801, 33}},
           {"stacked matrices", {3, 33, 40}, {3, 40, 34}},
           {"narrow matrices", {5, 40}, {40, 3}},
+          {"wide matrices", {70, 300}, {300, 90}},
           {"a valid convolution", {3, 13, 13, 32}, {3, 3, 32, 64}, ops::ConvOptions{}},
           {"a padded convolution", {2, 16, 16, 8}, {3, 3, 8, 20}, ops::ConvOptions{.padding = Padding::same}},
           {"uneven channels", {2, 9, 10, 24}, {3, 2, 24, 19}, ops::ConvOptions{.padding = Padding::same}},
           {"a dilated convolution", {1, 12, 11, 16}, {3, 3, 16, 16}, ops::ConvOptions{.dilations = {2, 3}}},
           {"a strided convolution", {2, 11, 12, 16}, {3, 3, 16, 16}, ops::ConvOptions{.strides = {2, 2}}},
+          {"a wide convolution", {2, 12, 12, 48}, {3, 3, 48, 40}, ops::ConvOptions{.padding = Padding::same}},
+          {"a wide dilated convolution", {1, 16, 15, 64}, {3, 3, 64, 96}, ops::ConvOptions{.dilations = {2, 3}}},
           {"large images", {1, 30, 40, 8}, {3, 3, 8, 16}, ops::ConvOptions{.padding = Padding::same}},
           {"one pixel", {4, 1, 1, 16}, {1, 1, 16, 16}, ops::ConvOptions{}},
           {"few channels", {2, 8, 8, 3}, {3, 3, 3, 16}, ops::ConvOptions{}}};
@@ -119,6 +122,15 @@ TEST(MixedPrecision, ResultsAreWithinTheRoundingOfFactors) {
     for (std::int64_t i = 0; i < exact.y.elements(); ++i)
       ASSERT_NEAR(tf32.y.data<float>()[i], exact.y.data<float>()[i], 0.0005 * std::sqrt(inner)) << product.what;
   }
+}
+
+TEST(MixedPrecision, ProductsThatRoundingWouldSlowDownStayInFloat32) {
+  if (Device().backend() != "cpu") GTEST_SKIP() << "the CPU estimates what pays";
+  for (const Product& product :
+       {Product{"small matrices", {32, 32}, {32, 32}}, Product{"sums of few products", {40, 32}, {32, 40}},
+        Product{"few channels", {2, 8, 8, 8}, {3, 3, 8, 8}, ops::ConvOptions{}}})
+    expect_equal(run(product, Precision::mixed_bfloat16, 2, fraction), run(product, Precision::float32, 2, fraction),
+                 product.what);
 }
 
 TEST(MixedPrecision, AnUnknownNameIsAnsweredWithTheNearest) {

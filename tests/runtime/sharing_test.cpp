@@ -75,6 +75,29 @@ TEST(SharedDevice, ACrowdedMachineDoesNotShowInTheResults) {
   EXPECT_EQ(std::memcmp(alone.raw(), together.raw(), alone.bytes()), 0);
 }
 
+TEST(SharedDevice, ResultsDoNotDependOnHowOftenItsTilesAreHalved) {
+  const auto run = [](const std::vector<int>& halvings) {
+    Variables variables;
+    variables.set("w", first_weights());
+    Program program(product_graph(), Device({.tiles = 5}), variables);
+    std::thread other([&] {
+      for (int i = 0; i < 200; ++i) {
+        Crowding::assumed_halvings = halvings[static_cast<std::size_t>(i) % halvings.size()];
+        std::this_thread::yield();
+      }
+    });
+    for (int execution = 0; execution < 20; ++execution) program.run(10);
+    other.join();
+    Crowding::assumed_halvings = 0;
+    return variables.get("w");
+  };
+  const Array whole = run({0});
+  for (const std::vector<int>& halvings : {std::vector<int>{1}, {2}, {9}, {0, 1, 0, 2, 1, 0, 1, 2, 9, 0}}) {
+    const Array result = run(halvings);
+    EXPECT_EQ(std::memcmp(result.raw(), whole.raw(), whole.bytes()), 0);
+  }
+}
+
 TEST(SharedVariables, AStepIsOneActionToOtherPrograms) {
   const Device device({.tiles = 2});
   Variables variables;

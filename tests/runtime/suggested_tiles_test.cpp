@@ -52,7 +52,13 @@ TEST(SuggestedTiles, AreThoseOfTheLowestEstimate) {
   const Plan plan = products(128, 8);
   const int tiles = suggested(plan, 32);
   for (int other = 1; other <= 32; ++other)
-    EXPECT_LE(cpu::estimated_time(plan, set, tiles), cpu::estimated_time(plan, set, other)) << other;
+    EXPECT_LE(cpu::estimated_time(plan, set, tiles, 32), cpu::estimated_time(plan, set, other, 32)) << other;
+}
+
+TEST(SuggestedTiles, LeaveACoreToTheFeedIfTheLastOneGainsLittle) {
+  const int tiles = suggested(products(128, 8), 16);
+  EXPECT_GT(tiles, 4);
+  EXPECT_LT(tiles, 16);
 }
 
 TEST(SuggestedTiles, AreUsedIfTheDeviceNamesNone) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel's arithmetic and the bytes that it takes from other cores are divided among the tiles. Each superstep adds a
-// wait, which grows with the number of tiles. Only the proportions of the figures matter; benchmarks/scaling shows
-// whether the choice is the best one.
+// wait, which grows with the number of tiles, and more if they leave no core to the thread that fills the feed. Only
+// the proportions of the figures matter: they were fitted to the times of a machine with 16 cores
+// (docs/performance.md), and benchmarks/scaling shows whether the choice is the best one.
 #include "backends/cpu/suggested_tiles.h"
+
+#include <cmath>
 
 #include "plan/cost.h"
 
@@ -15,20 +18,25 @@ double arithmetic_rate(InstructionSet set) {
   switch (set) {
     case InstructionSet::portable: return 6e3;
     case InstructionSet::neon: return 3e4;
-    case InstructionSet::avx2: return 5e4;
-    case InstructionSet::avx512: return 9e4;
+    case InstructionSet::avx2: return 4.2e4;
+    case InstructionSet::avx512: return 7.5e4;
   }
   return 3e4;
 }
 
 // Bytes in a microsecond: from a tile's own cache, and from those of others.
-constexpr double own_rate = 3e4, foreign_rate = 8e3;
-// A wait of two tiles, and what each further tile adds to it.
-constexpr double shortest_wait = 1.5, wait_for_one_more = 0.6;
+constexpr double own_rate = 1e5, foreign_rate = 8e3;
+// A wait of two tiles, what twice as many add to it, and what the last core adds.
+constexpr double shortest_wait = 2.8, wait_for_twice_as_many = 2.2, wait_for_last_core = 2;
+
+double time_of_wait(int tiles, int cores) {
+  if (tiles == 1) return 0;
+  return shortest_wait + wait_for_twice_as_many * (std::log2(tiles) - 1) + (tiles == cores ? wait_for_last_core : 0);
+}
 
 }  // namespace
 
-double estimated_time(const Plan& plan, InstructionSet set, int tiles) {
+double estimated_time(const Plan& plan, InstructionSet set, int tiles, int cores) {
   double time = 0;
   for (const Superstep& superstep : plan.supersteps) {
     for (const KernelCall& call : superstep) {
@@ -36,7 +44,7 @@ double estimated_time(const Plan& plan, InstructionSet set, int tiles) {
       const double foreign = cost.bytes * (tiles - 1) / tiles, own = cost.bytes - foreign;
       time += (cost.flops / arithmetic_rate(set) + own / own_rate + foreign / foreign_rate) / tiles;
     }
-    if (tiles > 1) time += shortest_wait + wait_for_one_more * (tiles - 2);
+    time += time_of_wait(tiles, cores);
   }
   return time;
 }
@@ -47,7 +55,7 @@ int suggested_tiles(std::span<const Plan* const> plans, InstructionSet set, int 
   for (int tiles = 1; tiles <= most; ++tiles) {
     double time = 0;
     for (const Plan* plan : plans)
-      if (plan != nullptr) time += estimated_time(*plan, set, tiles);
+      if (plan != nullptr) time += estimated_time(*plan, set, tiles, most);
     if (best_time < 0 || time < best_time) {
       best = tiles;
       best_time = time;

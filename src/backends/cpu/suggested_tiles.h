@@ -8,8 +8,8 @@
 
 namespace pando::cpu {
 
-// Microseconds of a step on that many tiles.
-double estimated_time(const Plan& plan, InstructionSet set, int tiles);
+// Microseconds of a step on that many tiles of a machine with that many cores.
+double estimated_time(const Plan& plan, InstructionSet set, int tiles, int cores);
 // Of at most `most` tiles; plans may be null.
 int suggested_tiles(std::span<const Plan* const> plans, InstructionSet set, int most);
 

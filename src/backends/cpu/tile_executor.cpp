@@ -185,37 +185,53 @@ void TileExecutor::run_superstep(std::size_t superstep, std::int64_t number, int
   timed(first, Kind::barrier, static_cast<std::int64_t>(superstep), wait_for_others);
 }
 
+void TileExecutor::prepare_step(int halvings, bool has_others) {
+  Crowding& crowding = tiles_->crowding();
+  // Waiting for data says nothing about the tiles.
+  if (has_others && is_late()) crowding.forget();
+  timed(0, RecordedEvent::Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
+  execution_.halvings = 0;
+  if (!has_others || execution_.stopped) return;
+  // Tiles that were left out all wait for the step that has none left out.
+  const int wanted = crowding.halvings(most_halvings(tile_count_));
+  execution_.halvings = wanted < halvings ? 0 : wanted;
+}
+
 void TileExecutor::run_tiles(int first, int last) {
-  const int count = tile_count_;
+  const int count = tile_count_, tile = first;
   const bool has_others = last - first < count;
-  bool waits = has_others;
+  int halvings = 0;
   const auto wait_for_others = [&] {
-    if (waits && tiles_->barrier().arrive_and_wait() && first == 0) tiles_->crowding().judge();
+    if (has_others && tiles_->barrier(halvings).arrive_and_wait() && tile == 0) tiles_->crowding().judge();
   };
-  using Kind = RecordedEvent::Kind;
   while (true) {
-    if (first == 0) {
-      // Waiting for data says nothing about the tiles.
-      if (has_others && is_late()) tiles_->crowding().forget();
-      timed(0, Kind::feed, execution_.done, [&] { execution_.stopped = !begin_step(); });
-      // If the machine is crowded, tile 0 does the work of all tiles while the others wait for the next shared step.
-      waits = has_others && (execution_.stopped || !tiles_->crowding().is_crowded());
-      if (has_others) last = waits ? 1 : count;
-    }
+    if (tile == 0) prepare_step(halvings, has_others);
     wait_for_others();
+    if (const int wanted = execution_.halvings; has_others && wanted != halvings) {
+      // Tile 0 may change it again when all have read it.
+      wait_for_others();
+      // The tiles that are left out wait for the next step of all, and the others fetch them for it.
+      halvings = tile < halved(count, wanted) ? wanted : 0;
+      if (halvings == 0) wait_for_others();
+    }
     if (execution_.stopped) return;
+    if (has_others) {
+      const int working = halved(count, halvings);
+      first = count * tile / working;
+      last = count * (tile + 1) / working;
+    }
     std::int64_t number = 0;
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
       run_superstep(s, number, first, last, wait_for_others);
       number += static_cast<std::int64_t>(kernels_[s].size());
       if (first == 0 && execution_.progress.told != nullptr) tell_progress(s + 1);
       if (!plan_.check_numerics) continue;
-      if (first == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
+      if (tile == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
       wait_for_others();
     }
     // Without a superstep, only this keeps tile 0 from beginning the next step before all tiles have seen this one.
     if (kernels_.empty()) wait_for_others();
-    if (first == 0) end_step();
+    if (tile == 0) end_step();
   }
 }
 

@@ -61,13 +61,17 @@ class TileExecutor final : public Executable {
     Progress progress = {};
     std::int64_t first_row = 0, done = 0;
     bool stopped = false;
+    // How often the tiles are halved in this step; those that are left do the work of all.
+    int halvings = 0;
   };
 
   Place place_of(const Buffer& buffer, const BindVariable& bind);
   Place constant_place(std::size_t index);
   void execute(const Execution& execution);
-  // Does the work of the tiles [first, last): of one tile or of all.
+  // The loop of a tile, or of all where one thread does their work.
   void run_tiles(int first, int last);
+  // What tile 0 does before a step: the feed, and how many tiles share the step.
+  void prepare_step(int halvings, bool has_others);
   // Their shares of both parts of a superstep, and the wait after each; `number` is that of its first kernel.
   void run_superstep(std::size_t superstep, std::int64_t number, int first, int last, const auto& wait_for_others);
   template <class Work>

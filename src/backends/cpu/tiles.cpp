@@ -52,7 +52,9 @@ bool TileBarrier::arrive_and_wait() {
   return wait_while(generation_, generation, time_to_stay_awake(count_, cores_));
 }
 
-TileGroup::TileGroup(int count) : cores_(usable_cores()), count_(count > 0 ? count : cores_), barrier_(count_, cores_) {
+TileGroup::TileGroup(int count) : cores_(usable_cores()), count_(count > 0 ? count : cores_) {
+  for (int halvings = 0; halvings <= most_halvings(count_); ++halvings)
+    barriers_.emplace_back(halved(count_, halvings), cores_);
   try {
     for (int tile = 1; tile < count_; ++tile) {
       threads_.emplace_back(fmt::format("for tile {} of {}", tile + 1, count_), [this, tile] { serve(tile); });
@@ -81,7 +83,8 @@ void TileGroup::run(int tiles, const Function<void(int, int)>& work) {
   const AtWork all(tiles);
   crowding_.resume();
   work_ = &work;
-  barrier_.set_count(tiles);
+  for (int halvings = 0; halvings <= most_halvings(tiles); ++halvings)
+    barrier(halvings).set_count(halved(tiles, halvings));
   running_.store(tiles - 1, std::memory_order_relaxed);
   const std::uint64_t number = (newest_.load(std::memory_order_relaxed) >> bits_of_tiles) + 1;
   newest_.store(number << bits_of_tiles | static_cast<std::uint32_t>(tiles), std::memory_order_release);

@@ -3,8 +3,10 @@
 #pragma once
 #include <pando/base/function.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "base/crowding.h"
@@ -29,6 +31,14 @@ class TileBarrier {
   alignas(64) std::atomic<std::uint32_t> generation_ = 0;
 };
 
+// How many of that many tiles are left after some halvings, and how many halvings leave one.
+constexpr int halved(int tiles, int halvings) { return std::max(tiles >> halvings, 1); }
+constexpr int most_halvings(int tiles) {
+  int halvings = 0;
+  while (tiles >> halvings > 1) ++halvings;
+  return halvings;
+}
+
 // The calling thread is tile 0, the others are threads of the group, which sleep between runs. Any number of threads
 // may call run() at once: the first gets the tiles, and each of the others does the work of all tiles itself.
 class TileGroup {
@@ -40,8 +50,9 @@ class TileGroup {
   TileGroup& operator=(const TileGroup&) = delete;
 
   int count() const { return count_; }
-  TileBarrier& barrier() { return barrier_; }
-  // For tile 0 at work: whether it is faster by itself at the moment.
+  // Where the first of the tiles at work meet if these are halved so often that one is left at the end.
+  TileBarrier& barrier(int halvings = 0) { return barriers_[static_cast<std::size_t>(halvings)]; }
+  // For tile 0 at work: whether fewer tiles are faster at the moment.
   Crowding& crowding() { return crowding_; }
   // Returns when the work of the first `tiles` tiles is done: work(tile, tile + 1) was called on each, or work(0,
   // tiles) on the calling thread because another call had the tiles. The work must not throw. Throws Error in a child
@@ -55,7 +66,7 @@ class TileGroup {
 
   const int cores_, count_;
   const ProcessMark process_;
-  TileBarrier barrier_;
+  std::deque<TileBarrier> barriers_;
   Crowding crowding_;
   std::atomic<bool> taken_ = false;
   const Function<void(int, int)>* work_ = nullptr;

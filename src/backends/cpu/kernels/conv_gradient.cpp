@@ -23,7 +23,9 @@ class Conv2dWeightGradient final : public Kernel {
         rows_(result_.type.shape.part(0, by_channel_ ? 2 : 3).elements()),
         columns_(result_.type.shape[3] / groups_),
         panel_(by_channel_ ? matrix_.lanes : panel_width(matrix_, columns_)),
-        grid_(work()) {
+        grid_(work()),
+        pixels_(runs_, window, x_, false, 0, layout_),
+        segments_(pixels_.segments()) {
     lay_out_rows();
     choose_copies();
   }
@@ -55,13 +57,7 @@ class Conv2dWeightGradient final : public Kernel {
     constexpr std::int64_t element_bytes = sizeof(T);
     // Rows of dy that do not end on a vector are copied; so are pixels so far apart that they share few cache sets.
     packs_ = !by_channel_ && (columns_ % matrix_.lanes != 0 || dy_.type.shape[3] * element_bytes >= 512);
-    if (image_.is_padded()) image_scratch_ = layout_.add_elements<T>(runs_.most_images() * run_image_elements());
     if (packs_) dy_scratch_ = layout_.add_elements<T>(runs_.most_pixels() * divide_up(columns_, panel_) * panel_);
-  }
-
-  // What one image of a run takes, in scratch memory or in x.
-  std::int64_t run_image_elements() const {
-    return image_.is_padded() ? runs_.copy_elements() : x_.type.shape.stride(0);
   }
 
   void lay_out_rows() {
@@ -75,26 +71,11 @@ class Conv2dWeightGradient final : public Kernel {
         }
       }
     }
-    for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
-      for (std::int64_t row = 0; row < runs_.most_rows(); ++row) {
-        segments_.push_back(image * run_image_elements() + row * window_.strides[0] * image_.row_elements());
-      }
-    }
-  }
-
-  const T* place_x(const Tile& tile, const PixelRun& run) const {
-    const T* const x = pointer<const T>(tile, x_);
-    if (!image_.is_padded()) {
-      return x + run.image * x_.type.shape.stride(0) + run.row * window_.strides[0] * image_.row_elements();
-    }
-    T* const to = at<T>(tile.scratch, image_scratch_);
-    runs_.copy_run(x, run, to);
-    return to;
   }
 
   void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate) const {
     const Shape& dy = dy_.type.shape;
-    const T* const x = place_x(tile, run);
+    const T* const x = pixels_.place(tile, run);
     const T* const gradient = pointer<const T>(tile, dy_) + run.image * dy.stride(0) + run.row * dy.stride(1);
     const std::int64_t first_row = by_channel_ ? 0 : part.blocks.begin * matrix_.block_rows;
     const std::int64_t last_row = by_channel_ ? rows_ * (part.blocks.end - part.blocks.begin)
@@ -151,10 +132,11 @@ class Conv2dWeightGradient final : public Kernel {
   bool by_channel_;
   std::int64_t groups_, rows_, columns_, panel_;
   TileGrid grid_;
+  ScratchLayout layout_;
+  RunPixels<T> pixels_;
   std::vector<std::int64_t> x_rows_, result_rows_, segments_;
   bool packs_ = false;
-  ScratchLayout layout_;
-  std::size_t image_scratch_ = 0, dy_scratch_ = 0;
+  std::size_t dy_scratch_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv2d_weight_gradient with factors rounded to bfloat16: each channel of a block has its own plane, so that the
 // pixels that any tap meets are one run of memory.
+#include "backends/cpu/kernels/mixed_cost.h"
 #include "backends/cpu/kernels/weight_gradient.h"
 
 namespace pando::cpu {
@@ -149,9 +150,22 @@ class MixedWeightGradient final : public Kernel {
 std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                      const Routines& routines) {
   const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
-  const Shape& result = call.outputs[0].type.shape;
+  const Shape &x = call.inputs[0].type.shape, &dy = call.inputs[1].type.shape, &result = call.outputs[0].type.shape;
   if (mixed == nullptr || call.inputs[0].type.dtype != DType::float32 || call.attributes.integer("groups") != 1 ||
       window.strides[0] != 1 || window.strides[1] != 1 || result[2] < 8 || result[3] < 16)
+    return nullptr;
+  const PixelRuns runs(window, x, dy);
+  const std::int64_t rows = result[0] * result[1] * result[2], count = runs.count();
+  const std::int64_t depth = round_up(dy[1] * runs.image().padded_width, 2 * mixed->lanes);
+  // In float32 the copies of the factors take another third.
+  const auto float32 =
+      static_cast<double>(dy[0] * dy[1] * dy[2] * rows * round_up(result[3], routines.matmul.float32.lanes));
+  if (!pays(*mixed,
+            {.products = 1.36 * float32,
+             .mixed_products = static_cast<double>(dy[0] * depth * rows * round_up(result[3], 2 * mixed->lanes)),
+             .transposed = static_cast<double>(x.elements() + dy.elements()),
+             .rows = static_cast<double>(count * rows),
+             .results = static_cast<double>(count * rows * result[3])}))
     return nullptr;
   return std::make_unique<MixedWeightGradient>(call, window, routines);
 }

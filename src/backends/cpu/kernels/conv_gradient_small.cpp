@@ -40,8 +40,7 @@ class SmallWeightGradient final : public Kernel {
     by_channels_ = costs.by_channels < costs.by_filters;
     columns_ = by_channels_ ? joined_taps(window) * image_.channels : filters_;
     panel_ = panel_width(matrix_, columns_);
-    copies_x_ = by_channels_ || image_.is_padded();
-    if (copies_x_) x_scratch_ = layout_.add_elements<T>(runs_.most_images() * runs_.copy_elements() + panel_);
+    pixels_.emplace(runs_, window, x_, by_channels_, panel_, layout_);
     if (copies_last_gradients()) dy_scratch_ = layout_.add_elements<T>(runs_.most_pixels() * filters_ + panel_);
     result_scratch_ = layout_.add_elements<T>(by_channels_ ? rows_ * filters_ : 0);
     lay_out();
@@ -54,7 +53,7 @@ class SmallWeightGradient final : public Kernel {
     const Range runs = share(tile, runs_.count());
     for (std::int64_t run = runs.begin; run < runs.end; ++run) {
       const PixelRun pixels = runs_[run];
-      const T *const x = place_x(tile, pixels), *const dy = place_dy(tile, pixels);
+      const T *const x = pixels_->place(tile, pixels), *const dy = place_dy(tile, pixels);
       by_channels_ ? sum_channels(pixels, x, dy, sums_.of(tile, run)) : sum_filters(pixels, x, dy, sums_.of(tile, run));
     }
   }
@@ -95,23 +94,10 @@ class SmallWeightGradient final : public Kernel {
       dy_rows_.push_back(f);
       result_rows_.push_back(f * rows_);
     }
-    const std::int64_t image_elements = copies_x_ ? runs_.copy_elements() : x_.type.shape.stride(0);
-    for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
-      for (std::int64_t row = 0; row < runs_.most_rows(); ++row) {
-        x_segments_.push_back(image * image_elements + row * window_.strides[0] * image_.row_elements());
-        dy_segments_.push_back(static_cast<std::int64_t>(dy_segments_.size()) * dy_.type.shape.stride(1));
-      }
+    x_segments_ = pixels_->segments();
+    for (std::size_t i = 0; i < x_segments_.size(); ++i) {
+      dy_segments_.push_back(static_cast<std::int64_t>(i) * dy_.type.shape.stride(1));
     }
-  }
-
-  const T* place_x(const Tile& tile, const PixelRun& run) const {
-    const T* const x = pointer<const T>(tile, x_);
-    if (!copies_x_) {
-      return x + run.image * x_.type.shape.stride(0) + run.row * window_.strides[0] * image_.row_elements();
-    }
-    T* const to = at<T>(tile.scratch, x_scratch_);
-    runs_.copy_run(x, run, to);
-    return to;
   }
 
   const T* place_dy(const Tile& tile, const PixelRun& run) const {
@@ -174,10 +160,10 @@ class SmallWeightGradient final : public Kernel {
   // Whether the columns of the products are channels rather than filters; how many, and in panels of which width.
   bool by_channels_ = false;
   std::int64_t columns_ = 0, panel_ = 0;
-  bool copies_x_ = false;
   std::vector<std::int64_t> x_rows_, dy_rows_, result_rows_, x_segments_, dy_segments_;
   ScratchLayout layout_;
-  std::size_t x_scratch_ = 0, dy_scratch_ = 0, result_scratch_ = 0;
+  std::optional<RunPixels<T>> pixels_;
+  std::size_t dy_scratch_ = 0, result_scratch_ = 0;
 };
 
 template <class T>

@@ -29,14 +29,12 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         filters_(result_.type.shape[3]),
         row_(result_.type.shape[1] * result_.type.shape[2]),
         padded_row_(divide_up(row_, conv_.lanes) * conv_.lanes),
-        copies_(runs_.image().is_padded() || padded_row_ != row_),
         blocks_(cut_into_blocks()),
         grid_(work()),
         run_sums_(runs_, filters_ * sums_step()),
         by_runs_(result_.type.shape.elements() > 0 && RunSums<T>::suits(runs_, filters_ * sums_step())),
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
-        image_scratch_(copies_ ? layout_.add_elements<T>(runs_.most_images() * runs_.copy_elements() + conv_.lanes)
-                               : 0),
+        pixels_(runs_, window, x_, padded_row_ != row_, conv_.lanes, layout_),
         row_values_(layout_.add_elements<T>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
         row_filters_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
         row_columns_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
@@ -107,36 +105,20 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
 
   std::int64_t sums_step() const { return window_.kernel[0] * padded_row_; }
 
-  // The pixels that a run meets, and the elements between its images.
-  struct RunPixels {
-    const T* x;
-    std::int64_t image_step;
-  };
-  RunPixels place_x(const Tile& tile, const PixelRun& run) const {
-    const T* const x = pointer<const T>(tile, x_);
-    if (!copies_) {
-      const std::int64_t image = x_.type.shape.stride(0);
-      return {x + run.image * image + run.row * window_.strides[0] * runs_.image().row_elements(), image};
-    }
-    T* const to = at<T>(tile.scratch, image_scratch_);
-    runs_.copy_run(x, run, to);
-    return {to, runs_.copy_elements()};
-  }
-
   void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate, T* sums) const {
-    const RunPixels pixels = place_x(tile, run);
+    const T* const x = pixels_.place(tile, run);
     const Range filters = part.panels;
     auto* const counts = at<std::int64_t>(tile.scratch, counts_);
     std::fill_n(counts, filters.end - filters.begin, 0);
     for (std::int64_t i = 0; i < run.images; ++i) {
       for (std::int64_t row = 0; row < run.rows; ++row) {
-        const std::int64_t first = i * pixels.image_step + row * window_.strides[0] * runs_.image().row_elements();
+        const std::int64_t first = i * pixels_.image_step() + row * pixels_.row_step();
         list_row(tile, run.image + i, run.row + row, filters, first);
       }
     }
     for (std::int64_t filter = 0; filter < filters.end - filters.begin; ++filter) {
       for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
-        add_block(tile, pixels.x, filter, blocks_[static_cast<std::size_t>(block)], accumulate, sums);
+        add_block(tile, x, filter, blocks_[static_cast<std::size_t>(block)], accumulate, sums);
       }
     }
   }
@@ -196,8 +178,6 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   PixelRuns runs_;
   // The elements of x that a row of taps meets, side by side; the same as whole vectors.
   std::int64_t filters_, row_, padded_row_;
-  // Rows that do not end on a vector are copied, with room for a whole one after the last.
-  bool copies_;
   std::vector<Block> blocks_;
   TileGrid grid_;
   RunSums<T> run_sums_;
@@ -205,7 +185,9 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   // What a filter can have in a run.
   std::int64_t most_listed_;
   ScratchLayout layout_;
-  std::size_t image_scratch_, row_values_, row_filters_, row_columns_, counts_, values_, offsets_, sums_;
+  // Rows that do not end on a vector are read beyond their end.
+  RunPixels<T> pixels_;
+  std::size_t row_values_, row_filters_, row_columns_, counts_, values_, offsets_, sums_;
 };
 
 }  // namespace

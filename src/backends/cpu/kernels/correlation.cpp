@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/cpu/kernels/mixed_cost.h"
+
 namespace pando::cpu {
 
 template <class T, class S>
@@ -165,8 +167,30 @@ template class Correlation<double>;
 bool suits_mixed(const CorrelationSizes& sizes, DType dtype, const Routines& routines) {
   const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
   // Few channels would be copied in tiny pieces, and few filters would not pay for rounding the image.
-  return mixed != nullptr && dtype == DType::float32 && sizes.groups == 1 && sizes.source_channels >= 8 &&
-         sizes.source_channels % mixed->depth_step == 0 && sizes.result_channels >= 16;
+  if (mixed == nullptr || dtype != DType::float32 || sizes.groups != 1 || sizes.source_channels < 8 ||
+      sizes.source_channels % mixed->depth_step != 0 || sizes.result_channels < 16) {
+    return false;
+  }
+  // Of an image, all phases together: each result meets as many taps as the phases have on average.
+  double products = 0, mixed_products = 0, segments = 0;
+  const std::int64_t filters = round_up(sizes.result_channels, routines.matmul.float32.lanes);
+  const std::int64_t mixed_filters = round_up(sizes.result_channels, 2 * mixed->lanes);
+  for (std::size_t row = 0; row < sizes.rows.taps.size(); ++row) {
+    for (std::size_t column = 0; column < sizes.columns.taps.size(); ++column) {
+      const TapSegments taps = tap_segments<BFloat16>(sizes, static_cast<std::int64_t>(column));
+      const auto pixels = static_cast<double>(sizes.rows.steps(static_cast<std::int64_t>(row)) *
+                                              sizes.columns.steps(static_cast<std::int64_t>(column)));
+      const std::int64_t count = static_cast<std::int64_t>(sizes.rows.taps[row].size()) * taps.row_segments;
+      products += pixels * static_cast<double>(count * taps.depth * filters);
+      mixed_products += pixels * static_cast<double>(count * round_up(taps.depth, 2 * mixed->lanes) * mixed_filters);
+      segments += pixels * static_cast<double>(std::max<std::int64_t>(divide_up(count, taps.at_once), 1));
+    }
+  }
+  return pays(*mixed, {.products = products,
+                       .mixed_products = mixed_products,
+                       .rounded = static_cast<double>(sizes.rows.source * sizes.columns.source * sizes.source_channels),
+                       .rows = segments,
+                       .results = segments * static_cast<double>(sizes.result_channels)});
 }
 
 }  // namespace pando::cpu

@@ -2,7 +2,7 @@
 // matmul: blocks of rows times panels of columns, in runs of the inner dimension that stay in the first-level cache.
 // matmul_update adds the product, times -rate, to a parameter.
 #include "backends/cpu/kernels/epilogue.h"
-#include "backends/cpu/kernels/product.h"
+#include "backends/cpu/kernels/mixed_cost.h"
 
 namespace pando::cpu {
 
@@ -301,9 +301,22 @@ class Matmul final : public Kernel {
   std::size_t epilogue_scratch_ = 0, raw_scratch_ = 0, a_scratch_ = 0, b_scratch_ = 0, scratch_bytes_ = 0;
 };
 
-// Every element of both matrices must be part of enough products to pay for its rounding.
 bool suits_mixed(const MatmulSizes& sizes, const Routines& routines) {
-  return routines.matmul.mixed != nullptr && std::min(sizes.rows, sizes.columns) >= 32 && sizes.inner >= 32;
+  const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
+  // Sums of few products wait for the memory of the results, and few rows or columns use what was packed too seldom.
+  constexpr std::int64_t least_size = 32, least_depth = 64;
+  if (mixed == nullptr || std::min(sizes.rows, sizes.columns) < least_size || sizes.inner < least_depth) return false;
+  const auto rows = static_cast<double>(sizes.rows), inner = static_cast<double>(sizes.inner),
+             columns = static_cast<double>(sizes.columns);
+  const auto runs = static_cast<double>(divide_up(sizes.inner, most_depth));
+  return pays(*mixed,
+              {.products = rows * inner * static_cast<double>(round_up(sizes.columns, routines.matmul.float32.lanes)),
+               .mixed_products = static_cast<double>(round_up(sizes.rows, 2 * mixed->lanes) *
+                                                     round_up(sizes.columns, 2 * mixed->lanes) *
+                                                     round_up(sizes.inner, mixed->depth_step)),
+               .packed = rows * inner + inner * columns,
+               .rows = rows * runs,
+               .results = rows * columns * runs});
 }
 
 }  // namespace

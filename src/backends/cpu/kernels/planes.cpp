@@ -53,7 +53,7 @@ PlaneCorrelation<T>::PlaneCorrelation(const CorrelationSizes& sizes, std::int64_
       block_rows_(matrix_routines<T>(routines).block_rows),
       reach_(sizes.rows.reach()),
       taps_(tap_segments<T>(sizes, 0)),
-      source_step_(source_rows(0, most_steps) * image_.padded_width + planes_.lanes),
+      source_step_(source_rows(0, most_steps) * image_.padded_width + image_.lead_columns + planes_.lanes),
       result_step_(most_steps * image_.padded_width + planes_.lanes) {
   for (const auto& row : sizes_.rows.taps[0]) {
     for (const auto& column : sizes_.columns.taps[0]) {
@@ -95,25 +95,31 @@ template <class T>
 void PlaneCorrelation<T>::split_rows(const T* image, std::int64_t first, std::int64_t count, std::byte* scratch) const {
   const std::int64_t channels = image_.channels, planes = plane_count(channels), pitch = image_.padded_width;
   T* const source = at<T>(scratch, source_scratch_);
+  // The padding between two rows: to the right of one and to the left of the next. split() leaves zeros up to a whole
+  // vector, which usually reach that far.
+  const std::int64_t end = image_.lead_columns + image_.width, between = pitch - image_.width;
+  const std::int64_t filled = divide_up(image_.width, planes_.lanes) * planes_.lanes - image_.width;
+  const auto clear = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
+      std::fill(source + plane * source_step_ + from, source + plane * source_step_ + to, T(0));
+    }
+  };
+  clear(0, image_.lead_columns);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t row = first - image_.lead_rows + i;
-    const bool inside = row >= 0 && row < image_.height;
-    if (inside) {
-      const T* const pixels = image + row * image_.width * channels;
-      for (std::int64_t c = 0; c < channels; c += channels_at_once) {
-        planes_.split(pixels + c, channels, std::min(channels - c, channels_at_once), image_.width,
-                      source + c * source_step_ + i * pitch + image_.lead_columns, source_step_,
-                      at<T>(scratch, room_scratch_));
-      }
+    if (row < 0 || row >= image_.height) {
+      clear(i * pitch, (i + 1) * pitch + image_.lead_columns);
+      continue;
     }
-    // After the pixels, which overwrite a vector more; the next row's then overwrite what these zeros do not.
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      T* const to = source + plane * source_step_ + i * pitch;
-      const std::int64_t end = inside ? image_.lead_columns + image_.width : 0;
-      if (inside) std::fill_n(to, image_.lead_columns, T(0));
-      std::fill(to + end, to + pitch + (i + 1 == count ? planes_.lanes : 0), T(0));
+    const T* const pixels = image + row * image_.width * channels;
+    for (std::int64_t c = 0; c < channels; c += channels_at_once) {
+      planes_.split(pixels + c, channels, std::min(channels - c, channels_at_once), image_.width,
+                    source + c * source_step_ + i * pitch + image_.lead_columns, source_step_,
+                    at<T>(scratch, room_scratch_));
     }
+    if (filled < between) clear(i * pitch + end, i * pitch + end + between);
   }
+  clear(count * pitch, count * pitch + planes_.lanes);
 }
 
 template <class T>

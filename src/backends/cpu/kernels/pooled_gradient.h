@@ -24,7 +24,14 @@ class PooledGradient {
   // `convolved` is the shape of what was pooled.
   PooledGradient(const Operand& dy, const Operand& positions, const Window& pool, const Shape& convolved,
                  const Routines& routines)
-      : dy_(dy), positions_(positions), pool_(pool), convolved_(convolved), routines_(conv_routines<T>(routines)) {}
+      : dy_(dy), positions_(positions), pool_(pool), convolved_(convolved), routines_(conv_routines<T>(routines)) {
+    for (std::int64_t window = 0; window < dy.type.shape[2]; ++window) {
+      for (std::int64_t filter = 0; filter < dy.type.shape[3]; ++filter) {
+        filter_of_.push_back(static_cast<std::int32_t>(filter));
+        column_of_.push_back(static_cast<std::int32_t>(window * pool.strides[1] - pool.before(1)));
+      }
+    }
+  }
 
   // The shape of what was pooled: what the gradient would be if it held its zeros.
   const Shape& convolved() const { return convolved_; }
@@ -58,6 +65,7 @@ class PooledGradient {
     const std::int64_t in_window = (row + pool_.before(0)) % pool_.strides[0];
     const bool has_windows = in_window < pool_.kernel[0] && pooled < dy[1];
     const std::int64_t first = image * dy.stride(0) + pooled * dy.stride(1) + filters.begin;
+    const bool has_all_filters = filters.end - filters.begin == dy[3];
     return {.dy = pointer<const T>(tile, dy_) + first,
             .positions = pointer<const P>(tile, positions_) + first,
             .step = dy[3],
@@ -67,10 +75,14 @@ class PooledGradient {
             .kernel = pool_.kernel[1],
             .stride = pool_.strides[1],
             .before = pool_.before(1),
-            .place = in_window * pool_.kernel[1]};
+            .place = in_window * pool_.kernel[1],
+            .filter_of = has_all_filters ? filter_of_.data() : nullptr,
+            .column_of = has_all_filters ? column_of_.data() : nullptr};
   }
 
   Operand dy_, positions_;
+  // Of the gradients of a row, in the order of memory.
+  std::vector<std::int32_t> filter_of_, column_of_;
   Window pool_;
   Shape convolved_;
   const ConvRoutinesOf<T>& routines_;

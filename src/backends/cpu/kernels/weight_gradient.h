@@ -54,6 +54,49 @@ class PixelRuns {
   std::int64_t images_ = 1, rows_ = 1;
 };
 
+// The pixels of x that runs meet, as they lie in x or, where they are padded or a kernel reads beyond them, in a copy
+// that has room for that.
+template <class T>
+class RunPixels {
+ public:
+  RunPixels(const PixelRuns& runs, const Window& window, const Operand& x, bool reads_beyond, std::int64_t room,
+            ScratchLayout& layout)
+      : runs_(runs),
+        x_(x),
+        copies_(reads_beyond || runs.image().is_padded()),
+        row_step_(window.strides[0] * runs.image().row_elements()),
+        image_step_(copies_ ? runs.copy_elements() : x.type.shape.stride(0)),
+        scratch_(copies_ ? layout.add_elements<T>(runs.most_images() * image_step_ + room) : 0) {}
+
+  // Elements between the images of a run, and between the pixels that two rows of dy meet.
+  std::int64_t image_step() const { return image_step_; }
+  std::int64_t row_step() const { return row_step_; }
+  // Where those of each row of dy begin, for the longest run.
+  std::vector<std::int64_t> segments() const {
+    std::vector<std::int64_t> segments;
+    for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
+      for (std::int64_t row = 0; row < runs_.most_rows(); ++row) {
+        segments.push_back(image * image_step_ + row * row_step_);
+      }
+    }
+    return segments;
+  }
+  const T* place(const Tile& tile, const PixelRun& run) const {
+    const T* const x = pointer<const T>(tile, x_);
+    if (!copies_) return x + run.image * image_step_ + run.row * row_step_;
+    T* const to = at<T>(tile.scratch, scratch_);
+    runs_.copy_run(x, run, to);
+    return to;
+  }
+
+ private:
+  const PixelRuns& runs_;
+  Operand x_;
+  bool copies_;
+  std::int64_t row_step_, image_step_;
+  std::size_t scratch_;
+};
+
 // The sums of each run in the memory that tiles share, where tiles divide the runs among them: the second part of the
 // kernel adds them up in their order, so the result has the bits of one tile that does run after run.
 template <class T>

@@ -31,25 +31,51 @@ inline __m512i some_positions(__mmask16 lanes, const std::int32_t* from) {
   return _mm512_maskz_loadu_epi32(lanes, from);
 }
 
-// Sixteen filters from `filter` on, or those of them that there are.
+// Up to sixteen gradients from `from` on, with their filters and the columns of their windows' first pixels.
 template <bool with_columns, class P>
 inline int64_t list_lanes(const GradientRow<float, P>& row, const GradientList<float>& list, int64_t listed,
-                          const WindowPart& part, int64_t filter) {
-  const int64_t left = row.filters - filter, from = part.first + filter;
-  const auto lanes = static_cast<__mmask16>(left < 16 ? (1 << left) - 1 : 0xffff);
+                          int64_t from, int64_t count, const WindowPart& part, __m512i filters, __m512i first_columns) {
+  const auto lanes = static_cast<__mmask16>(count < 16 ? (1 << count) - 1 : 0xffff);
   const __m512 dy = _mm512_maskz_loadu_ps(lanes, row.dy + from);
   const __m512i place =
       _mm512_sub_epi32(some_positions(lanes, row.positions + from), _mm512_set1_epi32(static_cast<int>(part.place)));
   // Places before the first are large without their sign, and a NaN is not equal to zero.
   const __mmask16 chosen = _mm512_mask_cmplt_epu32_mask(lanes, place, _mm512_set1_epi32(static_cast<int>(part.places)));
   const __mmask16 taken = _mm512_mask_cmp_ps_mask(chosen, dy, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const __m512i filters = _mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>(filter)));
-  const __m512i columns = _mm512_add_epi32(place, _mm512_set1_epi32(static_cast<int>(part.column)));
   _mm512_storeu_ps(list.values + listed, _mm512_maskz_compress_ps(taken, dy));
   _mm512_storeu_si512(list.filters + listed, _mm512_maskz_compress_epi32(taken, filters));
-  if (with_columns) _mm512_storeu_si512(list.columns + listed, _mm512_maskz_compress_epi32(taken, columns));
+  if (with_columns) {
+    const __m512i columns = _mm512_add_epi32(place, first_columns);
+    _mm512_storeu_si512(list.columns + listed, _mm512_maskz_compress_epi32(taken, columns));
+  }
   return listed + __builtin_popcount(taken);
+}
+
+// The gradients of one window.
+template <bool with_columns, class P>
+inline int64_t list_window(const GradientRow<float, P>& row, const GradientList<float>& list, int64_t listed,
+                           const WindowPart& part) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i column = _mm512_set1_epi32(static_cast<int>(part.column));
+  for (int64_t filter = 0; filter < row.filters; filter += 16) {
+    const __m512i filters = _mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>(filter)));
+    listed =
+        list_lanes<with_columns>(row, list, listed, part.first + filter, row.filters - filter, part, filters, column);
+  }
+  return listed;
+}
+
+// The gradients of all windows, which lie side by side.
+template <class P>
+inline int64_t list_side_by_side(const GradientRow<float, P>& row, const GradientList<float>& list) {
+  const WindowPart part = {0, 0, row.place, static_cast<std::uint32_t>(row.kernel)};
+  int64_t listed = 0;
+  for (int64_t from = 0, count = row.windows * row.filters; from < count; from += 16) {
+    const auto lanes = static_cast<__mmask16>(count - from < 16 ? (1 << (count - from)) - 1 : 0xffff);
+    listed = list_lanes<true>(row, list, listed, from, count - from, part, some_positions(lanes, row.filter_of + from),
+                              some_positions(lanes, row.column_of + from));
+  }
+  return listed;
 }
 #endif
 
@@ -59,9 +85,7 @@ inline int64_t list_part(const GradientRow<T, P>& row, const GradientList<T>& li
                          const WindowPart& part) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == sizeof(float)) {
-    for (int64_t filter = 0; filter < row.filters; filter += 16)
-      listed = list_lanes<with_columns>(row, list, listed, part, filter);
-    return listed;
+    return list_window<with_columns>(row, list, listed, part);
   }
 #endif
   for (int64_t filter = 0; filter < row.filters; ++filter) {
@@ -97,6 +121,11 @@ template <class T, class P>
 int64_t list_windows(const GradientRow<T, P>& given_row, const GradientList<T>& given_list) {
   const GradientRow<T, P> row = given_row;
   const GradientList<T> list = given_list;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (row.filter_of != nullptr && row.filters % 16 != 0) return list_side_by_side(row, list);
+  }
+#endif
   int64_t listed = 0;
   for (int64_t window = 0; window < row.windows; ++window) {
     const int64_t start = window * row.stride - row.before;

@@ -21,6 +21,9 @@ struct GradientRow {
   std::int64_t windows = 0, kernel = 0, stride = 0, before = 0;
   // The place in a window of the row's first pixel there.
   std::int64_t place = 0;
+  // If nothing lies between the gradients of two windows: the filter of each gradient of the row, and the column where
+  // its window begins. Else null.
+  const std::int32_t *filter_of = nullptr, *column_of = nullptr;
 };
 
 // The gradients that are not zero, with their filters and columns.

@@ -27,8 +27,9 @@ struct PlaneRoutinesOf {
   // The most filters of PlaneSums, and the most channels of the two functions below.
   std::int64_t most_filters;
   void (*sum)(const PlaneSums<T>& sums);
-  // planes[c * plane_step + p] = pixels[p * pixel_step + c] for c < channels and p < count. Overwrites up to a vector
-  // after each plane, and as many planes as the next power of two has. `room` holds count + lanes pixels of that many.
+  // planes[c * plane_step + p] = pixels[p * pixel_step + c] for c < channels and p < count, and zeros after them up to
+  // the next whole vector. Overwrites as many planes as the next power of two has. `room` holds count + lanes pixels of
+  // that many.
   void (*split)(const T* pixels, std::int64_t pixel_step, std::int64_t channels, std::int64_t count, T* planes,
                 std::int64_t plane_step, T* room);
   // The reverse, to pixels without room between them. Reads up to a vector after each plane.

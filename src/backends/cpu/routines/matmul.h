@@ -64,9 +64,16 @@ struct MatmulRoutinesOf {
   void (*pack_transposed)(const Packing<T>& packing);
 };
 
+// What products of bfloat16 take, in the time of one multiply-add of a float32 product, as kernels/mixed_cost.h adds it
+// up.
+struct MixedCosts {
+  double product = 0, rounded = 0, packed = 0, transposed = 0, row = 0, result = 0;
+};
+
 // Products of float32 matrices whose factors are rounded to bfloat16. In a Product a_step is 1 and `depth` a multiple
 // of `depth_step`; `panel` is one or more times `lanes`, up to `panel_vectors` times, and b_step the same.
 struct MixedMatmulRoutines {
+  MixedCosts costs;
   std::int64_t block_rows;
   std::int64_t panel_vectors;
   std::int64_t lanes;

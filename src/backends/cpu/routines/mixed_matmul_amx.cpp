@@ -46,15 +46,18 @@ using AmxProduct = TileProduct<AmxTiles>;
 
 PANDO_KERNEL_BEGIN
 
-extern const MixedMatmulRoutines mixed_routines = {.block_rows = AmxProduct::block_rows,
-                                                   .panel_vectors = AmxProduct::panel_vectors,
-                                                   .lanes = tile_columns,
-                                                   .depth_step = AmxProduct::depth_step,
-                                                   .multiply = AmxProduct::multiply,
-                                                   .pack = pack_pairs,
-                                                   .pack_transposed = pack_pairs_transposed,
-                                                   .round = round_row,
-                                                   .round_transposed = round_rows_transposed};
+// Fitted to the times of products and convolutions on a Xeon 6.
+extern const MixedMatmulRoutines mixed_routines = {
+    .costs = {.product = 0.125, .rounded = 8, .packed = 16, .transposed = 130, .row = 1100, .result = 20},
+    .block_rows = AmxProduct::block_rows,
+    .panel_vectors = AmxProduct::panel_vectors,
+    .lanes = tile_columns,
+    .depth_step = AmxProduct::depth_step,
+    .multiply = AmxProduct::multiply,
+    .pack = pack_pairs,
+    .pack_transposed = pack_pairs_transposed,
+    .round = round_row,
+    .round_transposed = round_rows_transposed};
 
 PANDO_KERNEL_END
 }  // namespace pando::cpu

@@ -301,7 +301,9 @@ void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_
 
 }  // namespace
 
-extern const MixedMatmulRoutines routines = {.block_rows = block_rows,
+// On a Neoverse V1 they pay wherever the kernels allow them.
+extern const MixedMatmulRoutines routines = {.costs = {.product = 0.28},
+                                             .block_rows = block_rows,
                                              .panel_vectors = 1,
                                              .lanes = panel,
                                              .depth_step = group,
