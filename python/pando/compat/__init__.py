@@ -7,7 +7,10 @@ their first cell::
     import pando.compat
     pando.compat.install()
 """
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 from pando.compat.finder import Finder
 from pando.compat.names import FRAMEWORKS
@@ -25,7 +28,7 @@ def _loaded(roots):
             not getattr(module, "__name__", name).startswith("pando.")]
 
 
-def install(*frameworks, force=False):
+def install(*frameworks: Any, force: bool = False) -> None:
     """Lets the frameworks' names, all by default, stand for Pando's packages.
 
     Raises ImportError if one of them is loaded already, because objects of both would meet; `force` forgets it.
@@ -45,7 +48,7 @@ def install(*frameworks, force=False):
         sys.meta_path.insert(0, _finder)
 
 
-def uninstall():
+def uninstall() -> None:
     """Gives all names back; what was imported before stays as it is."""
     for name in list(sys.modules):
         if name.partition(".")[0] in _finder.roots:
@@ -55,6 +58,6 @@ def uninstall():
         sys.meta_path.remove(_finder)
 
 
-def installed():
+def installed() -> Any:
     """The names that stand for Pando's packages now."""
     return sorted(_finder.roots)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """IPUConfig: which virtual IPUs a program uses. Options of real IPUs that mean nothing here are accepted."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando import _core
 from pando.core.nearest import missing_attribute
 from pando.keras.arguments import tell_once
@@ -16,7 +20,7 @@ _CATEGORIES = {"allow_recompute", "compilation_poplar_options", "convolutions", 
 class _Category:
     """A group of options that have no effect."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.__dict__["_path"] = path
 
     def __getattr__(self, name):
@@ -34,7 +38,7 @@ class _Category:
 class _FloatingPoint:
     """What happens where a computation gives a NaN or an infinity."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         for name in _FLOATS:
             self.__dict__[name] = False
 
@@ -49,7 +53,7 @@ class _FloatingPoint:
 class IPUConfig:
     """Nothing takes effect before ``configure_ipu_system``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         for name in _OWN:
             self.__dict__[name] = None
         self.__dict__["auto_select_ipus"] = []
@@ -70,7 +74,7 @@ class IPUConfig:
             raise missing_attribute("IPUConfig", name, _OWN | _CATEGORIES)
         self.__dict__[name] = value
 
-    def configure_ipu_system(self, device="cpu"):
+    def configure_ipu_system(self, device: Any = "cpu") -> Any:
         """Makes the devices /device:IPU:0 and following."""
         native = _core.IPUConfig()
         for name in sorted(_OWN):
@@ -84,12 +88,12 @@ class IPUConfig:
         native.configure_ipu_system()
 
 
-def configure_ipu_system(config, device="cpu"):
+def configure_ipu_system(config: Any, device: Any = "cpu") -> Any:
     """Makes the devices of a configuration."""
     config.configure_ipu_system(device)
 
 
-def reset_ipu_configuration():
+def reset_ipu_configuration() -> Any:
     """Undoes ``configure_ipu_system``."""
     _core.reset_ipu_configuration()
 

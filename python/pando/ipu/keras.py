@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.keras: pipeline stages of Keras models."""
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 from pando import _core
 from pando.ipu.ipu_strategy import CoreScope
@@ -9,7 +12,7 @@ from pando.keras.stages import LayerPipelineStageAssignment
 __path__ = []
 
 
-def PipelineStage(stage):
+def PipelineStage(stage: Any) -> Any:
     """Layers that are called within it belong to this stage."""
     return CoreScope(_core.pipeline_stage(int(stage)))
 

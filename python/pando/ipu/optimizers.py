@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.optimizers: gradients are summed over replicas and accumulated steps by Pando itself."""
+from __future__ import annotations
+
 import enum
+from typing import Any
 
 
 class GradientAccumulationReductionMethod(enum.Enum):
@@ -17,7 +20,7 @@ class CrossReplicaOptimizer:
         return opt
 
 
-def GradientAccumulationOptimizerV2(opt, num_mini_batches, **kwargs):
+def GradientAccumulationOptimizerV2(opt: Any, num_mini_batches: Any, **kwargs: Any) -> Any:
     """Not in Pando outside of pipelines; use a pipeline or Keras."""
     if num_mini_batches == 1:
         return opt

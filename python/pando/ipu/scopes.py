@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.scopes: where computations run, and names that change nothing here."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando import _core
 from pando.ipu.ipu_strategy import CoreScope
 
 
-def ipu_scope(device="/device:IPU:0"):
+def ipu_scope(device: Any = "/device:IPU:0") -> Any:
     """What is compiled within it runs on the device."""
     return CoreScope(_core.ipu_scope(device))
 
 
 class _Nothing:
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
     def __enter__(self):

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """keras.config: settings of Keras 3."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando.keras.backend import epsilon, floatx, image_data_format, set_epsilon, set_floatx  # noqa: F401
 from pando.keras.backend import set_image_data_format  # noqa: F401
 
 
-def backend():
+def backend() -> Any:
     """The name of what computes."""
     return "pando"
 
 
-def disable_traceback_filtering():
+def disable_traceback_filtering() -> Any:
     """Accepted: tracebacks are always whole."""
 
 

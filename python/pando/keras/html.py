@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What notebooks show of models and histories: a table, and curves as SVG."""
+from __future__ import annotations
+
 from html import escape
+from typing import Any
 
 _COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf")
 
 
-def model_html(model):
+def model_html(model: Any) -> Any:
     """The layers with their shapes and parameters, as a table."""
     if model._layer is None or not model._layer.built:
         return f"<p><b>{escape(model.name)}</b>: it is built when it sees its first data.</p>"
@@ -21,7 +24,7 @@ def model_html(model):
             f"<th>class</th><th>output</th><th>parameters</th></tr>{''.join(rows)}</table>")
 
 
-def history_html(history):
+def history_html(history: Any) -> Any:
     """The curves of losses and metrics, those of validation dashed."""
     groups = {}
     for name, values in history.history.items():

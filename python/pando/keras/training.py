@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: compile, fit, evaluate, predict and what belongs to them, for Model."""
-import sys
+from __future__ import annotations
 
+import sys
+from typing import Any, Mapping, Sequence
 
 from pando import _core
+from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers
 from pando.keras.arguments import tell_once
@@ -56,9 +59,10 @@ def _accept(who, kwargs, names):
 class Training(Stages):
     """The methods of Model that run programs."""
 
-    def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None, weighted_metrics=None,
-                run_eagerly=None, steps_per_execution=1, jit_compile=None, precision="float32", reduction="sum",
-                **kwargs):
+    def compile(self, optimizer: Identifier | Any = "rmsprop", loss: Any = None, metrics: Any = None,
+                loss_weights: Any = None, weighted_metrics: Any = None, run_eagerly: bool | None = None,
+                steps_per_execution: int | None = 1, jit_compile: bool | None = None, precision: str = "float32",
+                reduction: str | None = "sum", **kwargs: Any) -> None:
         """Says how to train: optimizer, losses, metrics, and how many batches an execution has."""
         _accept("compile", {**kwargs, "run_eagerly": run_eagerly, "jit_compile": jit_compile}, _COMPILE_WITHOUT_EFFECT)
         if weighted_metrics:
@@ -89,10 +93,12 @@ class Training(Stages):
         else:
             set_up(self._layer)
 
-    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
-            validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
-            steps_per_epoch=None, validation_steps=None, profile="", checkpoint_directory="", checkpoint_every=0,
-            checkpoint_keep=3, resume=False, **kwargs):
+    def fit(self, x: Samples = None, y: Samples = None, batch_size: int | None = None, epochs: int = 1,
+            verbose: int | str = "auto", callbacks: Sequence[Any] | None = None, validation_split: float = 0.0,
+            validation_data: Samples = None, shuffle: bool = True, class_weight: Mapping[int, float] | None = None,
+            sample_weight: ArrayLike = None, initial_epoch: int = 0, steps_per_epoch: int | None = None,
+            validation_steps: int | None = None, profile: Path = "", checkpoint_directory: Path = "",
+            checkpoint_every: int = 0, checkpoint_keep: int = 3, resume: bool = False, **kwargs: Any) -> History:
         """Trains the model and returns the History of losses and metrics."""
         _accept("fit", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, y, sample_weight)
@@ -140,8 +146,9 @@ class Training(Stages):
             return [samples.x, samples.y, samples.sample_weight]
         return samples_of(self, data).dataset
 
-    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
-                 return_dict=False, **kwargs):
+    def evaluate(self, x: Samples = None, y: Samples = None, batch_size: int | None = None, verbose: int | str = "auto",
+                 sample_weight: ArrayLike = None, steps: int | None = None, callbacks: Sequence[Any] | None = None,
+                 return_dict: bool = False, **kwargs: Any) -> Any:
         """The loss, or a list of it and the metrics, of these samples."""
         _accept("evaluate", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, y, sample_weight)
@@ -150,7 +157,8 @@ class Training(Stages):
             "sample_weight": samples.sample_weight})
         return _results(logs, return_dict)
 
-    def predict(self, x, batch_size=None, verbose=0, steps=None, callbacks=None, **kwargs):
+    def predict(self, x: Samples, batch_size: int | None = None, verbose: int | str = 0, steps: int | None = None,
+                callbacks: Sequence[Any] | None = None, **kwargs: Any) -> Any:
         """What the model says about these samples, as an array, or as arrays in the structure of the outputs."""
         _accept("predict", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, targets=False)
@@ -161,38 +169,44 @@ class Training(Stages):
             return pack(structure, outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, reset_metrics=True, return_dict=False):
+    def train_on_batch(self, x: Samples, y: Samples = None, sample_weight: ArrayLike = None,
+                       class_weight: Mapping[int, float] | None = None, reset_metrics: bool = True,
+                       return_dict: bool = False) -> Any:
         """Makes one update from all samples at once."""
         samples = self._samples(x, y, sample_weight)
         logs = self._layer.train_on_batch(samples.x, samples.y or [], samples.sample_weight)
         return _results(logs, return_dict)
 
-    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+    def test_on_batch(self, x: Samples, y: Samples = None, sample_weight: ArrayLike = None, reset_metrics: bool = True,
+                      return_dict: bool = False) -> Any:
         """The losses and metrics of one batch."""
         return self.evaluate(x, y, batch_size=max(1, len(x[0] if isinstance(x, (list, tuple)) else x)), verbose=0,
                              sample_weight=sample_weight, return_dict=return_dict)
 
-    def predict_on_batch(self, x):
+    def predict_on_batch(self, x: Samples) -> Any:
         """The predictions of one batch."""
         return self.predict(x, batch_size=max(1, len(x[0] if isinstance(x, (list, tuple)) else x)))
 
-    def fit_generator(self, generator, **kwargs):
+    def fit_generator(self, generator: Samples, **kwargs: Any) -> History:
         """The older name of ``fit`` for generators."""
         return self.fit(generator, **kwargs)
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> Any:
+        """The optimizer that ``compile`` was given."""
         if "_optimizer" not in self.__dict__:
             raise AttributeError("the model is not compiled and has no optimizer")
         return self._optimizer
 
     @property
-    def metrics_names(self):
+    def metrics_names(self) -> list[str]:
+        """The names of what ``evaluate`` returns, in order."""
         native = self.__dict__.get("_compiled", {}).get("metrics") or []
         return ["loss"] + [metric.name for metric in native] if isinstance(native, list) else ["loss"]
 
     @property
-    def stop_training(self):
+    def stop_training(self) -> bool:
+        """Set it to True, in a callback for instance, and training ends after the running execution."""
         return self.__dict__.get("_stopping", False)
 
     @stop_training.setter
@@ -201,8 +215,8 @@ class Training(Stages):
         if value:
             self._layer.stop_training()
 
-    def summary(self, line_length=None, positions=None, print_fn=None, expand_nested=False, show_trainable=False,
-                layer_range=None):
+    def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Function | None = None,
+                expand_nested: bool = False, show_trainable: bool = False, layer_range: Any = None) -> None:
         """Prints the layers with their shapes and parameters."""
         text = self._built("summary").summary_text()
         if print_fn is not None:
@@ -213,15 +227,15 @@ class Training(Stages):
 
     # Files -----------------------------------------------------------------------------------------------------------
 
-    def save(self, filepath, overwrite=True, **kwargs):
+    def save(self, filepath: Path, overwrite: bool = True, **kwargs: Any) -> None:
         """Writes a folder with the layers as JSON and the weights."""
         self._built("save").save(str(filepath))
 
-    def save_weights(self, filepath, overwrite=True, **kwargs):
+    def save_weights(self, filepath: Path, overwrite: bool = True, **kwargs: Any) -> None:
         """Writes the weights: .safetensors if the path ends so, otherwise .npz."""
         self._built("save_weights").save_weights(_weights_path(filepath))
 
-    def load_weights(self, filepath, **kwargs):
+    def load_weights(self, filepath: Path, **kwargs: Any) -> None:
         """Reads the weights that ``save_weights`` wrote."""
         path = _weights_path(filepath)
         try:
@@ -230,7 +244,7 @@ class Training(Stages):
             if "needs" not in str(error) or not load_by_order(self._layer, path):
                 raise
 
-    def to_json(self, **kwargs):
+    def to_json(self, **kwargs: Any) -> str:
         """The layers and how they are connected."""
         return self._built("to_json").to_json()
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """PopTorch on Pando: modules of torch compiled for virtual IPUs."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando._core import Error
 from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
@@ -18,16 +22,17 @@ __all__ = ["AnchorMode", "AsynchronousDataAccessor", "BeginBlock", "Block", "Blo
            "trainingModel"]
 
 
-def ipuHardwareIsAvailable(num_ipus=1):  # noqa: N802, ARG001
+def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:  # noqa: N802, ARG001
     """True: any number of virtual IPUs can be had."""
     return True
 
 
-def ipuHardwareVersion():  # noqa: N802
+def ipuHardwareVersion() -> int:  # noqa: N802
+    """2: virtual IPUs answer as the Mk2 does."""
     return 2
 
 
-def setLogLevel(level):  # noqa: N802
+def setLogLevel(level: Any) -> None:  # noqa: N802
     """The level of the logger "poptorch"."""
     import logging
     names = {"TRACE": "DEBUG", "WARN": "WARNING", "ERR": "ERROR", "OFF": "CRITICAL"}

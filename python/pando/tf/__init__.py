@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow's names on Pando: functions on tensors, tf.data, keras, and the session style in tf.compat.v1."""
+from __future__ import annotations
+
 import importlib as _importlib
+from typing import Any
 
 import numpy as _np
 
 from pando import _core
 from pando.core import dtypes as _dtypes
 from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.hints import DTypeLike
 from pando.core.nearest import missing_attribute as _missing
 from pando.tf import compat, data, errors, math, nn, random
 from pando.tf.data import TensorSpec
@@ -33,7 +37,7 @@ class Variable:
         return _Variable(_core.Parameter(name or "Variable", _np.ascontiguousarray(value), bool(trainable)))
 
 
-def constant(value, dtype=None, shape=None, name="Const"):
+def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str | None = "Const") -> Any:
     """A tensor of these values."""
     tensor = _convert(value, dtype)
     if shape is not None:
@@ -42,26 +46,28 @@ def constant(value, dtype=None, shape=None, name="Const"):
     return tensor
 
 
-def convert_to_tensor(value, dtype=None, name=None, **kwargs):
+def convert_to_tensor(value: Any, dtype: DTypeLike = None, name: str | None = None, **kwargs: Any) -> Any:
     """A tensor of anything that NumPy makes an array of."""
     return _convert(value, dtype)
 
 
-def function(func=None, input_signature=None, autograph=True, jit_compile=None, experimental_compile=None, **kwargs):
+def function(func: Any = None, input_signature: Any = None, autograph: bool = True, jit_compile: Any = None,
+             experimental_compile: Any = None, **kwargs: Any) -> Any:
     """Returns the function itself: Pando compiles whole steps."""
     return func if func is not None else lambda inner: inner
 
 
-def executing_eagerly():
+def executing_eagerly() -> Any:
     """Whether functions compute at once."""
     return True
 
 
-def is_tensor(value):
+def is_tensor(value: Any) -> Any:
+    """Whether it is a tensor."""
     return isinstance(value, Tensor)
 
 
-def py_function(func, inp, Tout, name=None):
+def py_function(func: Any, inp: Any, Tout: Any, name: str | None = None) -> Any:
     """What a Python function makes of the values; only in tf.data, where Python then runs for every element."""
     from pando.tf.functions import values_of
     arrays = [Tensor(value) for value in values_of("py_function", inp)]
@@ -71,7 +77,7 @@ def py_function(func, inp, Tout, name=None):
     return _convert(made, Tout)
 
 
-def numpy_function(func, inp, Tout, name=None, stateful=True):
+def numpy_function(func: Any, inp: Any, Tout: Any, name: str | None = None, stateful: bool = True) -> Any:
     """The same for a function of NumPy arrays."""
     return py_function(lambda *tensors: func(*[tensor.numpy() for tensor in tensors]), inp, Tout)
 
@@ -79,7 +85,7 @@ def numpy_function(func, inp, Tout, name=None, stateful=True):
 class device:
     """Accepted: where a model runs is decided by the scope of an IPUStrategy or by ipu.scopes.ipu_scope."""
 
-    def __init__(self, name):
+    def __init__(self, name: str | None) -> None:
         self._name = str(name)
 
     def __enter__(self):
@@ -98,7 +104,7 @@ class device:
 class name_scope:
     """Accepted: layers name themselves."""
 
-    def __init__(self, name, *args, **kwargs):
+    def __init__(self, name: str | None, *args: Any, **kwargs: Any) -> None:
         self.name = name
 
     def __enter__(self):
@@ -111,7 +117,7 @@ class name_scope:
 class GradientTape:
     """Not in Pando: gradients are part of the compiled step."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError("GradientTape is not in Pando: use model.compile() and fit(), or "
                                   "tf.compat.v1.train optimizers within ipu.ipu_compiler.compile")
 
@@ -123,4 +129,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*(key for key in globals() if not key.startswith("_")), *_LAZY, *_functions})
+    hidden = {"Any", "Function", "DTypeLike", "annotations"}
+    return sorted({*(key for key in globals() if not key.startswith("_")), *_LAZY, *_functions} - hidden)

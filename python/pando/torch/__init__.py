@@ -7,7 +7,12 @@
 Tensors compute with NumPy at once. What needs a module, a parameter or a gradient is recorded and runs as one compiled
 program when a value is looked at or an optimizer steps; poptorch.trainingModel runs many steps in one call.
 """
+from __future__ import annotations
+
+from typing import Any
+
 from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.hints import ArrayLike
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch import functions as _functions
 from pando.torch import nn, optim, utils  # noqa: F401
@@ -49,35 +54,37 @@ FloatTensor, DoubleTensor, LongTensor, IntTensor, ByteTensor, BoolTensor = map(
     _typed, ("float32", "float64", "int64", "int32", "uint8", "bool"))
 
 
-def get_num_threads():
+def get_num_threads() -> Any:
     """The cores that programs use."""
     import os
     return len(os.sched_getaffinity(0))
 
 
-def set_num_threads(count):  # noqa: ARG001
+def set_num_threads(count: int) -> Any:  # noqa: ARG001
     """Without effect: PANDO_TILES says how many tiles a device has."""
 
 
-def use_deterministic_algorithms(mode, warn_only=False):  # noqa: ARG001
+def use_deterministic_algorithms(mode: Any, warn_only: bool = False) -> Any:  # noqa: ARG001
     """Without effect: results are always the same from run to run."""
 
 
-def set_printoptions(**options):
+def set_printoptions(**options: Any) -> Any:
+    """How tensors are printed: ``precision``, ``threshold`` and ``linewidth``."""
     import numpy
     numpy.set_printoptions(**{k: v for k, v in options.items() if k in ("precision", "threshold", "linewidth")})
 
 
-def is_floating_point(input):  # noqa: A002
+def is_floating_point(input: ArrayLike) -> Any:  # noqa: A002
+    """Whether the elements are floats."""
     return input.dtype.is_floating_point
 
 
-def compile(model=None, **_):  # noqa: A001
+def compile(model: Any = None, **_: Any) -> Any:  # noqa: A001
     """The model itself: what is recorded is compiled anyway."""
     return model if model is not None else (lambda function: function)
 
 
-__all__ = sorted(name for name in globals() if not name.startswith("_"))
+__all__ = sorted(name for name in globals() if not name.startswith("_") and name not in ("Any", "annotations"))
 
 
 def __getattr__(name):

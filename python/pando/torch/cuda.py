@@ -1,27 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.cuda: there is no CUDA device for tensors; programs run on GPUs if PANDO_BACKEND says so."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando.torch.devices import without_effect
 
 manual_seed = manual_seed_all = synchronize = empty_cache = set_device = reset_peak_memory_stats = without_effect
 
 
-def is_available():
+def is_available() -> bool:
+    """False: tensors are on the CPU; PANDO_BACKEND lets programs run on a GPU."""
     return False
 
 
-def is_initialized():
+def is_initialized() -> bool:
+    """False: there is no CUDA of PyTorch here."""
     return False
 
 
-def device_count():
+def device_count() -> int:
+    """0: there is no CUDA of PyTorch here."""
     return 0
 
 
-def current_device():
+def current_device() -> int:
+    """0: there is no CUDA of PyTorch here."""
     return 0
 
 
-def memory_allocated(device=None):  # noqa: ARG001
+def memory_allocated(device: Any = None) -> int:  # noqa: ARG001
+    """0: there is no CUDA of PyTorch here."""
     return 0
 
 

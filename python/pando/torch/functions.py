@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.*: functions on tensors, with PyTorch's names and arguments. Those of METHODS are methods of tensors, too."""
+from __future__ import annotations
+
 import collections
+from typing import Any
 
 import numpy as np
 
 from pando.core import dtypes, ops
+from pando.core.hints import ArrayLike, DTypeLike
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch.shapes import *  # noqa: F403
 from pando.torch.shapes import cat, transpose
@@ -51,7 +55,8 @@ _INPLACE = ("add", "sub", "mul", "div", "pow", "neg", "abs", "sqrt", "exp", "log
             "ceil", "round", "square")
 
 
-def sum(input, dim=None, keepdim=False, dtype=None):  # noqa: A001, A002
+def sum(input: ArrayLike, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Tensor:  # noqa: A001, A002
+    """The sum of all elements, or along one or several dimensions."""
     x = _tensor(input)
     made = ops.sum(x, dim, keepdim)
     if dtype is not None:
@@ -60,18 +65,23 @@ def sum(input, dim=None, keepdim=False, dtype=None):  # noqa: A001, A002
     return ops.cast(made, "int64") if known_integer else made
 
 
-def mean(input, dim=None, keepdim=False, dtype=None):  # noqa: A002
+def mean(input: ArrayLike, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Tensor:  # noqa: A002
+    """The mean of all elements, or along one or several dimensions."""
     if dtype is None and not input.dtype.is_floating_point:
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
                            "complex dtype. Got: " + str(input.dtype).split(".")[-1])
     return ops.mean(input if dtype is None else ops.cast(input, dtypes.of(dtype)), dim, keepdim)
 
 
-def var(input, dim=None, unbiased=True, keepdim=False, correction=None):  # noqa: A002
+def var(input: ArrayLike, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
+        correction: int | None = None) -> Tensor:  # noqa: A002
+    """The variance; ``unbiased`` divides by n - 1."""
     return ops.var(input, dim, keepdim, correction if correction is not None else int(unbiased))
 
 
-def std(input, dim=None, unbiased=True, keepdim=False, correction=None):  # noqa: A002
+def std(input: ArrayLike, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
+        correction: int | None = None) -> Tensor:  # noqa: A002
+    """The standard deviation; ``unbiased`` divides by n - 1."""
     return ops.std(input, dim, keepdim, correction if correction is not None else int(unbiased))
 
 
@@ -95,15 +105,18 @@ def _arg(input, dim, keepdim, sign):  # noqa: A002
     return ops.expand_dims(found, dim % input.dim()) if keepdim else found
 
 
-def argmax(input, dim=None, keepdim=False):  # noqa: A002
+def argmax(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The index of the largest element, along a dimension or of all elements in order."""
     return _arg(input, dim, keepdim, 1)
 
 
-def argmin(input, dim=None, keepdim=False):  # noqa: A002
+def argmin(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The index of the smallest element, along a dimension or of all elements in order."""
     return _arg(input, dim, keepdim, -1)
 
 
-def norm(input, p=2, dim=None, keepdim=False):  # noqa: A002
+def norm(input: ArrayLike, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The p-norm: the root of the sum of squares for p=2, the sum of absolute values for 1, the largest for inf."""
     if p in (float("inf"), "inf"):
         return ops.max(ops.abs(input), dim, keepdim)
     if p == 1:
@@ -113,81 +126,99 @@ def norm(input, p=2, dim=None, keepdim=False):  # noqa: A002
     return ops.sqrt(ops.sum(ops.square(input), dim, keepdim))
 
 
-def all(input, dim=None, keepdim=False):  # noqa: A001, A002
+def all(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001, A002
+    """Whether all elements are true, or along a dimension."""
     return ops.all(input, dim, keepdim)
 
 
-def any(input, dim=None, keepdim=False):  # noqa: A001, A002
+def any(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001, A002
+    """Whether any element is true, or along a dimension."""
     return ops.any(input, dim, keepdim)
 
 
-def where(condition, input=None, other=None):  # noqa: A002
+def where(condition: ArrayLike, input: ArrayLike = None, other: ArrayLike = None) -> Any:  # noqa: A002
+    """Elements of ``input`` where the condition is true, else of ``other``; with the condition alone, its indices."""
     if input is None:
         return tuple(Tensor(found) for found in np.nonzero(_known(condition, "where")))
     return ops.where(condition, input, other)
 
 
-def masked_fill(input, mask, value):  # noqa: A002
+def masked_fill(input: ArrayLike, mask: ArrayLike, value: ArrayLike) -> Tensor:  # noqa: A002
+    """The input with ``value`` where the mask is true."""
     return ops.where(mask, value, input)
 
 
-def clamp(input, min=None, max=None):  # noqa: A002
+def clamp(input: ArrayLike, min: Any = None, max: Any = None) -> Tensor:  # noqa: A002
+    """The input with its elements moved into the range from ``min`` to ``max``."""
     x = input if min is None else ops.maximum(input, min)
     return x if max is None else ops.minimum(x, max)
 
 
-def softmax(input, dim=None, dtype=None):  # noqa: A002, ARG001
+def softmax(input: ArrayLike, dim: Any = None, dtype: DTypeLike = None) -> Tensor:  # noqa: A002, ARG001
+    """Probabilities along a dimension: exp(x) divided by its sum."""
     return ops.softmax(input, -1 if dim is None else dim)
 
 
-def log_softmax(input, dim=None, dtype=None):  # noqa: A002, ARG001
+def log_softmax(input: ArrayLike, dim: Any = None, dtype: DTypeLike = None) -> Tensor:  # noqa: A002, ARG001
+    """The logarithm of the softmax along a dimension."""
     return ops.log_softmax(input, -1 if dim is None else dim)
 
 
-def logsumexp(input, dim, keepdim=False):  # noqa: A002
+def logsumexp(input: ArrayLike, dim: Any, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The logarithm of the sum of exp(x) along a dimension."""
     return ops.logsumexp(input, dim, keepdim)
 
 
-def matmul(input, other, *, out=None):  # noqa: A002, ARG001
+def matmul(input: ArrayLike, other: ArrayLike, *, out: Any = None) -> Tensor:  # noqa: A002, ARG001
+    """The product of matrices; leading dimensions are a batch of them."""
     return ops.matmul(input, other)
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):  # noqa: A002
+def addmm(input: ArrayLike, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:  # noqa: A002
+    """beta * input + alpha * (mat1 @ mat2)."""
     return input * beta + ops.matmul(mat1, mat2) * alpha
 
 
-def dot(input, other):  # noqa: A002
+def dot(input: ArrayLike, other: ArrayLike) -> Tensor:  # noqa: A002
+    """The sum of the products of two vectors."""
     return ops.sum(input * other)
 
 
-def outer(input, other):  # noqa: A002
+def outer(input: ArrayLike, other: ArrayLike) -> Tensor:  # noqa: A002
+    """The products of all pairs of elements of two vectors, as a matrix."""
     return ops.expand_dims(input, 1) * ops.expand_dims(other, 0)
 
 
-def tril(input, diagonal=0):  # noqa: A002
+def tril(input: ArrayLike, diagonal: int = 0) -> Tensor:  # noqa: A002
+    """The matrix with zeros above the diagonal."""
     return input * np.tril(np.ones(tuple(input.shape[-2:]), np.float32), diagonal)
 
 
-def triu(input, diagonal=0):  # noqa: A002
+def triu(input: ArrayLike, diagonal: int = 0) -> Tensor:  # noqa: A002
+    """The matrix with zeros below the diagonal."""
     return input * np.triu(np.ones(tuple(input.shape[-2:]), np.float32), diagonal)
 
 
-def sort(input, dim=-1, descending=False):  # noqa: A002
+def sort(input: ArrayLike, dim: Any = -1, descending: bool = False) -> Any:  # noqa: A002
+    """The sorted values along a dimension, and where they were: (values, indices)."""
     array = _known(input, "sort")
     order = np.argsort(-array if descending else array, dim, kind="stable")
     return _Reduced["sort"](Tensor(np.take_along_axis(array, order, dim)), Tensor(order))
 
 
-def argsort(input, dim=-1, descending=False):  # noqa: A002
+def argsort(input: ArrayLike, dim: Any = -1, descending: bool = False) -> Tensor:  # noqa: A002
+    """The indices that sort the input along a dimension."""
     return sort(input, dim, descending).indices
 
 
-def topk(input, k, dim=-1, largest=True, sorted=True):  # noqa: A002, ARG001
+def topk(input: ArrayLike, k: int, dim: Any = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002, ARG001
+    """The ``k`` largest elements along a dimension, and where they were: (values, indices)."""
     values, indices = sort(input, dim, largest)
     return _Reduced["topk"](ops.part(values, dim, 0, k), ops.part(indices, dim, 0, k))
 
 
-def cumsum(input, dim):  # noqa: A002
+def cumsum(input: ArrayLike, dim: Any) -> Tensor:  # noqa: A002
+    """The running sum along a dimension."""
     if isinstance(input._value, np.ndarray):
         return Tensor(np.cumsum(input._value, dim))
     last = input.dim() - 1
@@ -195,42 +226,52 @@ def cumsum(input, dim):  # noqa: A002
     return ops.swap_axes(ops.matmul(ops.swap_axes(input, dim, last), Tensor(ones)), dim, last)
 
 
-def count_nonzero(input, dim=None):  # noqa: A002
+def count_nonzero(input: ArrayLike, dim: Any = None) -> Tensor:  # noqa: A002
+    """The number of elements that are not zero."""
     return sum(ops.not_equal(input, 0), dim)
 
 
-def nonzero(input, as_tuple=False):  # noqa: A002
+def nonzero(input: ArrayLike, as_tuple: bool = False) -> Any:  # noqa: A002
+    """The indices of the elements that are not zero, one row for each."""
     found = np.nonzero(_known(input, "nonzero"))
     return tuple(map(Tensor, found)) if as_tuple else Tensor(np.stack(found, -1))
 
 
-def unique(input, return_counts=False, **_):  # noqa: A002
+def unique(input: ArrayLike, return_counts: bool = False, **_: Any) -> Any:  # noqa: A002
+    """The different values, sorted."""
     found = np.unique(_known(input, "unique"), return_counts=return_counts)
     return tuple(map(Tensor, found)) if return_counts else Tensor(found)
 
 
-def isnan(input):  # noqa: A002
+def isnan(input: ArrayLike) -> Tensor:  # noqa: A002
+    """Which elements are not a number."""
     return ops.not_equal(input, input)
 
 
-def isfinite(input):  # noqa: A002
+def isfinite(input: ArrayLike) -> Tensor:  # noqa: A002
+    """Which elements are neither infinite nor NaN."""
     return Tensor(np.isfinite(_known(input, "isfinite")))
 
 
-def equal(input, other):  # noqa: A002
+def equal(input: ArrayLike, other: ArrayLike) -> bool:  # noqa: A002
+    """Whether two tensors have the same shape and the same elements."""
     return tuple(input.shape) == tuple(other.shape) and bool(np.array_equal(_known(input, "equal"),
                                                                             _known(other, "equal")))
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):  # noqa: A002
+def allclose(input: ArrayLike, other: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08,
+             equal_nan: bool = False) -> bool:  # noqa: A002
+    """Whether all elements agree within ``atol + rtol * |other|``."""
     return bool(np.allclose(_known(input, "allclose"), _known(other, "allclose"), rtol, atol, equal_nan))
 
 
-def numel(input):  # noqa: A002
+def numel(input: ArrayLike) -> int:  # noqa: A002
+    """The number of elements."""
     return input.numel()
 
 
-def is_tensor(obj):
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor."""
     return isinstance(obj, Tensor)
 
 
@@ -280,7 +321,7 @@ _DRAWS = {"uniform_": _drawn(lambda draw, shape, low=0.0, high=1.0: draw.uniform
           "bernoulli_": _drawn(lambda draw, shape, p=0.5: draw.random(shape) < p), "random_": _drawn(_random)}
 
 
-def install():
+def install() -> None:
     """Gives tensors their methods."""
     for name in METHODS:
         if name not in Tensor.__dict__:

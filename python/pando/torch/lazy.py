@@ -8,13 +8,17 @@ Python looks like. `backward()` is a record too, whose results are gradients.
 
 Random numbers are inputs of records, and the statistics of a layer are assigned once, so a record may be computed twice.
 """
+from __future__ import annotations
+
 import collections
 import threading
+from typing import Any
 
 import numpy as np
 
 from pando import _core
 from pando.core import dispatch, eager
+from pando.core.hints import ArrayLike
 from pando.torch.program import Program, fed_type
 from pando.torch.records import BACKWARD, Call, Node, Record, alive, gradients_alive, leaf
 
@@ -61,7 +65,7 @@ def _needs_grad(sources):
     return grad_mode.enabled and any(getattr(source, "requires_grad", False) for source in sources)
 
 
-def record(name, values, attributes):
+def record(name: str | None, values: ArrayLike, attributes: Any) -> Any:
     """Notes an op; computes it at once if all its operands are known and no gradient is needed."""
     sources = [_source(value) for value in values]
     if eager.FUNCTIONS.get(name) is not None and not _needs_grad(sources):
@@ -89,7 +93,7 @@ def _fed_number(name, attributes, source):
     return leaf(np.asarray(source, np.float32))
 
 
-def record_layer(module, values):
+def record_layer(module: Any, values: ArrayLike) -> Any:
     """Notes a call of a leaf module, whose parameters are then part of what is recorded."""
     sources = [_source(value) for value in values]
     key = (module.training, tuple(_describe(source) for source in sources))
@@ -138,7 +142,7 @@ def _parts(layer_calls, parameters):
     return _build.ModuleParts(modules, [(f"parameter{p.number}", p.core) for p in parameters], [])
 
 
-def run(nodes, optimizer=None, updates=()):
+def run(nodes: Any, optimizer: Any = None, updates: Any = ()) -> Any:
     """Computes the nodes and all that is wanted; with an optimizer, `updates` are pairs of a parameter and the node of its
     gradient, and the parameters change."""
     with _lock:
@@ -187,7 +191,7 @@ def _trace_backward(operands):
     return [next(by_kind[0] if hasattr(source, "core") else by_kind[1]) for source in of]
 
 
-def leaves_of(node):
+def leaves_of(node: Any) -> Any:
     """The parameters and leaf tensors that need a gradient and that the node depends on."""
     found, seen, stack = {}, set(), [node]
     while stack:
@@ -202,7 +206,7 @@ def leaves_of(node):
     return list(found.values())
 
 
-def gradient_nodes(loss, leaves):
+def gradient_nodes(loss: Any, leaves: Any) -> Any:
     """The gradients of the loss with respect to the leaves, as nodes."""
     key = ("backward", len(leaves), tuple(leaf_.type for leaf_ in leaves))
     call = _calls.get(key)
@@ -212,7 +216,7 @@ def gradient_nodes(loss, leaves):
     return [Node(done, i, leaf_.type) for i, leaf_ in enumerate(leaves)]
 
 
-def flush():
+def flush() -> Any:
     """Computes all that is wanted, gradients included, before a parameter or an array changes."""
     pending = [t._value for t in [*alive, *gradients_alive] if isinstance(t._value, Node) and t._value.value is None]
     if pending:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Program: the records that some results depend on, in order, with a key that equals that of the same structure."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando import _core
 from pando.torch.records import BACKWARD, Node
 
 
-def fed_type(type_):
+def fed_type(type_: Any) -> Any:
     """The type in which an array is fed: types that Pando lacks are stored as others."""
     dtype, shape = type_
     return {"float16": "float32", "int8": "int32", "int16": "int32"}.get(dtype, dtype), shape
@@ -13,7 +17,7 @@ def fed_type(type_):
 class Program:
     """The records that some results depend on, in order; `key` is their structure."""
 
-    def __init__(self, nodes, updates):
+    def __init__(self, nodes: Any, updates: Any) -> None:
         self.records, self.arrays, self.parameters = [], [], []
         self._record_numbers, self._array_numbers, self._parameter_numbers = {}, {}, {}
         self._key = []
@@ -76,7 +80,8 @@ class Program:
             self.parameters.append(parameter)
         return number
 
-    def trace(self, symbols):
+    def trace(self, symbols: Any) -> Any:
+        """Computes the records with these symbols: the outputs, and pairs of a parameter and its gradient."""
         results = []
 
         def resolve(ref):

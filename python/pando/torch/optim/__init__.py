@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.optim: what is done with gradients, with PyTorch's names, defaults and arithmetic. An optimizer runs in C++, as part
 of a compiled step; Python keeps its groups."""
+from __future__ import annotations
+
+from typing import Any, Iterable, Mapping
+
 import numpy as np
 
 from pando import _core
+from pando.core.hints import Function, Pair
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch import lazy
 from pando.torch.nn.parameter import Parameter
@@ -15,7 +20,7 @@ _torch = _core.torch
 class _Compiled:
     """The optimizer of C++ that programs are compiled with, and what identifies it."""
 
-    def __init__(self, core, states, key):
+    def __init__(self, core: Any, states: Any, key: Any) -> None:
         self.core, self.states, self.key = core, states, key
 
 
@@ -24,7 +29,7 @@ class Optimizer:
     # The name of what makes it in C++, and the options that it has.
     _make = None
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         self.defaults = dict(defaults)
         self.param_groups = []
         self._states = _core.poptorch.OptimizerStates()
@@ -35,7 +40,7 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds parameters with options of their own; those that are not given are the defaults."""
         group = {**self.defaults, **param_group}
         given = param_group["params"]
@@ -51,12 +56,13 @@ class Optimizer:
         self.param_groups.append(group)
         self._compiled = None
 
-    def zero_grad(self, set_to_none=True):  # noqa: ARG002
+    def zero_grad(self, set_to_none: bool = True) -> None:  # noqa: ARG002
+        """Forgets the gradients of all parameters; call it before ``backward``."""
         for group in self.param_groups:
             for p in group["params"]:
                 p._grad = None
 
-    def core(self):
+    def core(self) -> Any:
         """C++'s optimizer with the options that the groups have now; a new learning rate needs no new one."""
         groups = [([p._value.core for p in g["params"]], {k: v for k, v in g.items() if k in self.defaults})
                   for g in self.param_groups]
@@ -69,7 +75,7 @@ class Optimizer:
         self.set_rates()
         return self._compiled
 
-    def set_rates(self):
+    def set_rates(self) -> Any:
         """Gives C++ the learning rates that the groups have now."""
         for i, group in enumerate(self.param_groups):
             if self._compiled.core.lr(i) != group["lr"]:
@@ -77,7 +83,7 @@ class Optimizer:
 
     _ignored = ()
 
-    def step(self, closure=None):
+    def step(self, closure: Function | None = None) -> Any:
         """Runs the recorded step: everything that was asked for since the last one, and the update, as one program."""
         loss = closure() if closure is not None else None
         updates, owned = [], []
@@ -104,7 +110,7 @@ class Optimizer:
                 gradient._value = value.value
         return loss
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """What is kept for the parameters, by name, and the options of the groups."""
         numbers = {id(p): i for i, p in enumerate(p for g in self.param_groups for p in g["params"])}
         return {"state": {"updates": self._states.updates,
@@ -112,7 +118,8 @@ class Optimizer:
                 "param_groups": [{**{k: v for k, v in g.items() if k != "params"},
                                   "params": [numbers[id(p)] for p in g["params"]]} for g in self.param_groups]}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Sets what ``state_dict`` returned."""
         if len(state_dict["param_groups"]) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         for group, loaded in zip(self.param_groups, state_dict["param_groups"]):
@@ -143,8 +150,9 @@ class SGD(Optimizer):
     """Gradient descent, with momentum if it is given."""
     _make, _ignored = "sgd", ("maximize", "foreach", "differentiable")
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
-                 foreach=None, differentiable=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, differentiable: bool = False, **_: Any) -> None:
         _check(lr, "learning rate")
         _check(momentum, "momentum value")
         _check(weight_decay, "weight_decay value")
@@ -159,7 +167,8 @@ class Adam(Optimizer):
     """Adam; weight_decay is added to the gradient."""
     _make, _ignored = "adam", ("amsgrad",)
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: Pair = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, amsgrad: bool = False, **_: Any) -> None:
         _check(lr, "learning rate")
         _check(eps, "epsilon value")
         if amsgrad:
@@ -172,7 +181,8 @@ class AdamW(Adam):
     """Adam with weight decay that does not go through the gradient."""
     _make = "adamw"
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: Pair = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 1e-2, amsgrad: bool = False, **_: Any) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
 
 
@@ -180,7 +190,8 @@ class RMSprop(Optimizer):
     """Divides the gradient by a running root mean square."""
     _make = "rmsprop"
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+                 weight_decay: float = 0, momentum: float = 0, centered: bool = False, **_: Any) -> None:
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
                                   "momentum": momentum, "centered": centered})
@@ -190,7 +201,8 @@ class Adadelta(Optimizer):
     """Divides the gradient by its running root mean square, and multiplies it by that of the changes so far."""
     _make = "adadelta"
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, **_: Any) -> None:
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
 
@@ -199,7 +211,8 @@ class Adagrad(Optimizer):
     """Divides the gradient by the root of the sum of all squares so far."""
     _make = "adagrad"
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, **_: Any) -> None:
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "eps": eps})

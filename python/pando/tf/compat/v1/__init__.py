@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow.compat.v1: graphs, sessions, losses and optimizers as in TensorFlow 1. It shares keras, types and functions
 with pando.tf."""
+from __future__ import annotations
+
 import importlib as _importlib
+from typing import Any
 
 import pando.tf as _tf
 from pando.core.nearest import missing_attribute as _missing
@@ -23,7 +26,7 @@ _LAZY = {"estimator": "pando.tf.compat.v1.estimator", "app": "pando.tf.compat.v1
 to_float = lambda x, name=None: _tf.cast(x, "float32")  # noqa: E731
 
 
-def disable_v2_behavior():
+def disable_v2_behavior() -> Any:
     """Accepted: this module always has the behaviour of TensorFlow 1."""
 
 
@@ -32,7 +35,7 @@ disable_eager_execution = disable_v2_tensorshape = enable_eager_execution = disa
 enable_v2_behavior = enable_resource_variables = disable_control_flow_v2 = disable_v2_behavior
 
 
-def executing_eagerly():
+def executing_eagerly() -> Any:
     """Whether functions compute at once."""
     return False
 
@@ -40,7 +43,7 @@ def executing_eagerly():
 class control_dependencies:
     """Accepted: everything that a computation returns is done."""
 
-    def __init__(self, control_inputs):
+    def __init__(self, control_inputs: Any) -> None:
         pass
 
     def __enter__(self):
@@ -50,13 +53,13 @@ class control_dependencies:
         return None
 
 
-def group(*inputs, name=None):
+def group(*inputs: Any, name: str | None = None) -> Any:
     """One operation for several."""
     from pando import _core
     return next((operation for operation in inputs if operation is not None), _core.Operation())
 
 
-def no_op(name=None):
+def no_op(name: str | None = None) -> Any:
     """An operation that does nothing."""
     from pando import _core
     return _core.Operation()
