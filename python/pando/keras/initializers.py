@@ -41,7 +41,7 @@ class Initializer:
 
 def _function(call):
     def draw(shape):
-        return np.ascontiguousarray(np.asarray(call(tuple(shape), "float32"), dtype=np.float32))
+        return np.asarray(call(tuple(shape), "float32"), dtype=np.float32)
     draw.__name__ = getattr(call, "__name__", type(call).__name__)
     return draw
 

@@ -34,7 +34,7 @@ class Variable:
     def __new__(cls, initial_value=None, trainable=True, name=None, dtype=None, **kwargs):
         from pando.keras.variables import Variable as _Variable
         value = _convert(initial_value() if callable(initial_value) else initial_value, dtype)._value
-        return _Variable(_core.Parameter(name or "Variable", _np.ascontiguousarray(value), bool(trainable)))
+        return _Variable(_core.Parameter(name or "Variable", _np.asarray(value), not not trainable))
 
 
 def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str | None = "Const") -> Any:

@@ -84,7 +84,7 @@ class Parameter(Tensor):
     def _set(self, value):
         lazy.flush()
         array = value._array("data") if isinstance(value, CoreTensor) else np.asarray(value)
-        self._value.core.set_value(np.ascontiguousarray(np.broadcast_to(array, self._value.shape), np.float32))
+        self._value.core.set_value(np.asarray(np.broadcast_to(array, self._value.shape), np.float32))
         return self
 
     def __repr__(self, **_):

@@ -49,7 +49,7 @@ class TensorDataset(Dataset):
         return len(self.tensors[0])
 
     def _core_loader(self, subset, *options):
-        arrays = [np.ascontiguousarray(tensor._array("TensorDataset")) for tensor in self.tensors]
+        arrays = [np.asarray(tensor._array("TensorDataset")) for tensor in self.tensors]
         return _core.data.array_loader(arrays, subset, *options)
 
 

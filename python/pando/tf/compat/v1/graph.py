@@ -34,7 +34,7 @@ class Variable(Tensor):
                  **kwargs: Any) -> None:
         if callable(initial_value):
             initial_value = initial_value()
-        array = np.ascontiguousarray(convert(initial_value, dtype)._value)
+        array = np.asarray(convert(initial_value, dtype)._value)
         self._variable = _core.Variable(array, _prefixed(name or "Variable"), bool(trainable))
         Variable._all.append(self)
 
@@ -125,7 +125,7 @@ def get_variable(name: str | None, shape: Any = None, dtype: DTypeLike = "float3
     else:
         made = initializers.get(initializer or "glorot_uniform")
         array = np.asarray(made(tuple(shape if shape is not None else ()), dtype), dtype=dtypes.of(dtype).numpy)
-    return _made(_core.get_variable(_prefixed(name), np.ascontiguousarray(array), bool(trainable)))
+    return _made(_core.get_variable(_prefixed(name), np.asarray(array), bool(trainable)))
 
 
 def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Any:
@@ -152,7 +152,7 @@ def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str |
     array = convert(value, dtype)._value
     if shape is not None:
         array = np.broadcast_to(array, tuple(shape)) if array.size == 1 else array.reshape(tuple(shape))
-    return wrap(_core.tf_constant(np.ascontiguousarray(array)))
+    return wrap(_core.tf_constant(np.asarray(array)))
 
 
 def assign(ref: Any, value: Any, **kwargs: Any) -> Any:

@@ -114,7 +114,7 @@ def _feeds(feed_dict):
         elif array.dtype == np.float64 and symbol.dtype == "float32" or (
                 array.dtype == np.int64 and symbol.dtype == "int32"):
             array = array.astype(symbol.dtype)
-        feeds.append((symbol, np.ascontiguousarray(array)))
+        feeds.append((symbol, array))
     return feeds
 
 
