@@ -58,20 +58,39 @@ class Node:
         return self.value
 
 
+# NumPy makes the name of a type anew whenever it is asked.
+_names = {}
+
+
 def leaf(array: np.ndarray, requires_grad: bool = False) -> Any:
     """The array as a node."""
-    return Node(None, 0, (array.dtype.name, array.shape), array, requires_grad)
+    dtype = array.dtype
+    name = _names.get(dtype)
+    if name is None:
+        name = _names[dtype] = dtype.name
+    return Node(None, 0, (name, array.shape), array, requires_grad)
+
+
+class _Reference(weakref.ref):
+    """A weak reference that knows the number under which it is kept."""
+    __slots__ = ("key",)
 
 
 class _Alive:
     """A set of tensors that does not keep them alive. Tensors compare by element, so this one compares identities."""
 
     def __init__(self) -> None:
-        self._references = {}
+        self._references = references = {}
+
+        def forget(reference):
+            references.pop(reference.key, None)
+        self._forget = forget
 
     def add(self, tensor: Any) -> Any:
-        key, references = id(tensor), self._references
-        references[key] = weakref.ref(tensor, lambda _: references.pop(key, None))
+        """Adds a tensor."""
+        reference = _Reference(tensor, self._forget)
+        reference.key = id(tensor)
+        self._references[reference.key] = reference
 
     def discard(self, tensor: Any) -> Any:
         self._references.pop(id(tensor), None)

@@ -2,6 +2,7 @@
 """torch.Tensor: the methods of tensors, and how they print. Most methods are the functions of torch/functions.py."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class Size(tuple):
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
-        return int(np.prod(self, dtype=np.int64))
+        return math.prod(self)
 
 
 class device:  # noqa: N801, PyTorch's name
@@ -187,7 +188,7 @@ class Tensor(CoreTensor):
             if before is not None and before._value is None:
                 # A step has used it; the sum is not known either, and zero_grad() begins anew.
                 continue
-            made = _unwanted(Tensor(node))
+            made = _unregistered(node)
             owner._grad = made if before is None else _unwanted(before + made)
             lazy.gradients_alive.add(owner._grad)
 
@@ -316,6 +317,13 @@ class Tensor(CoreTensor):
 
 def _restore(array):
     return Tensor(array)
+
+
+def _unregistered(node):
+    """The node as a tensor whose value is not wanted only because the tensor lives."""
+    made = Tensor.__new__(Tensor)
+    made._value, made._grad = node, None
+    return made
 
 
 def _unwanted(tensor):

@@ -19,22 +19,24 @@ _numbers = itertools.count()
 
 class ParameterValue:
     """What a parameter holds: C++'s parameter, with what is asked of every value."""
-    __slots__ = ("core", "shape", "type", "number", "owner", "__weakref__")
+    __slots__ = ("core", "shape", "type", "number", "owner", "_requires_grad", "__weakref__")
     dtype = "float32"
 
     def __init__(self, core: Any) -> None:
         self.core, self.number, self.owner = core, next(_numbers), None
         self.shape = tuple(core.shape)
+        # Asked for each parameter and turn of a loop, so Python remembers what C++ has.
+        self._requires_grad = core.requires_grad
         self.type = ("float32", self.shape)
 
     @property
     def requires_grad(self) -> Any:
         """Whether gradients of it are computed."""
-        return self.core.requires_grad
+        return self._requires_grad
 
     @requires_grad.setter
     def requires_grad(self, needed):
-        self.core.requires_grad = needed
+        self.core.requires_grad = self._requires_grad = needed
 
     def symbol(self) -> Any:
         """Its symbol in the model that is traced."""

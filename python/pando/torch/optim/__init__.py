@@ -3,6 +3,7 @@
 of a compiled step; Python keeps its groups."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any, Iterable, Mapping
 
 import numpy as np
@@ -64,13 +65,12 @@ class Optimizer:
 
     def core(self) -> Any:
         """C++'s optimizer with the options that the groups have now; a new learning rate needs no new one."""
-        groups = [([p._value.core for p in g["params"]], {k: v for k, v in g.items() if k in self.defaults})
-                  for g in self.param_groups]
-        key = (id(self), tuple((tuple(id(p) for p in g["params"]),
-                                tuple((k, v) for k, v in sorted(o.items()) if k != "lr"))
-                               for g, (_, o) in zip(self.param_groups, groups)))
+        options = [name for name in self.defaults if name != "lr"]
+        key = (id(self), tuple([(*map(id, g["params"]), *[g.get(name) for name in options]) for g in self.param_groups]))
         if self._compiled is None or self._compiled.key != key:
-            plain = [(cores, {k: v for k, v in options.items() if k not in self._ignored}) for cores, options in groups]
+            plain = [([p._value.core for p in g["params"]],
+                      {k: v for k, v in g.items() if k in self.defaults and k not in self._ignored})
+                     for g in self.param_groups]
             self._compiled = _Compiled(getattr(_torch, self._make)(plain), self._states, key)
         self.set_rates()
         return self._compiled
@@ -221,5 +221,7 @@ class Adagrad(Optimizer):
 __all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
 
-def __getattr__(name):
-    raise _missing_attribute("torch.optim", name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing_attribute("torch.optim", name, __all__)
