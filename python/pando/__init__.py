@@ -13,6 +13,7 @@ No package is loaded before it is used.
 """
 import importlib as _importlib
 import sys as _sys
+import typing as _typing
 
 from pando._core import Error, InternalError, OutOfRangeError, __version__, machine, set_look, set_random_seed
 from pando.core import messages as _messages
@@ -24,14 +25,17 @@ _sys.meta_path.append(_Absences())
 
 _PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch", "torchvision")
 
-__all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", "machine", "set_look", "set_random_seed",
-           *_PACKAGES]
+__all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", "compat", "core", "ipu", "keras", "machine",
+           "poptorch", "set_look", "set_random_seed", "tf", "torch", "torchvision"]
 
 
-def __getattr__(name):
-    if name in _PACKAGES:
-        return _importlib.import_module(f"pando.{name}")
-    raise _missing_attribute(__name__, name, __dir__())
+if _typing.TYPE_CHECKING:
+    from pando import compat, core, ipu, keras, poptorch, tf, torch, torchvision
+else:
+    def __getattr__(name):
+        if name in _PACKAGES:
+            return _importlib.import_module(f"pando.{name}")
+        raise _missing_attribute(__name__, name, __dir__())
 
 
 def __dir__():

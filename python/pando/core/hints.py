@@ -13,7 +13,7 @@ Samples = Any
 Sizes = Union[int, Sequence[int]]
 # A shape; None is a size that is known later.
 ShapeLike = Sequence[Optional[int]]
-Path = Union[str, "os.PathLike[str]"]
+Path = Union[str, os.PathLike[str]]
 # A name such as "relu" or "glorot_uniform", an object, or a function.
 Activation = Union[str, Callable[..., Any], None]
 Identifier = Union[str, Mapping[str, Any], Callable[..., Any], None]

@@ -2,10 +2,12 @@
 """IPUConfig: which virtual IPUs a program uses. Options of real IPUs that mean nothing here are accepted."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
 from pando.core.nearest import missing_attribute
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
 
 _OWN = {"auto_select_ipus", "select_ipus", "tiles_per_ipu", "backend", "instruction_set"}
@@ -116,3 +118,7 @@ class SchedulingAlgorithm:
 class MergeRemoteBuffersBehaviour:
     """Accepted."""
     NO_MERGING, MERGE, IF_BENEFICIAL = range(3)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

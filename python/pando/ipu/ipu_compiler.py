@@ -2,10 +2,12 @@
 """ipu.ipu_compiler: functions of tensors compiled for a device, and what sessions get when they run them."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
 from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested, pack
 from pando.tf.tensor import Tensor, as_symbol, wrap
 
@@ -93,3 +95,7 @@ def compile(computation: Function, inputs: Any = None) -> Any:  # noqa: A001, up
 def outlined_function(func: Any = None, **kwargs: Any) -> Any:
     """Returns the function itself: Pando decides by itself what is shared."""
     return func if func is not None else lambda inner: inner
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

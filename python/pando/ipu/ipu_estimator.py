@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import inspect
 import os
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
 from pando.core.hints import Function, Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import is_nested, pack
 from pando.ipu import config as _config
 from pando.ipu import ipu_compiler, loops, scopes
@@ -164,3 +166,7 @@ class IPUEstimator:
 def _count(columns, most):
     count = min(len(value) for value in columns.values())
     return count if most is None else min(count, most)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -2,9 +2,11 @@
 """IPUStrategy: models made in its scope run on the IPUs of a device."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class CoreScope:
@@ -58,3 +60,7 @@ class IPUStrategy:
 
 
 IPUStrategyV1 = IPUStrategy
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.ipu.ipu_strategy import CoreScope
 from pando.keras.stages import LayerPipelineStageAssignment
 
@@ -25,3 +27,7 @@ FunctionalLayerPipelineStageAssignment = _FunctionalLayerPipelineStageAssignment
 SequentialLayerPipelineStageAssignment = LayerPipelineStageAssignment
 # from tensorflow.python.ipu.keras import extensions
 extensions = sys.modules[__name__]
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

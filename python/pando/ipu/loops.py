@@ -2,11 +2,13 @@
 """ipu.loops: bodies that a device repeats without the host in between."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 
 from pando import _core
 from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested
 from pando.ipu.ipu_compiler import symbol_of, traced_list
 from pando.tf.tensor import wrap
@@ -57,4 +59,6 @@ def while_loop(condition: Any, body: Function, inputs: Any = None, infeed_queue:
 def _values(tensors):
     return [wrap(symbol) for symbol in tensors]
 
-
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

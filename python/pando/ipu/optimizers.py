@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import enum
+import typing as _typing
 from typing import Any
+
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class GradientAccumulationReductionMethod(enum.Enum):
@@ -29,3 +32,7 @@ def GradientAccumulationOptimizerV2(opt: Any, num_mini_batches: Any, **kwargs: A
 
 
 CrossReplicaGradientAccumulationOptimizerV2 = GradientAccumulationOptimizerV2
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 import inspect
+import typing as _typing
 from typing import Any, Sequence
 
 from pando import _core
 from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
 from pando.tf.tensor import wrap
 
@@ -86,4 +88,6 @@ class _Pipeline:
         self._operation = operation
         self.outputs = []
 
-
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -2,9 +2,11 @@
 """ipu.scopes: where computations run, and names that change nothing here."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.ipu.ipu_strategy import CoreScope
 
 
@@ -25,3 +27,7 @@ class _Nothing:
 
 
 ipu_shard = outside_compilation_scope = stochastic_rounding = ipu_jit_scope = frontend_attribute = _Nothing
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -2,6 +2,7 @@
 """ipu.utils: the older way to say which IPUs are used."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
@@ -78,6 +79,8 @@ set_ipu_connection_type = _unchanged("set_ipu_connection_type")
 set_ipu_model_options = _unchanged("set_ipu_model_options")
 
 
-def __getattr__(name):
-    from pando.core.nearest import missing_attribute
-    raise missing_attribute(__name__, name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        from pando.core.nearest import missing_attribute
+        raise missing_attribute(__name__, name, __all__)

@@ -2,11 +2,13 @@
 """Activations: functions of each element, or of the last axis."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando.core import ops
 from pando.core.hints import Activation, Function, Samples, Sizes
 from pando.core.nearest import suggestion
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
 from pando.tf.tensor import as_symbol, wrap
 
@@ -141,3 +143,7 @@ def symbol_function(function: Function) -> Any:
         return [as_symbol(leaf, like=tensors) for leaf in flatten(function(*tensors))]
     call.__name__ = getattr(function, "__name__", type(function).__name__)
     return call
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -2,6 +2,7 @@
 """keras.backend: functions on tensors by the names of Keras's backends."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any, Sequence
 
 from pando import _core
@@ -133,7 +134,9 @@ _SAME = ("abs", "cast", "cos", "elu", "equal", "exp", "expand_dims", "greater", 
 _SAME_AS = {"pow": "power", "switch": "where", "batch_dot": "matmul"}
 
 
-def __getattr__(name):
-    if name in _SAME or name in _SAME_AS:
-        return getattr(_ops, _SAME_AS.get(name, name))
-    raise _missing(__name__, name, [*_SAME, *_SAME_AS, *(key for key in globals() if not key.startswith("_"))])
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        if name in _SAME or name in _SAME_AS:
+            return getattr(_ops, _SAME_AS.get(name, name))
+        raise _missing(__name__, name, [*_SAME, *_SAME_AS, *(key for key in globals() if not key.startswith("_"))])

@@ -2,10 +2,12 @@
 """Callbacks: what happens alongside training."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any, Sequence
 
 from pando import _core
 from pando.core.hints import Function, Logs, Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
 
 _TRAIN = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end", "on_train_batch_begin",
@@ -236,3 +238,7 @@ class History(Callback):
     def _repr_html_(self):
         from pando.keras.html import history_html
         return history_html(self)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

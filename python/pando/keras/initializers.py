@@ -2,12 +2,14 @@
 """Initializers: the first values of weights."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
 from pando import _core
 from pando.core.hints import DTypeLike, Function, ShapeLike
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class Initializer:
@@ -206,3 +208,7 @@ def get(identifier: Any) -> Any:
     if callable(identifier):
         return _Function(identifier)
     raise TypeError(f"{identifier!r} is not an initializer: give its name, an object or a function")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

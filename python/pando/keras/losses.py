@@ -2,6 +2,7 @@
 """Losses: one number for each sample, whose mean training minimises."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from pando import _core
 from pando.core import ops
 from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.activations import symbol_function
 from pando.tf.tensor import Tensor, convert, is_symbolic, wrap
 
@@ -225,3 +227,7 @@ def get(identifier: Any) -> Any:
     if callable(identifier):
         return _Function(identifier)
     raise TypeError(f"{identifier!r} is not a loss: give its name, an object or a function of (y_true, y_pred)")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

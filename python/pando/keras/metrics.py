@@ -2,12 +2,14 @@
 """Metrics: means over all samples of an epoch."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
 from pando import _core
 from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import losses
 from pando.keras.activations import symbol_function
 from pando.keras.losses import _per_sample, _snake, call_native
@@ -211,3 +213,7 @@ def get(identifier: Any) -> Any:
     if callable(identifier):
         return _Function(identifier)
     raise TypeError(f"{identifier!r} is not a metric: give its name, an object or a function of (y_true, y_pred)")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

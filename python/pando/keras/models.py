@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Mapping, Sequence
+import typing as _typing
+from typing import Any, Callable, Mapping, Sequence
 
 from pando import _core
 from pando.core.hints import Path
 from pando.core.messages import warn
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
 from pando.keras.layers.base import Layer, python_layer
 from pando.keras.layers.calls import FOLLOWS_MODEL
@@ -57,9 +59,13 @@ class Model(Layer, Training):
 
     # A class with call() ---------------------------------------------------------------------------------------------
 
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs from the inputs; for classes derived from Model."""
-        raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+    if _typing.TYPE_CHECKING:
+        # A class may write it with any arguments.
+        call: Callable[..., Any]
+    else:
+        def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            """Computes the outputs from the inputs; for classes derived from Model."""
+            raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
 
     def _is_subclassed(self):
         return type(self).call is not Model.call and not isinstance(self, Sequential)
@@ -300,3 +306,7 @@ def load_model(filepath: Path, custom_objects: Mapping[str, Any] | None = None, 
 def save_model(model: Any, filepath: Path, overwrite: bool = True, **kwargs: Any) -> None:
     """Writes a folder with the layers and the weights."""
     model.save(filepath)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -2,6 +2,7 @@
 """keras.ops: functions on tensors by the names of Keras 3, which are NumPy's."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando.core import ops as _ops
@@ -72,10 +73,12 @@ _NN = ("relu", "relu6", "sigmoid", "softmax", "log_softmax", "softplus", "softsi
        "elu", "leaky_relu")
 
 
-def __getattr__(name):
-    if name in _NN:
-        return getattr(_nn, name)
-    found = getattr(_functions, _SAME.get(name, name), None)
-    if found is not None and (_SAME.get(name, name) in _functions.__all__):
-        return found
-    raise _missing(__name__, name, [*_functions.__all__, *_NN, *(key for key in globals() if not key.startswith("_"))])
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        if name in _NN:
+            return getattr(_nn, name)
+        found = getattr(_functions, _SAME.get(name, name), None)
+        if found is not None and (_SAME.get(name, name) in _functions.__all__):
+            return found
+        raise _missing(__name__, name, [*_functions.__all__, *_NN, *(key for key in globals() if not key.startswith("_"))])

@@ -2,10 +2,12 @@
 """Optimizers. Their counters and learning rates are shared with the models that were compiled with them."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
-from pando.keras import schedules
+from pando.core.nearest import attributes_of as _attributes_of
+from pando.keras import schedules as schedules
 from pando.keras.arguments import tell_once
 from pando.core.nearest import unknown_argument
 
@@ -193,3 +195,7 @@ def get(identifier: Any) -> Any:
     if isinstance(identifier, str):
         _core.Optimizer(identifier)
     raise TypeError(f"{identifier!r} is not an optimizer of pando.keras.optimizers")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

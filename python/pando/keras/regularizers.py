@@ -2,9 +2,11 @@
 """Regularizers: penalties on the size of weights."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class Regularizer:
@@ -61,3 +63,7 @@ def native(identifier: Any) -> Any:
     """What C++ takes."""
     found = get(identifier)
     return None if found is None else found._native()
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

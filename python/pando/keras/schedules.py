@@ -2,10 +2,12 @@
 """Learning rates over time: functions of the number of updates done, computed inside of the program."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any, Sequence
 
 from pando import _core
 from pando.core import ops
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.activations import symbol_function
 
 
@@ -115,3 +117,7 @@ def native(rate: float) -> Any:
     if callable(rate) and not isinstance(rate, (int, float)):
         return symbol_function(lambda step: step * 0.0 + rate())
     return float(rate)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import typing as _typing
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,8 @@ def get_custom_objects() -> Any:
     return {}
 
 
-def __getattr__(name):
-    from pando.core.nearest import missing_attribute
-    raise missing_attribute(__name__, name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        from pando.core.nearest import missing_attribute
+        raise missing_attribute(__name__, name, __all__)

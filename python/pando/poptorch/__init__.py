@@ -2,6 +2,7 @@
 """PopTorch on Pando: modules of torch compiled for virtual IPUs."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando._core import Error
@@ -18,8 +19,8 @@ from pando.poptorch.options import (AnchorMode, Options, OutputMode, PipelinedEx
 __version__ = _VERSIONS["poptorch"]
 __all__ = ["AnchorMode", "AsynchronousDataAccessor", "BeginBlock", "Block", "BlockFunction", "DataLoader",
            "DataLoaderMode", "Error", "Options", "OutputMode", "PipelinedExecution", "PoplarExecutor", "ReductionType",
-           "ShardedExecution", "Stage", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim", "setLogLevel",
-           "trainingModel"]
+           "ShardedExecution", "Stage", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim",
+           "setLogLevel", "trainingModel"]
 
 
 def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:  # noqa: N802, ARG001
@@ -39,5 +40,7 @@ def setLogLevel(level: Any) -> None:  # noqa: N802
     logging.getLogger("poptorch").setLevel(level if isinstance(level, int) else names.get(level, level))
 
 
-def __getattr__(name):
-    raise _missing_attribute("poptorch", name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing_attribute("poptorch", name, __all__)

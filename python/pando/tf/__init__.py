@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib as _importlib
+import typing as _typing
 from typing import Any
 
 import numpy as _np
@@ -20,12 +21,23 @@ from pando.tf.tensor import Tensor, TensorShape, convert as _convert
 
 __version__ = _VERSIONS["tensorflow"]
 DType = _dtypes.DType
-globals().update(_dtypes.family("tf"))
-half, double = _dtypes.named("float16", "tf"), _dtypes.named("float64", "tf")
+_family = _dtypes.family("tf")
+float16 = half = _family["float16"]
+float32, float64 = _family["float32"], _family["float64"]
+double, bfloat16 = float64, _family["bfloat16"]
+int8, int16, int32, int64 = _family["int8"], _family["int16"], _family["int32"], _family["int64"]
+uint8, uint16, uint32, uint64 = _family["uint8"], _family["uint16"], _family["uint32"], _family["uint64"]
+bool = _family["bool"]  # noqa: A001
 newaxis = None
+__all__ = ["DType", "GradientTape", "Tensor", "TensorShape", "TensorSpec", "Variable", "bfloat16", "bool", "compat",
+           "config", "constant", "convert_to_tensor", "data", "device", "distribute", "double", "errors",
+           "executing_eagerly", "float16", "float32", "float64", "function", "half", "initializers", "int16", "int32",
+           "int64", "int8", "is_tensor", "keras", "losses", "math", "metrics", "name_scope", "newaxis", "nn",
+           "numpy_function", "optimizers", "py_function", "random", "uint16", "uint32", "uint64", "uint8"]
+__all__ += _functions
 _LAZY = {"keras": "pando.keras", "initializers": "pando.keras.initializers", "losses": "pando.keras.losses",
          "metrics": "pando.keras.metrics", "optimizers": "pando.keras.optimizers", "distribute": "pando.tf.distribute",
-         "io": "pando.tf.io", "config": "pando.tf.config", "python": "pando.tf.python"}
+         "config": "pando.tf.config"}
 
 
 class Variable:
@@ -122,12 +134,16 @@ class GradientTape:
                                   "tf.compat.v1.train optimizers within ipu.ipu_compiler.compile")
 
 
-def __getattr__(name):
-    if name in _LAZY:
-        return _importlib.import_module(_LAZY[name])
-    raise _missing(__name__, name, __dir__())
+if _typing.TYPE_CHECKING:
+    from pando import keras
+    from pando.keras import initializers, losses, metrics, optimizers
+    from pando.tf import config, distribute
+else:
+    def __getattr__(name):
+        if name in _LAZY:
+            return _importlib.import_module(_LAZY[name])
+        raise _missing(__name__, name, __dir__())
 
 
 def __dir__():
-    hidden = {"Any", "Function", "DTypeLike", "annotations"}
-    return sorted({*(key for key in globals() if not key.startswith("_")), *_LAZY, *_functions} - hidden)
+    return sorted(__all__)

@@ -2,9 +2,11 @@
 """tf.config: the devices of this machine."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class _Device:
@@ -35,3 +37,7 @@ class experimental:
     @staticmethod
     def set_memory_growth(device: Any, enable: Any) -> Any:
         """Accepted."""
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -2,7 +2,10 @@
 """tf.distribute: strategies of the host, which change nothing; IPUs are chosen by ipu.ipu_strategy.IPUStrategy."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
+
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 
@@ -36,3 +39,7 @@ OneDeviceStrategy = MirroredStrategy = Strategy
 def get_strategy() -> Any:
     """The strategy without a scope."""
     return Strategy()
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

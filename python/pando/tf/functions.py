@@ -43,8 +43,7 @@ abs, exp, log, sqrt, square = (_wrapped(getattr(ops, n), n) for n in ("abs", "ex
 sin, cos, tanh, sigmoid, sign = (_wrapped(getattr(ops, n), n) for n in ("sin", "cos", "tanh", "sigmoid", "sign"))
 floor, ceil, round, negative = (_wrapped(getattr(ops, n), t) for n, t in (
     ("floor", "floor"), ("ceil", "ceil"), ("round", "round"), ("negate", "negative")))
-logical_not, stop_gradient, zeros_like_ = (_wrapped(getattr(ops, n), n) for n in (
-    "logical_not", "stop_gradient", "stop_gradient"))
+logical_not, stop_gradient = (_wrapped(getattr(ops, n), n) for n in ("logical_not", "stop_gradient"))
 add, subtract, multiply, divide, maximum, minimum = (_binary(getattr(ops, n), n) for n in (
     "add", "subtract", "multiply", "divide", "maximum", "minimum"))
 equal, not_equal, less, less_equal, greater, greater_equal = (_binary(getattr(ops, n), n) for n in (
@@ -54,7 +53,6 @@ pow, logical_and, logical_or, floordiv = (_binary(getattr(ops, n), t) for n, t i
 reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_any, reduce_all = (
     _reduction(getattr(ops, n), f"reduce_{n}") for n in ("sum", "mean", "max", "min", "any", "all"))
 truediv = divide
-del zeros_like_
 
 
 def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Any:
@@ -245,6 +243,10 @@ def values_of(who: Any, tensors: Any) -> Any:
     return values
 
 
-__all__ = [name for name, value in list(globals().items())
-           if not name.startswith("_") and callable(value) and name not in (
-               "Tensor", "TensorShape", "convert", "is_symbolic", "no_value", "values_of")]
+__all__ = ["abs", "add", "add_n", "argmax", "broadcast_to", "cast", "ceil", "clip_by_value", "concat", "cos", "divide",
+           "equal", "exp", "expand_dims", "fill", "floor", "floordiv", "gather", "greater", "greater_equal", "identity",
+           "less", "less_equal", "log", "logical_and", "logical_not", "logical_or", "matmul", "maximum", "minimum",
+           "multiply", "negative", "norm", "not_equal", "one_hot", "ones", "ones_like", "pad", "pow", "range", "rank",
+           "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "reshape", "round",
+           "shape", "sigmoid", "sign", "sin", "size", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient",
+           "subtract", "tanh", "tile", "transpose", "truediv", "where", "zeros", "zeros_like"]

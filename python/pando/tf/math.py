@@ -2,6 +2,7 @@
 """tf.math."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando.core import ops as _ops
@@ -36,5 +37,7 @@ def reduce_logsumexp(input_tensor: Any, axis: Any = -1, keepdims: bool | None = 
     return _ops.logsumexp(_convert(input_tensor), axis, keepdims)
 
 
-def __getattr__(name):
-    raise _missing(__name__, name, [*_functions.__all__, *(key for key in globals() if not key.startswith("_"))])
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing(__name__, name, [*_functions.__all__, *(key for key in globals() if not key.startswith("_"))])

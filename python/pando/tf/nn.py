@@ -2,6 +2,7 @@
 """tf.nn: activations, convolutions and losses of each sample."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando.core import ops
@@ -125,5 +126,7 @@ def embedding_lookup(params: Any, ids: Any, name: str | None = None, **kwargs: A
     return ops.gather(convert(params), convert(ids))
 
 
-def __getattr__(name):
-    raise _missing(__name__, name, [key for key in globals() if not key.startswith("_")])
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing(__name__, name, [key for key in globals() if not key.startswith("_")])

@@ -2,12 +2,14 @@
 """tf.random: numbers that are new in each step within a layer, and drawn at once elsewhere."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
 from pando import _core
 from pando.core.hints import DTypeLike
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.tf.tensor import Tensor, wrap
 
 _generator = np.random.default_rng(0)
@@ -59,3 +61,7 @@ def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTyp
 
 
 random_normal, random_uniform, set_random_seed = normal, uniform, set_seed
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import typing as _typing
 from typing import Any
 
 from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch import lazy
 from pando.torch.tensor import Tensor
 
@@ -90,3 +92,7 @@ class Variable:
     def __new__(cls, data, requires_grad=False, volatile=False):  # noqa: ARG004
         made = data if isinstance(data, Tensor) else Tensor(data)
         return made.requires_grad_() if requires_grad else made
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

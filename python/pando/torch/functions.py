@@ -10,6 +10,8 @@ import numpy as np
 from pando.core import dtypes, ops
 from pando.core.hints import ArrayLike, DTypeLike
 from pando.core.tensor import Tensor as CoreTensor
+from pando.torch import elementwise as _elementwise
+from pando.torch.elementwise import ELEMENTWISE
 from pando.torch.shapes import *  # noqa: F403
 from pando.torch.shapes import cat, transpose
 from pando.torch.tensor import Tensor
@@ -23,36 +25,6 @@ def _known(x, what):
 
 def _tensor(x):
     return x if isinstance(x, CoreTensor) else Tensor(np.asarray(x))
-
-
-def _binary(name):
-    def function(input, other, *, alpha=1, out=None, rounding_mode=None):  # noqa: A002, ARG001
-        if alpha != 1:
-            other = other * alpha
-        if rounding_mode == "floor":
-            return ops.floor_divide(_tensor(input), other)
-        return getattr(ops, name)(_tensor(input) if not isinstance(other, CoreTensor) else input, other)
-    return function
-
-
-def _unary(name):
-    def function(input, *, out=None):  # noqa: A002, ARG001
-        return getattr(ops, name)(_tensor(input))
-    return function
-
-
-_BINARY = {"add": "add", "sub": "subtract", "subtract": "subtract", "mul": "multiply", "multiply": "multiply",
-           "div": "divide", "divide": "divide", "true_divide": "divide", "pow": "power", "floor_divide": "floor_divide",
-           "remainder": "remainder", "fmod": "remainder", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
-           "ne": "not_equal", "not_equal": "not_equal", "lt": "less", "less": "less", "le": "less_equal",
-           "gt": "greater", "greater": "greater", "ge": "greater_equal", "logical_and": "logical_and",
-           "logical_or": "logical_or"}
-_UNARY = {"neg": "negate", "negative": "negate", "abs": "abs", "absolute": "abs", "sign": "sign", "square": "square",
-          "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "log": "log", "log1p": "log1p", "expm1": "expm1",
-          "sin": "sin", "cos": "cos", "tanh": "tanh", "sigmoid": "sigmoid", "relu": "relu", "floor": "floor",
-          "ceil": "ceil", "round": "round", "erf": "erf", "logical_not": "logical_not"}
-_INPLACE = ("add", "sub", "mul", "div", "pow", "neg", "abs", "sqrt", "exp", "log", "tanh", "sigmoid", "relu", "floor",
-            "ceil", "round", "square")
 
 
 def sum(input: ArrayLike, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Tensor:  # noqa: A001, A002
@@ -86,14 +58,25 @@ def std(input: ArrayLike, dim: Any = None, unbiased: bool = True, keepdim: bool 
 
 
 def _extreme(name, sign):
-    def function(input, dim=None, keepdim=False):  # noqa: A002
+    def function(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
         if dim is None:
             return getattr(ops, name)(input)
         if isinstance(dim, CoreTensor):
             return getattr(ops, "maximum" if name == "max" else "minimum")(input, dim)
         return _Reduced[name](getattr(ops, name)(input, dim, keepdim), _arg(input, dim, keepdim, sign))
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name} of all elements; along a dimension, with its index; of two tensors, elementwise."
     return function
+
+
+def amax(input: ArrayLike, dim: Any = (), keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The largest along one or several dimensions, or of all elements."""
+    return ops.max(input, None if dim == () else dim, keepdim)
+
+
+def amin(input: ArrayLike, dim: Any = (), keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The smallest along one or several dimensions, or of all elements."""
+    return ops.min(input, None if dim == () else dim, keepdim)
 
 
 def _arg(input, dim, keepdim, sign):  # noqa: A002
@@ -276,11 +259,8 @@ def is_tensor(obj: Any) -> bool:
 
 
 max, min = _extreme("max", 1), _extreme("min", -1)  # noqa: A001
-amax, amin = ops.max, ops.min
-for _name, _op in _BINARY.items():
-    globals()[_name] = _binary(_op)
-for _name, _op in _UNARY.items():
-    globals()[_name] = _unary(_op)
+for _name in ELEMENTWISE:
+    globals()[_name] = getattr(_elementwise, _name)
 concat = concatenate = cat
 mm = bmm = mv = matmul
 clip, ger = clamp, outer
@@ -290,53 +270,7 @@ _PLAIN = ("sum mean var std max min amax amin argmax argmin norm all any reshape
           "flatten unsqueeze squeeze expand expand_as repeat split chunk unbind narrow select index_select gather "
           "masked_fill clamp clip softmax log_softmax logsumexp matmul mm bmm mv dot outer tril triu sort argsort topk "
           "cumsum nonzero count_nonzero unique isnan isfinite equal allclose swapaxes swapdims").split()
-METHODS = [*_PLAIN, *_BINARY, *_UNARY]
+METHODS = [*_PLAIN, *ELEMENTWISE]
 FUNCTIONS = [*METHODS, "cat", "concat", "concatenate", "stack", "where", "addmm", "numel", "is_tensor"]
 FUNCTIONS = [name for name in FUNCTIONS if name not in ("view", "view_as", "expand", "expand_as", "repeat")]
-
-
-def _inplace(name):
-    def method(self, *arguments, **keywords):
-        return self._set(globals()[name](self, *arguments, **keywords))
-    return method
-
-
-def _typed(name):
-    return lambda self, *_, **__: self.type(name)
-
-
-def _drawn(draw):
-    def method(self, *arguments, generator=None):
-        from pando.torch.creation import generator_of
-        return self._set(Tensor(np.asarray(draw(generator_of(generator), tuple(self.shape), *arguments))))
-    return method
-
-
-def _random(draw, shape, low=0, high=None):
-    return draw.integers(low if high is not None else 0, high if high is not None else (low or 2**31), shape)
-
-
-_DRAWS = {"uniform_": _drawn(lambda draw, shape, low=0.0, high=1.0: draw.uniform(low, high, shape)),
-          "normal_": _drawn(lambda draw, shape, mean=0.0, std=1.0: draw.normal(mean, std, shape)),
-          "bernoulli_": _drawn(lambda draw, shape, p=0.5: draw.random(shape) < p), "random_": _drawn(_random)}
-
-
-def install() -> None:
-    """Gives tensors their methods."""
-    for name in METHODS:
-        if name not in Tensor.__dict__:
-            setattr(Tensor, name, globals()[name])
-    for name in (*_INPLACE, "clamp", "masked_fill", "unsqueeze", "squeeze"):
-        setattr(Tensor, name + "_", _inplace(name))
-    for name, dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("long", "int64"),
-                        ("int", "int32"), ("byte", "uint8"), ("bool", "bool"), ("bfloat16", "bfloat16")):
-        setattr(Tensor, name, _typed(dtype))
-    Tensor.zero_ = lambda self: self._set(0)
-    Tensor.fill_ = lambda self, value: self._set(value)
-    Tensor.copy_ = lambda self, source, non_blocking=False: self._set(source)  # noqa: ARG005
-    for name, draw in _DRAWS.items():
-        setattr(Tensor, name, draw)
-    Tensor.type_as = lambda self, other: self.type(other.dtype)
-
-
-install()
+__all__ = FUNCTIONS

@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
 from pando import _core
 from pando.core.hints import Function, Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch.tensor import Tensor
 from pando.torch.utils.data import Dataset
 from pando.torchvision.transforms import core_of
@@ -153,3 +155,7 @@ class FakeData(VisionDataset):
         channels, high, wide = image_size
         shape = (size, high, wide) if channels == 1 else (size, high, wide, channels)
         self._images, self._labels = draw.integers(0, 256, shape, np.uint8), draw.integers(0, num_classes, size)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -4,12 +4,14 @@ once; a Compose of these and Python functions runs in Python."""
 from __future__ import annotations
 
 import numbers
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
 from pando import _core
 from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch.tensor import Tensor
 
@@ -155,3 +157,7 @@ class Compose:
 def core_of(transform: Function | None) -> Any:
     """The transform of C++, or None."""
     return getattr(transform, "_core", None)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

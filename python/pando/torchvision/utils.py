@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch.tensor import Tensor
 
 
@@ -38,3 +40,7 @@ def save_image(tensor: Any, fp: Any, format: Any = None, **options: Any) -> Any:
     import matplotlib.image
     grid = make_grid(tensor, **options)._array("save_image")
     matplotlib.image.imsave(fp, np.clip(grid.transpose(1, 2, 0) * 255 + 0.5, 0, 255).astype(np.uint8), format=format)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

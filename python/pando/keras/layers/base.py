@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from typing import Any
+import typing as _typing
+from typing import Any, Callable
 
 from pando import _core
 from pando.core.hints import DTypeLike, Identifier, ShapeLike
@@ -90,9 +91,13 @@ class Layer(Described):
         """Makes the weights; called once, before the first ``call``. A size of ``None`` is the batch."""
         self.built = True
 
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs from the inputs."""
-        raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+    if _typing.TYPE_CHECKING:
+        # A class may write it with any arguments.
+        call: Callable[..., Any]
+    else:
+        def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            """Computes the outputs from the inputs."""
+            raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that the layer was made with, for ``from_config``."""

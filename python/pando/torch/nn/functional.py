@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import typing as _typing
 from typing import Any, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from pando import _core
 from pando.core import dispatch, ops
 from pando.core.hints import ArrayLike, DTypeLike, Sizes
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch import functions as _functions
 from pando.torch import lazy
 from pando.torch.tensor import Tensor
@@ -354,3 +356,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: ArrayLike, attn_ma
     if attn_mask is not None:
         scores = ops.where(attn_mask, scores, -1e30) if attn_mask.dtype == "bool" else scores + attn_mask
     return ops.matmul(dropout(ops.softmax(scores, -1), dropout_p, dropout_p > 0), value)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch.creation import generator_of
 
 
@@ -110,3 +112,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
     q, r = np.linalg.qr(flat.T if rows < flat.shape[1] else flat)
     q = q * np.sign(np.diag(r))
     return _set(tensor, gain * (q.T if rows < flat.shape[1] else q).reshape(tuple(tensor.shape)))
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

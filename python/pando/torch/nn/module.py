@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Iterator, TypeVar
+import typing as _typing
+from typing import Any, Callable, Iterator, TypeVar
 
 import numpy as np
 
@@ -34,9 +35,13 @@ class Module(States):
             fields[name] = {}
         fields["_number"] = next(_numbers)
 
-    def forward(self, *inputs: Any) -> Any:
-        """Computes the outputs; derived classes write it, and callers call the module itself."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    if _typing.TYPE_CHECKING:
+        # A class may write it with any arguments.
+        forward: Callable[..., Any]
+    else:
+        def forward(self, *inputs: Any) -> Any:
+            """Computes the outputs; derived classes write it, and callers call the module itself."""
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *inputs: Any, **arguments: Any) -> Any:
         if "_modules" not in self.__dict__:

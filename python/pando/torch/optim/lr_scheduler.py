@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import typing as _typing
 from typing import Any, Mapping, Sequence
+
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class LRScheduler:
@@ -153,3 +156,7 @@ class ReduceLROnPlateau:
             for group in self.optimizer.param_groups:
                 group["lr"] = max(group["lr"] * self.factor, self.min_lr)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import typing as _typing
 from typing import Any, Sequence
 
 import numpy as np
 
 from pando import _core
 from pando.core.hints import ArrayLike, Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch.creation import generator_of
 from pando.torch.devices import tell_once
@@ -279,3 +281,7 @@ class DataLoader:
 def get_worker_info() -> Any:
     """None: samples are made in the process itself."""
     return None
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

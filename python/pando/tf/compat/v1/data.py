@@ -2,6 +2,7 @@
 """tf.data of TensorFlow 1: data sets with iterators whose elements are tensors of the graph."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
@@ -71,5 +72,8 @@ class experimental:
     AUTOTUNE = AUTOTUNE
 
 
-def __getattr__(name):
-    return getattr(_data, name)
+if _typing.TYPE_CHECKING:
+    from pando.tf.data import *  # noqa: F403
+else:
+    def __getattr__(name):
+        return getattr(_data, name)

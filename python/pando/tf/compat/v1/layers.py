@@ -2,9 +2,11 @@
 """tf.layers of TensorFlow 1: layers of Keras that are called at once."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando.core.hints import Activation, Sizes
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import layers as _layers
 
 
@@ -59,3 +61,7 @@ def _known(kwargs):
 
 Dense, Conv2D, Flatten, Dropout, MaxPooling2D = (
     _layers.Dense, _layers.Conv2D, _layers.Flatten, _layers.Dropout, _layers.MaxPooling2D)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -2,9 +2,11 @@
 """tf.losses of TensorFlow 1: means over all elements."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando.core import ops
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.tf import nn
 from pando.tf.tensor import convert
 
@@ -64,3 +66,7 @@ def huber_loss(labels: Any, predictions: Any, weights: Any = 1.0, delta: Any = 1
                loss_collection: Any = None, reduction: Any = "mean") -> Any:
     """The mean of half the square of an error up to ``delta``, linear beyond it."""
     return _reduced(ops.huber_error(convert(predictions), convert(labels), delta=float(delta)), weights, reduction)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

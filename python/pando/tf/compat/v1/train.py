@@ -2,10 +2,12 @@
 """tf.train of TensorFlow 1: optimizers that add their update to the computation that is compiled, and Saver."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 from pando import _core
 from pando.core.hints import Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.tf.tensor import wrap
 
 
@@ -96,3 +98,7 @@ def get_or_create_global_step(graph: Any = None) -> Any:
 
 
 get_global_step = get_or_create_global_step
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

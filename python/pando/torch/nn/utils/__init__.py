@@ -2,11 +2,13 @@
 """torch.nn.utils: limits on gradients, and parameters as vectors."""
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 import numpy as np
 
 from pando.core import ops
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch.tensor import Tensor
 
 
@@ -61,3 +63,7 @@ def vector_to_parameters(vec: Any, parameters: Any) -> Any:
     for p in parameters:
         p._set(vec[start:start + p.numel()].reshape(*p.shape))
         start += p.numel()
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)
