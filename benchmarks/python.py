@@ -13,6 +13,7 @@ import time
 import numpy as np
 
 import pando.poptorch as poptorch
+import pando.tf.compat.v1 as tf
 import pando.torch as torch
 from pando import _core, ipu, keras
 from pando.torch import nn
@@ -35,6 +36,23 @@ def mlp(steps_per_execution):
     return model
 
 
+def session_step(x, y):
+    """sess.run of a training step of the same network, with its batches from an iterator."""
+    iterator = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(
+        32, drop_remainder=True).make_initializable_iterator()
+    model = keras.Sequential([keras.layers.Dense(128, activation="relu", input_shape=(784,)), keras.layers.Dense(10)])
+
+    def body(rows, targets):
+        loss = tf.losses.sparse_softmax_cross_entropy(labels=targets, logits=model(rows, training=True))
+        return loss, tf.train.GradientDescentOptimizer(learning_rate=0.01).minimize(loss)
+    with ipu.scopes.ipu_scope("/device:IPU:0"):
+        step = ipu.ipu_compiler.compile(body, list(iterator.get_next()))
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    session.run(iterator.initializer)
+    return lambda: session.run(step)
+
+
 def calls():
     """Name, number of calls in a round, and the call; in the order of python_twin.cpp."""
     x, y = np.zeros((32000, 784), np.float32), np.zeros(32000, np.int32)
@@ -46,7 +64,8 @@ def calls():
             ("fit, 10 executions of 100 steps", 1, lambda: many.fit(x, y, verbose=0)),
             ("train_on_batch", 200, lambda: many.train_on_batch(x[:32], y[:32])),
             ("predict of one batch", 200, lambda: many.predict(x[:32], verbose=0)),
-            ("a PopTorch call of 50 steps", 20, lambda: training(rows, labels))]
+            ("a PopTorch call of 50 steps", 20, lambda: training(rows, labels)),
+            ("sess.run of a compiled step", 1000, session_step(x, y))]
 
 
 def microseconds(count, call):

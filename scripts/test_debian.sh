@@ -32,6 +32,13 @@ pando predict --model model 0 1 2 | grep -q prediction
 g++ -std=c++20 use_pando.cpp -I"$prefix/include" -L"$library" -lpando -o program
 ./program
 [ -s "$prefix/share/bash-completion/completions/pando" ]
+if [ -d "$prefix/lib/python3/dist-packages/pando" ]; then
+    [ "$prefix" = /usr ] || export PYTHONPATH="$prefix/lib/python3/dist-packages"
+    /usr/bin/python3 -m pando -c "
+from tensorflow import keras
+model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])
+assert model.predict([[1.0, 2.0, 3.0]], verbose=0).shape == (1, 2)"
+fi
 END
 cp tests/package/use_pando.cpp "$work"
 

@@ -13,6 +13,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
+from pando import _core
 from pando.core import dtypes
 from pando.core.errors import no_value
 
@@ -44,7 +45,7 @@ def _ops():
     return ops
 
 
-class Tensor:
+class Tensor(_core.Buffer):
     """An array of numbers, or a value of a model that is known later."""
     __slots__ = ("_value", "__weakref__")
     # NumPy leaves operators with a tensor to the tensor.

@@ -37,7 +37,7 @@ __all__ = ["DType", "GradientTape", "Tensor", "TensorShape", "TensorSpec", "Vari
 __all__ += _functions
 _LAZY = {"keras": "pando.keras", "initializers": "pando.keras.initializers", "losses": "pando.keras.losses",
          "metrics": "pando.keras.metrics", "optimizers": "pando.keras.optimizers", "distribute": "pando.tf.distribute",
-         "config": "pando.tf.config"}
+         "config": "pando.tf.config", "experimental": "pando.tf.experimental"}
 
 
 class Variable:

@@ -6,6 +6,7 @@ be traced: Python calls it for every element, and a message says so.
 """
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from pando import _core
 from pando.core import dtypes
 from pando.core.hints import DTypeLike, Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested, pack
 from pando.tf.tensor import Tensor, TensorShape
 
@@ -195,9 +197,15 @@ class Dataset:
 
     def map(self, map_func: Function, num_parallel_calls: int | None = None, deterministic: Any = None,
             name: str | None = None) -> Dataset:
-        """What a function makes of each element. It is traced once if it can be."""
+        """What a function makes of each element, in their order. It is traced once if it can be.
+
+        ``num_parallel_calls`` threads run a traced function at once; AUTOTUNE takes as many as there are cores.
+        """
         from pando.tf.mapping import mapped
-        return mapped(self, map_func)
+        calls = 1 if num_parallel_calls is None else 0 if num_parallel_calls == AUTOTUNE else int(num_parallel_calls)
+        if calls < 0 or num_parallel_calls == 0:
+            raise ValueError(f"map: num_parallel_calls is {num_parallel_calls}; it must be at least 1, or AUTOTUNE")
+        return mapped(self, map_func, calls)
 
     def _arguments(self, leaves):
         """The arguments of a function of an element: those of a tuple one by one."""
@@ -292,3 +300,6 @@ class Options:
     def __setattr__(self, name, value):
         self.__dict__[name] = value
 
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pando import _core
+from pando.core import dlpack as _dlpack
 from pando.core import dtypes
 from pando.core.hints import ArrayLike, DTypeLike
 from pando.core.tensor import Tensor as CoreTensor
@@ -101,8 +102,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 
 def from_dlpack(source: Any) -> Tensor:
-    """A tensor over the memory of an object with ``__dlpack__``, such as an array of another framework."""
-    return Tensor(np.from_dlpack(source))
+    """A tensor over the memory of an object with ``__dlpack__``, such as an array of another framework, or of a capsule."""
+    return Tensor(_dlpack.array_from(source))
 
 
 def _sizes(sizes):

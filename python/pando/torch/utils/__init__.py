@@ -3,9 +3,9 @@
 import typing as _typing
 
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.torch.utils import data
+from pando.torch.utils import data, dlpack
 
-__all__ = ["data"]
+__all__ = ["data", "dlpack"]
 
 # A type checker knows what there is.
 if not _typing.TYPE_CHECKING:

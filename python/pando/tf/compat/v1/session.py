@@ -74,7 +74,7 @@ class _Prepared:
         self._structure = fetches
         leaves = flatten(fetches) if is_nested(fetches) else [fetches]
         self._finish = [_finisher(leaf) for leaf in leaves]
-        self.natives = [_fetch(leaf) for leaf in leaves]
+        self.natives = _core.Fetches([_fetch(leaf) for leaf in leaves])
 
     def pack(self, results: Any) -> Any:
         values = [finish(arrays) for finish, arrays in zip(self._finish, results)]
