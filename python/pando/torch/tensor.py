@@ -10,7 +10,7 @@ import numpy as np
 from pando import _core
 from pando.core import dtypes, ops
 from pando.core.hints import DTypeLike, Function
-from pando.core.indexing import plain_index
+from pando.core.indexing import changed, plain_index
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch import lazy
 
@@ -55,6 +55,8 @@ class Tensor(CoreTensor):
     as a compiled program when it is looked at."""
     _prefix = "torch"
     _takes_lists = False
+    # Of a gradient: the step that has used it.
+    _use = None
 
     def __init__(self, *data: Any) -> None:
         # A value of the recorder or of a model, or an array; else PyTorch's forms: sizes, or numbers.
@@ -163,9 +165,10 @@ class Tensor(CoreTensor):
     def grad(self) -> Tensor | None:
         """The gradient that ``backward`` made, or None."""
         found = self._grad
+        if found is not None and found._use is not None:
+            found._use.is_looked_at = True
         if found is not None and found._value is None:
-            raise RuntimeError("optimizer.step() has used this gradient, and it was not kept; call zero_grad() before "
-                               "the next backward(), and look at gradients before step()")
+            raise gradient_not_kept()
         return found
 
     @grad.setter
@@ -282,6 +285,9 @@ class Tensor(CoreTensor):
         return self
 
     def __setitem__(self, index, value):
+        if isinstance(self._value, _core.Symbol) or self.requires_grad or getattr(value, "requires_grad", False):
+            self._set(changed(self, index, value))
+            return
         lazy.flush()
         array = np.array(self._array("setitem"))
         array[plain_index(index)] = value._array("setitem") if isinstance(value, CoreTensor) else value
@@ -313,6 +319,13 @@ class Tensor(CoreTensor):
 
     def __itruediv__(self, other):
         return self._set(self / other)
+
+
+def gradient_not_kept():
+    """The error for a gradient that only its step has seen."""
+    return RuntimeError("optimizer.step() has used this gradient, and it was not kept: no program had looked at gradients "
+                        "after the first step. Look at them before step(), or after the first step, too; call "
+                        "zero_grad() before the next backward()")
 
 
 def _restore(array):

@@ -14,6 +14,7 @@ from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch import lazy
 from pando.torch.nn.parameter import Parameter
 from pando.torch.optim import lr_scheduler
+from pando.torch.tensor import gradient_not_kept
 
 _torch = _core.torch
 
@@ -23,6 +24,14 @@ class _Compiled:
 
     def __init__(self, core: Any, states: Any, key: Any) -> None:
         self.core, self.states, self.key = core, states, key
+
+
+class _Use:
+    """That a step has used gradients, and whether they were looked at after it."""
+    __slots__ = ("is_looked_at",)
+
+    def __init__(self):
+        self.is_looked_at = False
 
 
 class Optimizer:
@@ -35,6 +44,7 @@ class Optimizer:
         self.param_groups = []
         self._states = _core.poptorch.OptimizerStates()
         self._compiled = None
+        self._use, self._keeps = None, False
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -91,8 +101,10 @@ class Optimizer:
             for p in group["params"]:
                 if p._grad is None or not p.requires_grad:
                     continue
-                gradient = p.grad
+                gradient = p._grad
                 value = gradient._value
+                if value is None:
+                    raise gradient_not_kept()
                 if isinstance(value, np.ndarray):
                     value = lazy.leaf(value)
                 updates.append((p._value, value))
@@ -103,12 +115,21 @@ class Optimizer:
         # Other gradients depend on the values before the update.
         others = [t._value for t in lazy.gradients_alive
                   if id(t) not in mine and isinstance(t._value, lazy.Node) and t._value.value is None]
-        lazy.run(others, self.core(), updates)
+        kept = [node for _, node in updates] if self._keeps_gradients() else []
+        lazy.run(others + kept, self.core(), updates)
+        self._use = _Use()
         for gradient in owned:
             value = gradient._value
             if isinstance(value, lazy.Node):
                 gradient._value = value.value
+            gradient._use = self._use
         return loss
+
+    def _keeps_gradients(self):
+        """Whether gradients can be looked at after the step. They cost time, so they are kept by the first step, and from
+        then on if a program has looked at them."""
+        self._keeps = self._keeps or (self._use is not None and self._use.is_looked_at)
+        return self._keeps or self._use is None
 
     def state_dict(self) -> dict[str, Any]:
         """What is kept for the parameters, by name, and the options of the groups."""
