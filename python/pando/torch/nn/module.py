@@ -44,8 +44,11 @@ class Module(States):
             raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *inputs: Any, **arguments: Any) -> Any:
-        if "_modules" not in self.__dict__:
+        fields = self.__dict__
+        if "_modules" not in fields:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() in __init__() first")
+        if not fields["_forward_pre_hooks"] and not fields["_forward_hooks"]:
+            return self.forward(*inputs, **arguments)
         for hook in list(self._forward_pre_hooks.values()):
             changed = hook(self, inputs)
             if changed is not None:
