@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pando: trains and runs neural networks on virtual IPUs made of CPU cores and GPUs.
 
-The packages follow the frameworks whose names they bear::
+To know where to begin, choose the framework you know. The packages follow those whose names they bear::
 
     from pando import keras              # tf.keras
     from pando import ipu                # tensorflow.python.ipu
     import pando.tf as tf                # tf.data, and the session style in pando.tf.compat.v1
     import pando.torch as torch          # and pando.poptorch, pando.torchvision
 
+A first network, with ``help(keras.Model.fit)`` and ``help(keras.layers)`` for more::
+
+    >>> from pando import keras
+    >>> (x, y), test = keras.datasets.synthetic_digits.load_data()
+    >>> model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(10)])
+    >>> model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    >>> history = model.fit(x, y, epochs=1, verbose=0)
+
+``help(pando.poptorch.trainingModel)`` shows the same with PyTorch's modules, and ``pando.tf.compat.v1`` has sessions.
 ``python3 -m pando SCRIPT`` runs a script that imports tensorflow or torch, unchanged, on these packages.
 No package is loaded before it is used.
 """

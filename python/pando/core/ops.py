@@ -216,6 +216,7 @@ def one_hot(indices, depth, dtype="float32"):
 
 
 def stop_gradient(x):
+    """The same values, through which no gradient goes."""
     return call("stop_gradient", x)
 
 
@@ -252,10 +253,12 @@ def logsumexp(x, axis=-1, keepdims=False):
 
 
 def ceil(x):
+    """The smallest whole numbers that are not below x."""
     return call("negate", call("floor", call("negate", x)))
 
 
 def floor_divide(a, b):
+    """The largest whole numbers that are not above a / b."""
     a, b = as_tensor(a, result_class([b])), b
     quotient = call("floor", call("divide", a, b))
     return cast(quotient, common_type([value_of(a), value_of(b)]))

@@ -16,6 +16,7 @@ import numpy as np
 from pando import _core
 from pando.core import dtypes
 from pando.core.errors import no_value
+from pando.core.nearest import missing_attribute
 
 
 def _operator(name: str) -> Any:
@@ -146,6 +147,11 @@ class Tensor(_core.Buffer):
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
         return (self[i] for i in range(len(self)))
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise missing_attribute(f"{self._prefix or 'pando'}.Tensor", name, dir(type(self)))
 
     def __getitem__(self, index: Any) -> Any:
         from pando.core.indexing import get

@@ -16,6 +16,8 @@ def ipu_scope(device: Any = "/device:IPU:0") -> Any:
 
 
 class _Nothing:
+    """Accepted without effect: what it says of real IPUs means nothing for virtual ones."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 

@@ -270,7 +270,25 @@ class _Structure:
 
 
 def trainingModel(model: Any, options: Options | None = None, optimizer: Any = None) -> PoplarExecutor:  # noqa: N802
-    """The module compiled with its gradients and the optimizer."""
+    """The module compiled with its gradients and the optimizer; a call trains with a batch of ``options``'s size.
+
+    The module returns its outputs and the loss from forward(). Without an optimizer it is SGD with lr=0.01.
+
+    >>> import pando.torch as torch
+    >>> from pando import poptorch
+    >>> class Net(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.fc, self.loss = torch.nn.Linear(3, 2), torch.nn.CrossEntropyLoss()
+    ...     def forward(self, x, labels=None):
+    ...         out = self.fc(x)
+    ...         return out if labels is None else (out, self.loss(out, labels))
+    >>> net = Net()
+    >>> model = poptorch.trainingModel(net, optimizer=torch.optim.SGD(net.parameters(), lr=0.1))
+    >>> out, loss = model(torch.ones(4, 3), torch.tensor([0, 1, 0, 1]))
+    >>> out.shape
+    torch.Size([4, 2])
+    """
     if optimizer is None:
         from pando.torch.optim import SGD
         optimizer = SGD(model.parameters(), lr=0.01)

@@ -128,7 +128,14 @@ class ShardedExecution(PipelinedExecution):
 
 
 class Options(_Part):
-    """How a model runs. Methods return the options, so that calls can be chained."""
+    """How a model runs. Methods return the options, so that calls can be chained.
+
+    >>> from pando import poptorch
+    >>> options = poptorch.Options().deviceIterations(50).replicationFactor(2)
+    >>> _ = options.Training.gradientAccumulation(4)
+    >>> options.samples_factor()
+    400
+    """
     _without_effect = ("autoRoundNumIPUs", "broadcastBuffers", "connectionType", "defaultOutputMode", "disableModuleNamescope",
                        "enableProfiling", "enableStableNorm", "enableSyntheticData", "logDir", "maxRepeatLogs", "modelName",
                        "setAvailableMemoryProportion", "setExecutableCaching", "enableExecutableCaching", "showCompilationProgressBar",

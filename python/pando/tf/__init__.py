@@ -130,8 +130,9 @@ class GradientTape:
     """Not in Pando: gradients are part of the compiled step."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("GradientTape is not in Pando: use model.compile() and fit(), or "
-                                  "tf.compat.v1.train optimizers within ipu.ipu_compiler.compile")
+        raise NotImplementedError("GradientTape is not in Pando, which compiles whole steps: use model.compile() and fit(), "
+                                  "with a loss function of your own and add_loss() for other terms, "
+                                  "tf.compat.v1.gradients in a session, or a training loop of pando.torch")
 
 
 if _typing.TYPE_CHECKING:

@@ -48,6 +48,7 @@ def _typed(name):
     def make(*data):
         return Tensor(*data).type(name) if not data or not isinstance(data[0], (list, tuple)) else tensor(
             data[0], dtype=_TYPES[name])
+    make.__doc__ = f"A tensor of {name} from sizes, or from nested lists of numbers."
     return make
 
 

@@ -46,7 +46,15 @@ class InputLayer(Layer):
 
 
 class Dense(Layer):
-    """Fully connected: activation(x . kernel + bias) along the last axis."""
+    """Fully connected: activation(x . kernel + bias) along the last axis.
+
+    units: the size of the output. activation: a name such as "relu", or a function. The first layer of a model may say the
+    shape of a sample by ``input_shape``.
+
+    >>> from pando import keras
+    >>> keras.layers.Dense(10, activation="relu", input_shape=(4,)).units
+    10
+    """
 
     def __init__(self, units: int, activation: Activation = None, use_bias: bool = True,
                  kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",

@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from pando.core.hints import ArrayLike
+from pando.core.nearest import missing_attribute
 from pando.tf.tensor import wrap
 
 
@@ -84,6 +85,11 @@ class Described:
     def output_shape(self) -> Any:
         """The shape of its output, with ``None`` for the batch."""
         return _one([tuple(wrap(symbol).shape) for symbol in self._layer.outputs()])
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise missing_attribute(type(self).__name__, name, [*self.__dict__, *dir(type(self))])
 
     def count_params(self) -> int:
         """The number of elements of all weights."""

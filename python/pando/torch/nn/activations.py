@@ -64,6 +64,7 @@ def _plain(name, make, compute, doc):
 
     def forward(self, input):  # noqa: A002
         return _both(self, input, compute)
+    forward.__doc__ = doc
     return type(name, (_Leaf,), {"__init__": begin, "forward": forward, "__doc__": doc, "__module__": __name__})
 
 

@@ -57,7 +57,8 @@ class Variable(Tensor):
         """The operation that has its name."""
         return self
 
-    initializer = property(lambda self: _core.global_variables_initializer())
+    initializer = property(lambda self: _core.global_variables_initializer(),
+                           doc="The operation that gives all variables their first values.")
 
     def assign(self, value: Any, name: str | None = None, **kwargs: Any) -> Any:
         """The variable takes the value at the end of the step."""
