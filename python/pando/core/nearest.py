@@ -55,6 +55,13 @@ def unknown_argument(where, name, known):
     return TypeError(f"{where}() got an unexpected keyword argument {name!r}{suggestion(name, known)}")
 
 
+def check_keywords(where, keywords, accepted=()):
+    """Raises for the first keyword argument that is not one of the accepted ones, which change no result."""
+    for name in keywords:
+        if name not in accepted:
+            raise unknown_argument(where, name, accepted)
+
+
 class Absences(importlib.abc.MetaPathFinder):
     """The last finder: `from pando.keras import Dens` fails with the nearest name that there is."""
 

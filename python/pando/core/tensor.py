@@ -9,6 +9,7 @@ A tensor holds one of these in its slot `_value`:
 """
 from __future__ import annotations
 
+import typing
 from typing import Any, Iterator
 
 import numpy as np
@@ -148,10 +149,11 @@ class Tensor(_core.Buffer):
             raise TypeError("iteration over a 0-d tensor")
         return (self[i] for i in range(len(self)))
 
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise missing_attribute(f"{self._prefix or 'pando'}.Tensor", name, dir(type(self)))
+    if not typing.TYPE_CHECKING:
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise missing_attribute(f"{self._prefix or 'pando'}.Tensor", name, dir(type(self)))
 
     def __getitem__(self, index: Any) -> Any:
         from pando.core.indexing import get

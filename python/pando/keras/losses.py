@@ -115,8 +115,9 @@ class BinaryCrossentropy(_Builtin):
 class SparseCategoricalCrossentropy(_Builtin):
     """Cross-entropy of probabilities and class numbers."""
 
-    def __init__(self, from_logits: bool = False, ignore_class: int | None = None, reduction: str | None = "auto",
-                 name: str | None = "sparse_categorical_crossentropy", axis: Sizes | None = -1) -> None:
+    def __init__(self, from_logits: bool = False, reduction: str | None = "auto",
+                 name: str | None = "sparse_categorical_crossentropy", *, ignore_class: int | None = None,
+                 axis: Sizes | None = -1) -> None:
         super().__init__(reduction, name)
         _last_axis(self, axis)
         if ignore_class is not None:

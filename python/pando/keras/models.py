@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 import typing as _typing
 from typing import Any, Callable, Mapping, Sequence
 
@@ -12,7 +13,7 @@ from pando.core.messages import warn
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
 from pando.keras.layers.base import Layer, python_layer
-from pando.keras.layers.calls import FOLLOWS_MODEL
+from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, call_of, current_call
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
 from pando.tf.tensor import Tensor, is_symbolic, wrap
@@ -72,7 +73,13 @@ class Model(Layer, Training):
 
     def _build_from(self, inputs):
         """Makes the network of a class with call(), from symbolic inputs."""
-        outputs = self._call_recorded(inputs)
+        try:
+            outputs = self._call_recorded(inputs)
+        except NeedsTrace:
+            # Its call() is then a layer of its own, which is traced once for training and once without.
+            whole = _Whole(self)
+            self.__dict__["_whole"] = whole
+            outputs = whole(inputs)
         self._from_tensors(inputs, outputs)
 
     def _call_recorded(self, inputs, training=None):
@@ -100,7 +107,13 @@ class Model(Layer, Training):
     def __call__(self, inputs: Any, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
         if self._is_subclassed() and any(is_symbolic(leaf) for leaf in flatten(inputs)):
             # Its layers become part of the network around it.
-            return self._call_recorded(inputs, training)
+            if "_whole" in self.__dict__:
+                return self._whole(inputs, training=training)
+            try:
+                return self._call_recorded(inputs, training)
+            except NeedsTrace:
+                self.__dict__["_whole"] = _Whole(self)
+                return self._whole(inputs, training=training)
         if self._layer is None:
             from pando.core.arrays import as_array
             self._ensure_built([as_array(leaf) for leaf in flatten(inputs)])
@@ -111,7 +124,7 @@ class Model(Layer, Training):
     @property
     def layers(self) -> list[Layer]:
         """The layers, the inputs of a functional model first."""
-        if self._layer is None:
+        if self._layer is None or "_whole" in self.__dict__:
             return list(self.__dict__.get("_children", []))
         inner = [python_layer(layer) for layer in self._layer.layers()]
         if isinstance(self, Sequential) or self._layer.kind == "Sequential":
@@ -196,10 +209,27 @@ class Model(Layer, Training):
         return model_html(self)
 
 
+class _Whole(Layer):
+    """The call() of a model as one layer, for one that depends on whether the model trains, or that adds losses."""
+
+    def __init__(self, model):
+        self._start(None, True, None)
+        self._adopt(_core.python_layer(self, type(model).__name__, ""))
+        self.__dict__["_model"] = weakref.ref(model)
+        self.__dict__["_children"] = list(model.__dict__.get("_children", []))
+
+    def call(self, inputs, training=None):
+        model = self._model()
+        arguments = {"training": training} if "training" in inspect.signature(model.call).parameters else {}
+        _, caller = current_call()
+        with call_of(model, caller):
+            return model.call(inputs, **arguments)
+
+
 class Sequential(Model):
     """A stack of layers; it is built when it first sees data, or at once if the shape of its input is known."""
 
-    def __init__(self, layers: Sequence[Any] | None = None, name: str | None = None, trainable: bool = True) -> None:
+    def __init__(self, layers: Sequence[Any] | None = None, name: str | None = None, *, trainable: bool = True) -> None:
         self.__dict__["_given_name"] = name
         self.__dict__["_stack"] = []
         listed = list(layers or [])

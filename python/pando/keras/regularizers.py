@@ -26,14 +26,14 @@ class Regularizer:
 class L1(Regularizer):
     """l1 * sum |w|."""
 
-    def __init__(self, l1: float = 0.01, l: float | None = None) -> None:
+    def __init__(self, l1: float = 0.01, *, l: float | None = None) -> None:
         super().__init__(l1=l1 if l is None else l)
 
 
 class L2(Regularizer):
     """l2 * sum w^2."""
 
-    def __init__(self, l2: float = 0.01, l: float | None = None) -> None:
+    def __init__(self, l2: float = 0.01, *, l: float | None = None) -> None:
         super().__init__(l2=l2 if l is None else l)
 
 

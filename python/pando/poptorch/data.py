@@ -20,8 +20,8 @@ class DataLoader(_data.DataLoader):
     """batch_size is that of a micro-batch; a batch has the samples of a whole call."""
 
     def __init__(self, options: Options, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
-                 num_workers: int = 0, drop_last: bool = True, mode: Any = DataLoaderMode.Sync,
-                 persistent_workers: bool | None = None, auto_distributed_partitioning: bool = True,
+                 num_workers: int = 0, drop_last: bool = True, persistent_workers: bool | None = None,
+                 auto_distributed_partitioning: bool = True, mode: Any = DataLoaderMode.Sync,
                  async_options: Any = None, rebatched_worker_size: int | None = None, batch_sampler: Any = None,
                  **arguments: Any) -> None:  # noqa: ARG002
         self._micro_batch_size = batch_size

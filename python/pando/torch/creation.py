@@ -11,9 +11,12 @@ from pando import _core
 from pando.core import dlpack as _dlpack
 from pando.core import dtypes
 from pando.core.hints import ArrayLike, DTypeLike
+from pando.core.nearest import check_keywords
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch.tensor import Tensor
 
+# Where PyTorch puts a tensor, which changes no value.
+_WITHOUT_EFFECT = ("device", "layout", "memory_format", "pin_memory", "requires_grad")
 _state = {"generator": np.random.default_rng(0), "seed": 0, "default": "float32"}
 
 
@@ -129,8 +132,9 @@ def ones(*size: Any, dtype: DTypeLike = None, device: Any = None, requires_grad:
     return _made(np.ones(_sizes(size), _numpy_type(dtype)), requires_grad)
 
 
-def empty(*size: Any, dtype: DTypeLike = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:  # noqa: ARG001
+def empty(*size: Any, dtype: DTypeLike = None, device: Any = None, requires_grad: bool = False, **keywords: Any) -> Tensor:  # noqa: ARG001
     """A tensor of this size; its elements are zeros here."""
+    check_keywords("empty", keywords, _WITHOUT_EFFECT)
     return zeros(*size, dtype=dtype, requires_grad=requires_grad)
 
 
@@ -163,7 +167,8 @@ def linspace(start: Any, end: Any, steps: int, dtype: DTypeLike = None, device: 
 
 
 def _like(function):
-    def made(input, *arguments, dtype=None, device=None, requires_grad=False, **_):  # noqa: A002, ARG001
+    def made(input, *arguments, dtype=None, device=None, requires_grad=False, **keywords):  # noqa: A002, ARG001
+        check_keywords(f"{function.__name__}_like", keywords, _WITHOUT_EFFECT)
         size = tuple(input.shape)
         return function(size, *arguments, dtype=dtype or input.dtype, requires_grad=requires_grad)
     made.__name__ = f"{function.__name__}_like"
@@ -172,34 +177,39 @@ def _like(function):
 
 
 def rand(*size: Any, dtype: DTypeLike = None, device: Any = None, requires_grad: bool = False, generator: Any = None,
-         **_: Any) -> Tensor:  # noqa: ARG001
+         **keywords: Any) -> Tensor:  # noqa: ARG001
     """Uniform between 0 and 1."""
+    check_keywords("rand", keywords, _WITHOUT_EFFECT)
     return _made(generator_of(generator).random(_sizes(size), np.float32).astype(_numpy_type(dtype)), requires_grad)
 
 
 def randn(*size: Any, dtype: DTypeLike = None, device: Any = None, requires_grad: bool = False, generator: Any = None,
-          **_: Any) -> Tensor:  # noqa: ARG001
+          **keywords: Any) -> Tensor:  # noqa: ARG001
     """Normally distributed, with mean 0 and deviation 1."""
+    check_keywords("randn", keywords, _WITHOUT_EFFECT)
     drawn = generator_of(generator).standard_normal(_sizes(size), np.float32)
     return _made(np.asarray(drawn).astype(_numpy_type(dtype)), requires_grad)
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None, **_: Any) -> Tensor:
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None, **keywords: Any) -> Tensor:
     """Normally distributed numbers with this mean and deviation."""
+    check_keywords("normal", keywords, _WITHOUT_EFFECT)
     shape = size if size is not None else np.broadcast(np.asarray(mean), np.asarray(std)).shape
     return randn(*shape, generator=generator) * std + mean
 
 
 def randint(low: Any, high: Any = None, size: Any = None, dtype: DTypeLike = None, device: Any = None,
-            generator: Any = None, **_: Any) -> Tensor:  # noqa: ARG001
+            generator: Any = None, **keywords: Any) -> Tensor:  # noqa: ARG001
     """Whole numbers from `low` to before `high`; randint(high, size) begins at 0."""
+    check_keywords("randint", keywords, _WITHOUT_EFFECT)
     if size is None:
         low, high, size = 0, low, high
     return Tensor(generator_of(generator).integers(low, high, _sizes((size,))).astype(_numpy_type(dtype, "int64")))
 
 
-def randperm(n: int, generator: Any = None, dtype: DTypeLike = None, device: Any = None, **_: Any) -> Tensor:  # noqa: ARG001
+def randperm(n: int, generator: Any = None, dtype: DTypeLike = None, device: Any = None, **keywords: Any) -> Tensor:  # noqa: ARG001
     """The numbers from 0 to before ``n``, in random order."""
+    check_keywords("randperm", keywords, _WITHOUT_EFFECT)
     return Tensor(generator_of(generator).permutation(n).astype(_numpy_type(dtype, "int64")))
 
 
@@ -220,8 +230,9 @@ def multinomial(input: ArrayLike, num_samples: int | None, replacement: bool = F
 zeros_like, ones_like, rand_like, randn_like, empty_like = map(_like, (zeros, ones, rand, randn, empty))
 
 
-def full_like(input: ArrayLike, fill_value: float, dtype: DTypeLike = None, **_: Any) -> Tensor:  # noqa: A002
+def full_like(input: ArrayLike, fill_value: float, dtype: DTypeLike = None, **keywords: Any) -> Tensor:  # noqa: A002
     """As full(), with the shape and type of the input."""
+    check_keywords("full_like", keywords, _WITHOUT_EFFECT)
     return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype)
 
 

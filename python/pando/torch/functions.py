@@ -182,7 +182,7 @@ def triu(input: ArrayLike, diagonal: int = 0) -> Tensor:  # noqa: A002
     return input * np.triu(np.ones(tuple(input.shape[-2:]), np.float32), diagonal)
 
 
-def sort(input: ArrayLike, dim: Any = -1, descending: bool = False) -> Any:  # noqa: A002
+def sort(input: ArrayLike, dim: Any = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: A002
     """The sorted values along a dimension, and where they were: (values, indices)."""
     array = _known(input, "sort")
     order = np.argsort(-array if descending else array, dim, kind="stable")
@@ -220,10 +220,15 @@ def nonzero(input: ArrayLike, as_tuple: bool = False) -> Any:  # noqa: A002
     return tuple(map(Tensor, found)) if as_tuple else Tensor(np.stack(found, -1))
 
 
-def unique(input: ArrayLike, return_counts: bool = False, **_: Any) -> Any:  # noqa: A002
-    """The different values, sorted."""
-    found = np.unique(_known(input, "unique"), return_counts=return_counts)
-    return tuple(map(Tensor, found)) if return_counts else Tensor(found)
+def unique(input: ArrayLike, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,  # noqa: A002
+           dim: int | None = None) -> Any:
+    """The different values, sorted; with where each element is among them, and how often each value occurs, if wanted."""
+    found = np.unique(_known(input, "unique"), return_inverse=return_inverse, return_counts=return_counts, axis=dim)
+    if not isinstance(found, tuple):
+        return Tensor(found)
+    if return_inverse and dim is None:
+        found = (found[0], found[1].reshape(tuple(input.shape)), *found[2:])
+    return tuple(map(Tensor, found))
 
 
 def isnan(input: ArrayLike) -> Tensor:  # noqa: A002

@@ -11,7 +11,8 @@ from typing import Any
 _MAGIC = b"pando.torch 1\n"
 
 
-def save(obj: Any, f: Any, **_: Any) -> None:
+def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,  # noqa: ARG001
+         _use_new_zipfile_serialization: bool = True) -> None:
     """Writes the object; a file is there whole or not at all."""
     if hasattr(f, "write"):
         f.write(_MAGIC)
@@ -29,7 +30,8 @@ def save(obj: Any, f: Any, **_: Any) -> None:
         raise
 
 
-def load(f: Any, map_location: Any = None, weights_only: bool = False, **_: Any) -> Any:  # noqa: ARG001
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = False,  # noqa: ARG001
+         **pickle_load_args: Any) -> Any:
     """Reads what save() wrote. As any pickle, a file of others may run their code: load only what you trust."""
     if not hasattr(f, "read"):
         with open(f, "rb") as file:

@@ -97,13 +97,13 @@ def stack(tensors: Sequence[Any], dim: Any = 0, *, out: Any = None) -> Tensor:  
     return ops.stack(tensors, dim)
 
 
-def split(input: ArrayLike, split_size_or_sections: Sizes, dim: Any = 0) -> tuple[Tensor, ...]:  # noqa: A002
+def split(tensor: ArrayLike, split_size_or_sections: Sizes, dim: Any = 0) -> tuple[Tensor, ...]:  # noqa: A002
     """Parts of this size, or of these sizes, along a dimension."""
     sizes = split_size_or_sections
     if isinstance(sizes, int):
-        count = input.shape[dim]
+        count = tensor.shape[dim]
         sizes = [min(sizes, count - start) for start in range(0, count, sizes)]
-    return tuple(ops.split(input, sizes, dim))
+    return tuple(ops.split(tensor, sizes, dim))
 
 
 def chunk(input: ArrayLike, chunks: int, dim: Any = 0) -> tuple[Tensor, ...]:  # noqa: A002

@@ -13,12 +13,16 @@ from pando.tf.tensor import Tensor, as_symbol
 _calls = threading.local()
 
 
+class NeedsTrace(TraceError):
+    """A call() that cannot be recorded as a network of layers, but can be traced once for training and once without."""
+
+
 class FollowsModel:
     """The argument ``training`` of a Model's call: layers that get it follow the model. It is not known yet whether the
     model trains, because the same network serves fit, evaluate and predict."""
 
     def __bool__(self):
-        raise TraceError("whether the model trains is not known while its call() is traced: give `training` to layers, "
+        raise NeedsTrace("whether the model trains is not known while its call() is recorded: give `training` to layers, "
                          "or put the branch into the call() of a Layer, which is traced once for each")
 
 

@@ -14,9 +14,9 @@ from pando.tf.tensor import Tensor, wrap
 
 def Input(shape: ShapeLike | None = None, batch_size: int | None = None, name: str | None = None,
           dtype: DTypeLike = None, sparse: bool | None = None, tensor: Any = None, ragged: bool | None = None,
-          batch_shape: ShapeLike | None = None, **kwargs: Any) -> Tensor:
+          type_spec: Any = None, *, batch_shape: ShapeLike | None = None, **kwargs: Any) -> Tensor:
     """A symbolic input of samples of this shape, without the batch."""
-    refuse("Input", sparse=sparse, ragged=ragged, tensor=tensor)
+    refuse("Input", sparse=sparse, ragged=ragged, tensor=tensor, type_spec=type_spec)
     if batch_shape is None:
         batch_shape = kwargs.pop("batch_input_shape", None)
     if kwargs:
@@ -156,7 +156,7 @@ class ReLU(Layer):
 class LeakyReLU(Layer):
     """x, or alpha * x where x is negative."""
 
-    def __init__(self, alpha: float | None = 0.3, negative_slope: float | None = None, **kwargs: Any) -> None:
+    def __init__(self, alpha: float | None = 0.3, *, negative_slope: float | None = None, **kwargs: Any) -> None:
         self.alpha = float(alpha if negative_slope is None else negative_slope)
         self._make("LeakyReLU", {"alpha": self.alpha}, **kwargs)
 

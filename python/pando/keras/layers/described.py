@@ -2,6 +2,7 @@
 """What layers say about themselves: names, shapes, weights. Layer derives from it."""
 from __future__ import annotations
 
+import typing
 from typing import Any, Sequence
 
 import numpy as np
@@ -86,10 +87,11 @@ class Described:
         """The shape of its output, with ``None`` for the batch."""
         return _one([tuple(wrap(symbol).shape) for symbol in self._layer.outputs()])
 
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise missing_attribute(type(self).__name__, name, [*self.__dict__, *dir(type(self))])
+    if not typing.TYPE_CHECKING:
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise missing_attribute(type(self).__name__, name, [*self.__dict__, *dir(type(self))])
 
     def count_params(self) -> int:
         """The number of elements of all weights."""

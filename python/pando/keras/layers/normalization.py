@@ -18,7 +18,7 @@ class BatchNormalization(Layer):
                  gamma_initializer: Identifier = "ones", moving_mean_initializer: Identifier = "zeros",
                  moving_variance_initializer: Identifier = "ones", beta_regularizer: Any = None,
                  gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None,
-                 renorm: Any = None, fused: bool | None = None, virtual_batch_size: int | None = None,
+                 *, renorm: Any = None, fused: bool | None = None, virtual_batch_size: int | None = None,
                  **kwargs: Any) -> None:
         refuse("BatchNormalization", beta_constraint=beta_constraint, gamma_constraint=gamma_constraint, renorm=renorm,
                virtual_batch_size=virtual_batch_size)

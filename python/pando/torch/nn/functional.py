@@ -168,8 +168,11 @@ def conv2d(input: ArrayLike, weight: Any, bias: Any = None, stride: Sizes | None
     return ops.transpose(y if bias is None else y + bias, [0, 3, 1, 2])
 
 
-def embedding(input: ArrayLike, weight: Any, padding_idx: Any = None, **_: Any) -> Tensor:  # noqa: A002, ARG001
+def embedding(input: ArrayLike, weight: Any, padding_idx: Any = None, max_norm: float | None = None,  # noqa: A002, ARG001
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """The rows of ``weight`` that the numbers of the input choose."""
+    if max_norm is not None or scale_grad_by_freq:
+        raise NotImplementedError("embedding: max_norm and scale_grad_by_freq are not in Pando")
     return ops.gather(weight, input)
 
 
@@ -230,14 +233,17 @@ def pixel_shuffle(input: ArrayLike, upscale_factor: int) -> Tensor:  # noqa: A00
     return ops.reshape(ops.transpose(x, [0, 1, 4, 2, 5, 3]), [n, c // (r * r), h * r, w * r])
 
 
-def interpolate(input: ArrayLike, size: Any = None, scale_factor: Any = None, mode: Any = "nearest",
-                **_: Any) -> Tensor:  # noqa: A002
-    """The image in another size, or larger by a factor."""
-    if mode != "nearest":
-        raise ValueError(f"interpolate: the mode is {mode!r} but must be 'nearest'")
+def interpolate(input: ArrayLike, size: Any = None, scale_factor: Any = None, mode: str = "nearest",  # noqa: A002
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:
+    """The image larger by a whole factor, each pixel repeated; ``size`` is the new height and width."""
+    if mode != "nearest" or align_corners or recompute_scale_factor or antialias:
+        raise NotImplementedError(f"interpolate: mode={mode!r} is not in Pando with these arguments; use mode='nearest'")
     n, c, h, w = input.shape
-    factors = [s // d for s, d in zip(_pair(size), (h, w))] if size is not None else [int(f) for f in
-                                                                                    _pair(scale_factor)]
+    wanted = _pair(size) if size is not None else [f * d for f, d in zip(_pair(scale_factor), (h, w))]
+    factors = [int(s // d) for s, d in zip(wanted, (h, w))]
+    if any(f < 1 or f * d != s for f, s, d in zip(factors, wanted, (h, w))):
+        raise NotImplementedError(f"interpolate: from {h} x {w} to {wanted[0]:g} x {wanted[1]:g}: Pando has whole factors only")
     x = ops.broadcast_to(ops.reshape(input, [n, c, h, 1, w, 1]), [n, c, h, factors[0], w, factors[1]])
     return ops.reshape(x, [n, c, h * factors[0], w * factors[1]])
 
@@ -341,9 +347,14 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 
 
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: Any = 2, eps: float = 1e-6,
-                        reduction: str = "mean", **_: Any) -> Tensor:
-    """How much the positive example must still become nearer than the negative one."""
+                        swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
+                        reduction: str = "mean") -> Tensor:
+    """How much the positive example must still become nearer than the negative one; with ``swap``, than the nearer of the
+    distances from the anchor and from the positive example."""
+    reduction = _reduction(reduction, size_average, reduce)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduced(ops.maximum(near - far + margin, 0.0), reduction)
 
 

@@ -127,11 +127,11 @@ class KLDivLoss(_FunctionLoss):
 class TripletMarginLoss(_FunctionLoss):
     """How much nearer the positive example must be than the negative one."""
 
-    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, reduction: str = "mean",
-                 **_: Any) -> None:
-        super().__init__(reduction=reduction)
-        self.margin, self.p, self.eps = margin, p, eps
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+                 size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
         return self._marked(functional.triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps,
-                                                           self.reduction))
+                                                           self.swap, reduction=self.reduction))

@@ -198,7 +198,7 @@ class Module(States):
                     seen.add(id(value))
                     yield (f"{path}.{name}" if path else name), value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True,
+    def named_parameters(self, prefix: str = "", recurse: bool = True, *,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """All parameters, each with its path such as "fc1.weight"."""
         return self._named("_parameters", prefix, recurse, not remove_duplicate)

@@ -23,7 +23,7 @@ class States:
                         result[f"{path}.{name}" if path else name] = value if keep_vars else value.detach()
         return result
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:  # noqa: ARG002
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, *, assign: bool = False) -> Any:  # noqa: ARG002
         """Sets parameters and buffers from such a dict; ``strict`` wants exactly the names that there are."""
         known = self.state_dict(keep_vars=True)
         missing = [name for name in known if name not in state_dict]

@@ -10,6 +10,7 @@ import numpy as np
 
 from pando import _core
 from pando.core.hints import Function, Pair
+from pando.core.nearest import check_keywords
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch import lazy
 from pando.torch.nn.parameter import Parameter
@@ -17,6 +18,8 @@ from pando.torch.optim import lr_scheduler
 from pando.torch.tensor import gradient_not_kept
 
 _torch = _core.torch
+# How PyTorch computes, which changes no result.
+_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
 
 
 class _Compiled:
@@ -162,6 +165,12 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
+def _check_keywords(who, keywords):
+    if keywords.pop("maximize", False):
+        raise ValueError(f"{who}: maximize=True is not in Pando; minimise the negative of the loss")
+    check_keywords(who, keywords, _WITHOUT_EFFECT)
+
+
 def _check(value, name, low=0.0):
     if not value >= low:
         raise ValueError(f"Invalid {name}: {value}")
@@ -173,7 +182,8 @@ class SGD(Optimizer):
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
-                 foreach: bool | None = None, differentiable: bool = False, **_: Any) -> None:
+                 foreach: bool | None = None, differentiable: bool = False, **keywords: Any) -> None:
+        _check_keywords("SGD", keywords)
         _check(lr, "learning rate")
         _check(momentum, "momentum value")
         _check(weight_decay, "weight_decay value")
@@ -189,7 +199,8 @@ class Adam(Optimizer):
     _make, _ignored = "adam", ("amsgrad",)
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: Pair = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, amsgrad: bool = False, **_: Any) -> None:
+                 weight_decay: float = 0, amsgrad: bool = False, **keywords: Any) -> None:
+        _check_keywords("Adam", keywords)
         _check(lr, "learning rate")
         _check(eps, "epsilon value")
         if amsgrad:
@@ -203,7 +214,8 @@ class AdamW(Adam):
     _make = "adamw"
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: Pair = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, **_: Any) -> None:
+                 weight_decay: float = 1e-2, amsgrad: bool = False, **keywords: Any) -> None:
+        _check_keywords("AdamW", keywords)
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
 
 
@@ -212,7 +224,8 @@ class RMSprop(Optimizer):
     _make = "rmsprop"
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
-                 weight_decay: float = 0, momentum: float = 0, centered: bool = False, **_: Any) -> None:
+                 weight_decay: float = 0, momentum: float = 0, centered: bool = False, **keywords: Any) -> None:
+        _check_keywords("RMSprop", keywords)
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
                                   "momentum": momentum, "centered": centered})
@@ -223,7 +236,8 @@ class Adadelta(Optimizer):
     _make = "adadelta"
 
     def __init__(self, params: Iterable[Any], lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
-                 weight_decay: float = 0, **_: Any) -> None:
+                 weight_decay: float = 0, **keywords: Any) -> None:
+        _check_keywords("Adadelta", keywords)
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
 
@@ -233,7 +247,8 @@ class Adagrad(Optimizer):
     _make = "adagrad"
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
-                 initial_accumulator_value: float = 0, eps: float = 1e-10, **_: Any) -> None:
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, **keywords: Any) -> None:
+        _check_keywords("Adagrad", keywords)
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "eps": eps})
