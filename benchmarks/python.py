@@ -13,9 +13,11 @@ import time
 import numpy as np
 
 import pando.poptorch as poptorch
+import pando.tf.compat.v1 as tf
 import pando.torch as torch
 from pando import _core, ipu, keras
 from pando.torch import nn
+from pando.torch.nn import functional
 
 
 class Network(nn.Module):
@@ -28,11 +30,72 @@ class Network(nn.Module):
         return y, self.loss(y, labels)
 
 
+class Convolutions(nn.Module):
+    """A small network for MNIST, as plain PyTorch programs write it: two convolutions, two dropouts."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3)
+        self.hidden, self.output = nn.Linear(9216, 128), nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = functional.max_pool2d(functional.relu(self.second(functional.relu(self.first(x)))), 2)
+        x = torch.flatten(functional.dropout(x, 0.25), 1)
+        x = functional.dropout(functional.relu(self.hidden(x)), 0.5)
+        return functional.log_softmax(self.output(x), dim=1)
+
+
+def recording(rounds):
+    """The microseconds of a turn of a plain training loop without those of its compiled program; the lowest of some."""
+    model = Convolutions()
+    optimizer = torch.optim.Adadelta(model.parameters())
+    x, y = torch.zeros(8, 1, 28, 28), torch.zeros(8, dtype=torch.int64)
+    computation, spent = _core.poptorch.Computation, [0.0]
+    run = computation.run
+
+    def timed(self, inputs):
+        begin = time.perf_counter()
+        outputs = run(self, inputs)
+        spent[0] += time.perf_counter() - begin
+        return outputs
+
+    def turn():
+        optimizer.zero_grad()
+        functional.nll_loss(model(x), y).backward()
+        optimizer.step()
+    computation.run = timed
+    try:
+        found = []
+        for _ in range(rounds + 1):
+            spent[0] = 0.0
+            found.append(microseconds(20, turn) - spent[0] / 20 * 1e6)
+    finally:
+        computation.run = run
+    return min(found[1:])
+
+
 def mlp(steps_per_execution):
     model = keras.Sequential([keras.layers.Dense(128, activation="relu", input_shape=(784,)),
                               keras.layers.Dense(10, activation="softmax")])
     model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy", steps_per_execution=steps_per_execution)
     return model
+
+
+def session_step(x, y):
+    """sess.run of a training step of the same network, with its batches from an iterator."""
+    iterator = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(
+        32, drop_remainder=True).make_initializable_iterator()
+    model = keras.Sequential([keras.layers.Dense(128, activation="relu", input_shape=(784,)), keras.layers.Dense(10)])
+
+    def body(rows, targets):
+        loss = tf.losses.sparse_softmax_cross_entropy(labels=targets, logits=model(rows, training=True))
+        return loss, tf.train.GradientDescentOptimizer(learning_rate=0.01).minimize(loss)
+    with ipu.scopes.ipu_scope("/device:IPU:0"):
+        step = ipu.ipu_compiler.compile(body, list(iterator.get_next()))
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    session.run(iterator.initializer)
+    return lambda: session.run(step)
 
 
 def calls():
@@ -46,7 +109,8 @@ def calls():
             ("fit, 10 executions of 100 steps", 1, lambda: many.fit(x, y, verbose=0)),
             ("train_on_batch", 200, lambda: many.train_on_batch(x[:32], y[:32])),
             ("predict of one batch", 200, lambda: many.predict(x[:32], verbose=0)),
-            ("a PopTorch call of 50 steps", 20, lambda: training(rows, labels))]
+            ("a PopTorch call of 50 steps", 20, lambda: training(rows, labels)),
+            ("sess.run of a compiled step", 1000, session_step(x, y))]
 
 
 def microseconds(count, call):
@@ -80,6 +144,7 @@ def main():
     for (name, _, _), cpp, py in zip(rows, native, python):
         print(f"{name:35}{cpp:12.1f}{py:12.1f}{py - cpp:10.1f}  {100 * (py / cpp - 1):+.1f} %")
     array = np.zeros((1000, 1000), np.float32)
+    print(f"recording a turn of a plain PyTorch loop: {recording(options.rounds):.1f}")
     print(f"an array of 4 MB in and out: {microseconds(10000, lambda: _core.round_trip(array)):.2f}")
 
 

@@ -31,6 +31,29 @@ struct Network : torch::nn::Module {
   torch::nn::CrossEntropyLoss loss;
 };
 
+// A training step of the same network, compiled for sessions, and the session that runs it.
+struct SessionStep {
+  SessionStep(const Array& x, const Array& y) {
+    auto iterator = tf1::make_initializable_iterator(
+        data::Dataset::from_tensor_slices({x, y}).repeat().batch(32, {.drop_remainder = true}));
+    auto [images, labels] = iterator.get_next<2>();
+    {
+      ipu::scopes::ipu_scope device("/device:IPU:0");
+      step = ipu::ipu_compiler::compile(
+          [this](Tensor rows, Tensor targets) -> tf1::Outputs {
+            Tensor loss = tf1::losses::sparse_softmax_cross_entropy(targets, model(rows, {.training = true}));
+            return {loss, tf1::train::GradientDescentOptimizer({.learning_rate = 0.01}).minimize(loss)};
+          },
+          {images, labels});
+    }
+    session.run(tf1::global_variables_initializer());
+    session.run(iterator.initializer());
+  }
+  keras::Sequential model{layers::Dense(128, {.activation = "relu", .input_shape = Shape{784}}), layers::Dense(10)};
+  tf1::Compiled step;
+  tf1::Session session;
+};
+
 double microseconds(int count, const Function<void()>& call) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) call();
@@ -52,12 +75,14 @@ int main() {
   auto training = poptorch::trainingModel(network, poptorch::Options().deviceIterations(50),
                                           torch::optim::SGD(network.parameters(), {.lr = 0.01}));
   const Array rows = x.slice(0, 1600), row_labels = y.slice(0, 1600);
+  SessionStep sessions(x, y);
   const auto fit = [&](keras::Sequential& model) { model.fit(x, y, {.verbose = 0}); };
   const std::vector<std::pair<int, Function<void()>>> calls = {{1, [&] { fit(single); }},
                                                                {1, [&] { fit(many); }},
                                                                {200, [&] { many.train_on_batch(batch, labels); }},
                                                                {200, [&] { many.predict(batch); }},
-                                                               {20, [&] { training(rows, row_labels); }}};
+                                                               {20, [&] { training(rows, row_labels); }},
+                                                               {1000, [&] { sessions.session.run(sessions.step); }}};
   for (int line = std::getchar(); line != EOF; line = std::getchar()) {
     for (const auto& [count, call] : calls) std::printf("%.3f ", microseconds(count, call));
     std::printf("\n");

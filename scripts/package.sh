@@ -7,9 +7,10 @@
 # They are written to build/packages, whose old packages are removed:
 #   libpando0.1_*.deb     the shared library          } on Debian and what is made of it; all are installed by
 #   libpando-dev_*.deb    headers, static library,    } `apt install ./build/packages/*.deb` and removed by
-#                         files for CMake, pkg-config } `apt purge pando pando-mpi libpando0.1 libpando-dev`
+#                         files for CMake, pkg-config } `apt purge pando pando-mpi python3-pando libpando0.1 libpando-dev`
 #   pando_*.deb           the command                 }
 #   pando-mpi_*.deb       the module for workers, which needs the MPI that Pando was built with, if it was
+#   python3-pando_*.deb   the Python module, if built
 #   pando-*.tar.gz        all of that in one folder, which works wherever it is unpacked, given the libraries that the
 #                         last line names
 #
@@ -44,7 +45,7 @@ install_components() {
     local folder=$1 component
     shift
     for component; do cmake --install "$build" --prefix "$folder" --component "$component" >/dev/null; done
-    find "$folder" -type f \( -name 'lib*.so*' -o -name 'pando_mpi.so' -o -path '*/bin/*' \) -exec strip --strip-unneeded --remove-section=.comment {} +
+    find "$folder" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec strip --strip-unneeded --remove-section=.comment {} +
     find "$folder" -name '*.a' -exec strip --strip-debug --remove-section=.comment --enable-deterministic-archives {} +
     find "$folder" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 }
@@ -94,6 +95,14 @@ shared_libraries() {
     (cd "$work/control" && dpkg-shlibdeps -O "$1" 2>/dev/null) | sed -n 's/^shlibs:Depends=//p'
 }
 
+# python_scripts PACKAGE FOLDER: what compiles the modules when a package is installed, and removes that before it
+python_scripts() {
+    local script
+    printf '#!/bin/sh\nset -e\nif [ "$1" = configure ]; then py3compile -p %s; fi\n' "$1" >"$2/postinst"
+    printf '#!/bin/sh\nset -e\npy3clean -p %s\n' "$1" >"$2/prerm"
+    for script in postinst prerm; do chmod 755 "$2/$script"; done
+}
+
 # make_deb PACKAGE SECTION COMPONENT FIELDS SUMMARY
 make_deb() {
     local package=$1 section=$2 component=$3 fields=$4 summary=$5 folder=$work/$1
@@ -105,6 +114,14 @@ make_deb() {
         mv "$folder/usr/share/zsh/site-functions" "$folder/usr/share/zsh/vendor-completions"
     fi
     mkdir "$folder/DEBIAN"
+    if [ "$component" = python ]; then
+        # Debian's Python finds the modules of packages there, whatever its version.
+        mkdir -p "$folder/usr/lib/python3"
+        [ -d "$folder/usr/lib/python3/dist-packages" ] ||
+            mv "$folder"/usr/lib/python3.*/*-packages "$folder/usr/lib/python3/dist-packages"
+        rmdir --ignore-fail-on-non-empty "$folder"/usr/lib/python3.* 2>/dev/null || true
+        python_scripts "$package" "$folder/DEBIAN"
+    fi
     if [ "$component" = library ]; then
         echo "libpando $series $package (>= $version)" >"$folder/DEBIAN/shlibs"
         echo "activate-noawait ldconfig" >"$folder/DEBIAN/triggers"
@@ -129,6 +146,30 @@ END
     dpkg-deb --build --root-owner-group "$folder" "$out" >/dev/null
 }
 
+# The module for workers, in the tree $1; only the same version opens it.
+make_mpi_deb() {
+    local module
+    module=$(find "$1"/lib* -name pando_mpi.so)
+    [ -n "$module" ] || { say "no pando-mpi: this build has no MPI"; return 0; }
+    make_deb pando-mpi science mpi "Depends: $(shared_libraries "$module")
+Recommends: openmpi-bin
+Enhances: pando, libpando$series
+Breaks: pando (<< $version), libpando$series (<< $version)" \
+        "neural networks on virtual IPUs (workers on several machines)"
+}
+
+# The extension is for one version of Python.
+make_python_deb() {
+    local extension python
+    extension=$(find "$build/python/pando" -maxdepth 1 -name '_core.*.so' 2>/dev/null | head -n 1)
+    [ -n "$extension" ] || { say "no python3-pando: this build has no Python module"; return 0; }
+    python=$(sed -E 's/.*cpython-3([0-9]+).*/\1/' <<<"${extension##*/}")
+    make_deb python3-pando python python "Depends: $(shared_libraries "$extension"), python3 (>= 3.$python), python3 (<< 3.$((python + 1))), python3-numpy
+Recommends: ca-certificates
+Suggests: python3-tqdm, python3-matplotlib" \
+        "neural networks on virtual IPUs (Python module)"
+}
+
 make_debs() {
     local tree
     tree=$(echo "$work/pando-$version-"*)
@@ -143,15 +184,8 @@ Recommends: libcairo2-dev, libcurl4-openssl-dev, libfmt-dev, libjpeg62-turbo-dev
     make_deb pando science command "Depends: $(shared_libraries "$tree/bin/pando")
 Recommends: ca-certificates" \
         "neural networks on virtual IPUs (command)"
-    local module
-    module=$(find "$tree"/lib* -name pando_mpi.so)
-    [ -n "$module" ] || { say "no pando-mpi: this build has no MPI"; return; }
-    # Only the same version opens it.
-    make_deb pando-mpi science mpi "Depends: $(shared_libraries "$module")
-Recommends: openmpi-bin
-Enhances: pando, libpando$series
-Breaks: pando (<< $version), libpando$series (<< $version)" \
-        "neural networks on virtual IPUs (workers on several machines)"
+    make_mpi_deb "$tree"
+    make_python_deb
 }
 
 make_archive

@@ -38,6 +38,13 @@ if command -v mpirun >/dev/null && [ -n "$(find "$prefix"/lib* -name pando_mpi.s
         --save together --quiet
     pando predict --model together 0 | grep -q prediction
 fi
+if [ -d "$prefix/lib/python3/dist-packages/pando" ]; then
+    [ "$prefix" = /usr ] || export PYTHONPATH="$prefix/lib/python3/dist-packages"
+    /usr/bin/python3 -m pando -c "
+from tensorflow import keras
+model = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])
+assert model.predict([[1.0, 2.0, 3.0]], verbose=0).shape == (1, 2)"
+fi
 END
 cp tests/package/use_pando.cpp "$work"
 

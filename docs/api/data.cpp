@@ -39,9 +39,11 @@ TEST_F(Data, Pipeline) {
   //! [pipeline]
   auto dataset = data::Dataset::from_tensor_slices({digits.train.x, digits.train.y})
                      .shuffle(1000, {.seed = 1})
-                     .map([](const data::Element& sample) {
-                       return data::Element{sample[0].astype(DType::float32) / 255.0, sample[1]};
-                     })
+                     .map(
+                         [](const data::Element& sample) {
+                           return data::Element{sample[0].astype(DType::float32) / 255.0, sample[1]};
+                         },
+                         data::MapOptions{.parallel_calls = 2})
                      .batch(16, {.drop_remainder = false})
                      .prefetch(2);
   for (const data::Element& batch : dataset) std::printf("%s\n", to_string(batch[0].shape()).c_str());

@@ -40,7 +40,7 @@ def _tag():
 
 def _compile(folder):
     """Builds the extension in the folder and returns its path."""
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DPANDO_UNITY_BUILD=ON", "-DPANDO_PYTHON=ON",
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DPANDO_UNITY_BUILD=ON", "-DPANDO_PYTHON=ON", "-DPANDO_BUNDLE_FMT=ON",
                f"-DPANDO_PYTHON_EXECUTABLE={sys.executable}"]
     options += [f"-DPANDO_BUILD_{part}=OFF" for part in ("TESTS", "CLI", "EXAMPLES", "BENCHMARKS")]
     options += os.environ.get("CMAKE_ARGS", "").split()

@@ -3,6 +3,9 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "bind.h"
 
 namespace pando::python {
@@ -87,7 +90,53 @@ DType dtype_from(py::handle source) {
   return parse_dtype(py::str(py::module_::import("numpy").attr("dtype")(source).attr("name")).cast<std::string>());
 }
 
+namespace {
+
+// Whether a cast of the array to float32 gives these values, NaN included. Compares as it reads, without a copy.
+bool is_cast_of(const Array& made, const Array& array) {
+  const GilRelease release;
+  if (made.dtype() != DType::float32 || array.dtype() != DType::float64 || made.shape() != array.shape()) return false;
+  const float* cast = made.data<float>();
+  const double* source = array.data<double>();
+  constexpr std::int64_t block = 4096;
+  for (std::int64_t begin = 0; begin < made.elements(); begin += block) {
+    const std::int64_t end = std::min(begin + block, made.elements());
+    std::uint32_t difference = 0;
+    for (std::int64_t i = begin; i < end; ++i)
+      difference |= std::bit_cast<std::uint32_t>(cast[i]) ^ std::bit_cast<std::uint32_t>(static_cast<float>(source[i]));
+    if (difference != 0) return false;
+  }
+  return true;
+}
+
+// The base of Python's tensors: memoryview(tensor) and whatever else asks for a buffer get the memory of the array that
+// the method __array__ returns.
+int get_buffer(PyObject* object, Py_buffer* view, int flags) {
+  view->obj = nullptr;
+  PyObject* array = PyObject_CallMethod(object, "__array__", nullptr);
+  if (array == nullptr) return -1;
+  const int status = PyObject_GetBuffer(array, view, flags);
+  Py_DECREF(array);
+  return status;
+}
+
+py::object make_buffer_type(const py::module_& module) {
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+                                {Py_tp_doc, const_cast<char*>("Has the buffer of what its method __array__ returns.")},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"pando._core.Buffer", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                             slots};
+  PyObject* type = PyType_FromModuleAndSpec(module.ptr(), &spec, nullptr);
+  if (type == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(type);
+}
+
+}  // namespace
+
 void bind_arrays(py::module_& module) {
+  module.attr("Buffer") = make_buffer_type(module);
+  module.def("is_cast_of", &is_cast_of, py::arg("made"), py::arg("array"),
+             "Whether a float32 array is the cast of a float64 array, bit for bit.");
   module.def(
       "address_of", [](const Array& array) { return reinterpret_cast<std::uintptr_t>(array.raw()); },
       "The address of the memory in which Pando sees the array; tests compare it with NumPy's.");

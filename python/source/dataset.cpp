@@ -43,7 +43,12 @@ void bind_pipeline(py::module_& module) {
       .def("map",
            [](const Dataset& self, const Function<Element(const Element&)>& function) { return self.map(function); })
       // Runs without Python.
-      .def("map_program", [](const Dataset& self, const TensorProgram& program) { return self.map(program); })
+      .def(
+          "map_program",
+          [](const Dataset& self, const TensorProgram& program, std::int64_t parallel_calls) {
+            return self.map(program, {.parallel_calls = parallel_calls});
+          },
+          py::arg("program"), py::arg("parallel_calls") = 1)
       .def("filter", &Dataset::filter)
       .def("repeat", &Dataset::repeat)
       .def("take", &Dataset::take)
@@ -53,7 +58,8 @@ void bind_pipeline(py::module_& module) {
       .def("prefetch", &Dataset::prefetch)
       .def("cardinality", &Dataset::cardinality)
       .def("iterator", &Dataset::iterator);
-  py::class_<Dataset::Iterator>(module, "DatasetIterator").def("next", &Dataset::Iterator::next, WithoutGil());
+  py::class_<Dataset::Iterator, EndsWithoutGil<Dataset::Iterator>>(module, "DatasetIterator")
+      .def("next", &Dataset::Iterator::next, WithoutGil());
 }
 
 }  // namespace

@@ -57,16 +57,21 @@ void bind_options(py::module_& module) {
 }
 
 py::dict counters_of(const PoplarExecutor& executor) {
-  const poptorch::PerfCounters counters = executor.getPerfCounters();
+  poptorch::PerfCounters counters;
+  {
+    const GilRelease release;
+    counters = executor.getPerfCounters();
+  }
   return py::dict(py::arg("calls") = counters.calls, py::arg("last") = counters.last, py::arg("least") = counters.least,
                   py::arg("most") = counters.most, py::arg("mean") = counters.mean);
 }
 
-std::unique_ptr<PoplarExecutor> make_executor(const std::string& kind, Function<ModuleParts()> parts,
-                                              PoplarExecutor::Forward forward, std::size_t arguments,
-                                              const Options& options,
-                                              const std::optional<torch::optim::Optimizer>& optimizer) {
-  return std::make_unique<PoplarExecutor>(kind, std::move(parts), std::move(forward), arguments, options, optimizer);
+EndsWithoutGil<PoplarExecutor> make_executor(const std::string& kind, Function<ModuleParts()> parts,
+                                             PoplarExecutor::Forward forward, std::size_t arguments,
+                                             const Options& options,
+                                             const std::optional<torch::optim::Optimizer>& optimizer) {
+  return EndsWithoutGil<PoplarExecutor>(
+      new PoplarExecutor(kind, std::move(parts), std::move(forward), arguments, options, optimizer));
 }
 
 void bind_models_of_poptorch(py::module_& module) {
@@ -77,24 +82,24 @@ void bind_models_of_poptorch(py::module_& module) {
              return ModuleParts{modules, parameters, buffers};
            }),
            py::arg("modules"), py::arg("parameters"), py::arg("buffers"));
-  py::class_<PoplarExecutor>(module, "Executor")
+  py::class_<PoplarExecutor, EndsWithoutGil<PoplarExecutor>>(module, "Executor")
       .def(py::init(&make_executor), py::arg("kind"), py::arg("parts"), py::arg("forward"), py::arg("arguments"),
            py::arg("options"), py::arg("optimizer"))
       .def("run", &PoplarExecutor::run, py::arg("inputs"), WithoutGil())
       .def("compile", &PoplarExecutor::compile_for, py::arg("inputs"), WithoutGil())
-      .def("is_compiled", &PoplarExecutor::isCompiled)
-      .def("is_attached", &PoplarExecutor::isAttachedToDevice)
+      .def("is_compiled", &PoplarExecutor::isCompiled, WithoutGil())
+      .def("is_attached", &PoplarExecutor::isAttachedToDevice, WithoutGil())
       .def("attach", &PoplarExecutor::attachToDevice, WithoutGil())
       .def("detach", &PoplarExecutor::detachFromDevice, WithoutGil())
-      .def("check_attached", &PoplarExecutor::copyWeightsToHost)
+      .def("check_attached", &PoplarExecutor::copyWeightsToHost, WithoutGil())
       .def("set_optimizer", &PoplarExecutor::setOptimizer, py::arg("optimizer"), WithoutGil())
       .def("save", py::overload_cast<const std::string&>(&PoplarExecutor::save, py::const_), py::arg("path"),
            WithoutGil())
       .def("load", py::overload_cast<const std::string&>(&PoplarExecutor::load), py::arg("path"), WithoutGil())
-      .def("explain", &PoplarExecutor::explain)
-      .def("explain_json", &PoplarExecutor::explain_json)
+      .def("explain", &PoplarExecutor::explain, WithoutGil())
+      .def("explain_json", &PoplarExecutor::explain_json, WithoutGil())
       .def("counters", &counters_of)
-      .def("cycles", &PoplarExecutor::cycleCount)
+      .def("cycles", &PoplarExecutor::cycleCount, WithoutGil())
       .def("destroy", &PoplarExecutor::destroy, WithoutGil());
 }
 

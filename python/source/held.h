@@ -51,6 +51,19 @@ class GilRelease {
   PyThreadState* state_;
 };
 
+// Deletes, without the GIL, objects that wait for threads when they end: the threads may be on their way into Python.
+template <class T>
+struct EndWithoutGil {
+  void operator()(T* object) const {
+    std::optional<GilRelease> released;
+    if (PyGILState_Check()) released.emplace();
+    delete object;
+  }
+};
+// The holder of such objects, for py::class_.
+template <class T>
+using EndsWithoutGil = std::unique_ptr<T, EndWithoutGil<T>>;
+
 // An object that may be copied and dropped on any thread, with or without the GIL.
 class Held {
  public:

@@ -64,7 +64,8 @@ BatchLoader array_loader(const Arrays& columns, const Indices& subset, std::int6
 
 void bind_loaders(py::module_& module) {
   py::module_ part = module.def_submodule("data", "Loaders of samples that C++ has.");
-  py::class_<BatchLoader::Epoch>(part, "Epoch").def("next", &BatchLoader::Epoch::next, WithoutGil());
+  py::class_<BatchLoader::Epoch, EndsWithoutGil<BatchLoader::Epoch>>(part, "Epoch")
+      .def("next", &BatchLoader::Epoch::next, WithoutGil());
   py::class_<BatchLoader>(part, "BatchLoader")
       .def("__len__", &BatchLoader::size)
       .def(

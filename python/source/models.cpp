@@ -153,13 +153,16 @@ void bind_stages(py::class_<Model, Layer>& model) {
             self.set_gradient_accumulation_options({.gradient_accumulation_steps_per_replica = count});
           },
           WithoutGil())
-      .def("set_pipelining", [](Model& self, std::int64_t count, ipu::pipelining_ops::PipelineSchedule schedule,
-                                const std::vector<int>& device_mapping, bool recomputation) {
-        self.set_pipelining_options({.gradient_accumulation_steps_per_replica = count,
-                                     .pipeline_schedule = schedule,
-                                     .device_mapping = device_mapping,
-                                     .recomputation = recomputation});
-      });
+      .def(
+          "set_pipelining",
+          [](Model& self, std::int64_t count, ipu::pipelining_ops::PipelineSchedule schedule,
+             const std::vector<int>& device_mapping, bool recomputation) {
+            self.set_pipelining_options({.gradient_accumulation_steps_per_replica = count,
+                                         .pipeline_schedule = schedule,
+                                         .device_mapping = device_mapping,
+                                         .recomputation = recomputation});
+          },
+          WithoutGil());
 }
 
 void bind_files(py::module_& module, py::class_<Model, Layer>& model) {
@@ -209,7 +212,8 @@ void bind_models(py::module_& module) {
              return Sequential(layers, {.name = name});
            }),
            py::arg("layers"), py::arg("name") = "")
-      .def("add", [](Sequential& self, const Layer& layer) { self.add(layer); });
+      .def(
+          "add", [](Sequential& self, const Layer& layer) { self.add(layer); }, WithoutGil());
   // The layer that stands for what input() returned.
   module.def("input_layer", [](const Tensor& input) { return Sequential::Item(input).layer; });
 }

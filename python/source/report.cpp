@@ -31,12 +31,15 @@ void choose_look(const std::string& name) {
   set_look(name == "keras2" ? Look::keras_2 : Look::keras_3);
 }
 
+std::string name_of_look() { return look() == Look::keras_2 ? "keras2" : "keras3"; }
+
 }  // namespace
 
 void bind_reports(py::module_& module) {
   module.def("machine", machine, "What virtual IPUs can be made of on this machine, as a dictionary.");
   module.def("set_look", choose_look, py::arg("look"),
              "How bars and tables look from now on: 'keras2', as with TensorFlow 2, or 'keras3'.");
+  module.def("look", name_of_look, "How bars and tables look now: 'keras2' or 'keras3'.");
 }
 
 }  // namespace pando::python

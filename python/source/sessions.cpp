@@ -6,6 +6,8 @@
 
 #include "fields.h"
 
+PYBIND11_MAKE_OPAQUE(std::vector<pando::tf1::Fetch>)
+
 namespace pando::python {
 
 namespace {
@@ -65,20 +67,26 @@ void bind_graph(py::module_& module) {
   module.def("tf_constant", [](const Array& value) { return tf1::constant(value); });
   module.def("get_variable", &tf1::get_variable);
   module.def("global_variables_initializer", &tf1::global_variables_initializer);
-  module.def("reset_default_graph", &tf1::reset_default_graph);
+  module.def("reset_default_graph", &tf1::reset_default_graph, WithoutGil());
   module.def("tf_gradients", &tf1::gradients);
 }
 
 void bind_session(py::module_& module) {
-  py::class_<tf1::Iterator>(module, "SessionIterator")
+  py::class_<tf1::Iterator, EndsWithoutGil<tf1::Iterator>>(module, "SessionIterator")
       .def("get_next", [](const tf1::Iterator& iterator) { return iterator.get_next(); })
       .def("initializer", &tf1::Iterator::initializer);
   module.def("make_initializable_iterator", &tf1::make_initializable_iterator, WithoutGil());
   module.def("make_one_shot_iterator", &tf1::make_one_shot_iterator, WithoutGil());
-  py::class_<Compiled>(module, "Compiled").def("explain", &Compiled::explain);
+  py::class_<Compiled, EndsWithoutGil<Compiled>>(module, "Compiled").def("explain", &Compiled::explain);
   py::class_<Fetch>(module, "Fetch");
   module.def("fetch", &fetch_of, "What a run is asked for: of a symbol, a variable, an operation or a computation.");
-  py::class_<Session>(module, "Session")
+  // Made once for fetches that are run again and again.
+  py::class_<std::vector<Fetch>>(module, "Fetches").def(py::init([](const py::list& fetches) {
+    std::vector<Fetch> made;
+    for (const py::handle fetch : fetches) made.push_back(fetch.cast<Fetch>());
+    return made;
+  }));
+  py::class_<Session, EndsWithoutGil<Session>>(module, "Session")
       .def(py::init<>())
       .def(
           "run",
@@ -134,7 +142,7 @@ void bind_training(py::module_& module) {
 }
 
 void bind_queues(py::module_& module) {
-  py::class_<IPUInfeedQueue>(module, "IPUInfeedQueue")
+  py::class_<IPUInfeedQueue, EndsWithoutGil<IPUInfeedQueue>>(module, "IPUInfeedQueue")
       .def(py::init<const data::Dataset&>(), WithoutGil())
       .def("initializer", &IPUInfeedQueue::initializer);
   py::class_<IPUOutfeedQueue>(module, "IPUOutfeedQueue")

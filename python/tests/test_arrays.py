@@ -6,7 +6,11 @@ import weakref
 import numpy as np
 import pytest
 
-from pando import _core
+import pando.tf as tf
+import pando.torch as torch
+from pando import _core, keras
+from pando.core.arrays import as_array
+from pando.core.errors import TraceError
 
 SAME = ["float32", "float64", "int32", "int64", "uint8", "bool"]
 STORED = {"float16": "float32", "int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int64",
@@ -63,6 +67,79 @@ def test_the_buffer_protocol_is_understood():
 def test_what_is_not_numbers_is_a_type_error_with_the_remedy(value):
     with pytest.raises(TypeError, match="cannot be used; make it an array of numbers"):
         _core.round_trip(value)
+
+
+def test_a_large_float64_array_is_cast_once():
+    array = np.random.default_rng(1).random((300, 1000))
+    first = as_array(array)
+    assert first.dtype == np.float32 and as_array(array) is first
+    life = weakref.ref(first)
+    del first
+    gc.collect()
+    assert life() is not None
+    del array
+    gc.collect()
+    assert life() is None
+
+
+@pytest.mark.parametrize("place", [0, 12345, -1])
+def test_an_array_that_was_changed_is_cast_again(place):
+    array = np.zeros((300, 1000))
+    assert as_array(array).max() == 0
+    array.reshape(-1)[place] = 7
+    assert as_array(array).max() == 7
+    array.reshape(-1)[place] = np.nan
+    assert as_array(array) is as_array(array)
+    strided = np.zeros((1000, 300)).T
+    assert as_array(strided) is as_array(strided)
+    strided[1, 1] = 2
+    assert as_array(strided).max() == 2
+
+
+@pytest.mark.parametrize("family", [torch, tf])
+def test_tensors_share_memory_with_buffers(family):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = family.Tensor(array)
+    view = memoryview(tensor)
+    assert (view.shape, view.format, view.readonly) == ((2, 3), "f", False)
+    assert np.asarray(view).ctypes.data == array.ctypes.data == np.asarray(tensor).ctypes.data
+    assert bytes(tensor) == array.tobytes()
+    array.flags.writeable = False
+    assert memoryview(tensor).readonly
+
+
+@pytest.mark.parametrize("family", [torch, tf])
+def test_tensors_share_memory_by_dlpack(family):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    back = np.from_dlpack(family.Tensor(array))
+    assert back.ctypes.data == array.ctypes.data and back.tolist() == array.tolist()
+
+
+def test_torch_takes_memory_by_dlpack():
+    array = np.arange(6, dtype=np.int64).reshape(2, 3)
+    for tensor in (torch.from_dlpack(array), torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(
+            torch.from_numpy(array)))):
+        assert isinstance(tensor, torch.Tensor) and tensor.numpy().ctypes.data == array.ctypes.data
+
+
+def test_tensorflow_takes_memory_by_dlpack():
+    array = np.arange(6, dtype=np.float32)
+    capsule = tf.experimental.dlpack.to_dlpack(tf.convert_to_tensor(array))
+    tensor = tf.experimental.dlpack.from_dlpack(capsule)
+    assert isinstance(tensor, tf.Tensor) and tensor.numpy().ctypes.data == array.ctypes.data
+
+
+def test_a_symbol_has_no_buffer():
+    symbol = keras.Input(shape=(3,))
+    with pytest.raises(TraceError):
+        memoryview(symbol)
+
+
+def test_a_buffer_goes_in_without_copying():
+    memory = bytearray(np.arange(4, dtype=np.float32).tobytes())
+    view = memoryview(memory).cast("f")
+    assert _core.address_of(view) == np.frombuffer(memory, np.uint8).ctypes.data
+    assert _core.address_of(torch.from_numpy(np.asarray(view)).numpy()) == _core.address_of(view)
 
 
 def test_both_sides_keep_the_memory_alive():

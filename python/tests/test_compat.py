@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import pando
-from pando import compat
+from pando import _core, compat
 
 
 @pytest.fixture
@@ -19,6 +19,19 @@ def shim():
 def test_nothing_is_shadowed_before_install():
     assert compat.installed() == []
     assert not any(type(finder).__module__.startswith("pando.compat") for finder in sys.meta_path)
+
+
+def test_bars_look_as_those_of_the_release(monkeypatch):
+    monkeypatch.delenv("PANDO_LOOK", raising=False)
+    before = _core.look()
+    compat.install("keras")
+    assert _core.look() == "keras2"
+    compat.uninstall()
+    assert _core.look() == before
+    monkeypatch.setenv("PANDO_LOOK", "keras3")
+    compat.install()
+    assert _core.look() == before
+    compat.uninstall()
 
 
 def test_both_names_are_one_module(shim):

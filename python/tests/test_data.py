@@ -47,6 +47,46 @@ def test_a_function_that_looks_at_values_is_called():
     assert [int(x) for x in rows(doubled)] == [0, 2, 4]
 
 
+def test_an_element_of_a_called_function_keeps_its_shape():
+    mapped = Dataset.range(3).map(lambda x: x * 2 if int(x) else x)
+    assert [x.shape for x in rows(mapped)] == [(), (), ()] and mapped.element_spec.shape == ()
+
+
+@pytest.mark.parametrize("calls", [None, 1, 3, tf.data.AUTOTUNE])
+def test_parallel_calls_keep_the_order(calls):
+    data = Dataset.range(200).map(lambda x: x * 2, num_parallel_calls=calls)
+    assert [int(x) for x in rows(data.repeat(2))] == [2 * i for i in range(200)] * 2
+    called = Dataset.range(20).map(lambda x: x * 2 if int(x) >= 0 else x, num_parallel_calls=calls)
+    assert [int(x) for x in rows(called)] == [2 * i for i in range(20)]
+
+
+@pytest.mark.parametrize("calls", [0, -2])
+def test_a_wrong_number_of_parallel_calls_is_refused(calls):
+    with pytest.raises(ValueError, match=f"num_parallel_calls is {calls}; it must be at least 1, or AUTOTUNE"):
+        Dataset.range(3).map(lambda x: x, num_parallel_calls=calls)
+
+
+@pytest.mark.parametrize("ahead", ["prefetch", "parallel"])
+def test_an_iterator_is_dropped_while_its_threads_call_python(ahead, run_python):
+    program = f"""
+import time
+import pando.tf as tf
+
+def slow(x):
+    time.sleep(0.02)
+    return x if int(x) >= 0 else -x
+
+data = tf.data.Dataset.range(1000).map(slow)
+data = data.prefetch(2) if {ahead == "prefetch"} else data.map(lambda x: x + 0, num_parallel_calls=2)
+for _ in range(3):
+    iterator = iter(data)
+    next(iterator)
+    del iterator
+print("dropped")
+"""
+    assert run_python("-c", program, timeout=120).stdout == "dropped\n"
+
+
 def test_what_a_function_raises_reaches_the_caller():
     def fail(x):
         raise KeyError("mine")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How programs end: with threads that still train, in forked children, by Ctrl-C; and what is left of models."""
+import os
 import signal
 import subprocess
 import sys
@@ -84,13 +85,14 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                          env={"PYTHONPATH": PACKAGES, "PATH": ""}) as process:
+                          env={**os.environ, "PYTHONPATH": PACKAGES, "PATH": ""}) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         shown, _ = process.communicate(timeout=60)
     assert shown == "interrupted\n"
 
 
+@pytest.mark.skipif("PANDO_THREAD_SANITIZER" in os.environ, reason="a sanitizer has memory of its own")
 def test_models_that_are_dropped_leave_nothing(run_python):
     program = MODEL + """
 import gc, resource, weakref

@@ -135,21 +135,6 @@ def test_a_class_of_models(data):
     assert model(data[0][:3]).shape == (3, 2)
 
 
-def test_a_branch_on_training_in_a_class_of_models_is_refused(data):
-    class Branch(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.dense = layers.Dense(2)
-
-        def call(self, inputs, training=None):
-            return self.dense(inputs) * (2.0 if training else 1.0)
-
-    model = Branch()
-    model.compile("sgd", "mse")
-    with pytest.raises(TypeError, match="call\\(\\) of a Layer"):
-        model.fit(*data, verbose=0)
-
-
 def test_losses_metrics_and_activations_of_the_user(data):
     x, y = data
 

@@ -2,8 +2,12 @@
 """The notebook runs from its first cell to its last, with bars in place, tables and curves."""
 import json
 import pathlib
+import re
+import types
 
 import pytest
+
+from pando.keras import html
 
 pytest.importorskip("nbconvert")
 pytest.importorskip("ipykernel")
@@ -25,3 +29,19 @@ def test_the_notebook_runs(run_python, tmp_path):
 def test_the_notebook_is_stored_without_outputs():
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     assert all(not cell.get("outputs") for cell in cells)
+
+
+@pytest.mark.parametrize("curves", [
+    {"loss": [0.5]}, {"loss": [1.0, 1.0]}, {"loss": [0.0, 0.0]}, {"loss": [float("nan"), 2.0, float("inf"), 1e-8]},
+    {"loss": [3e5, 2.0], "val_loss": [-1.0, 4.0], "accuracy": [0.1, 0.2]}, {"loss": list(range(100))}])
+def test_curves_stay_inside_their_picture(curves):
+    shown = html.history_html(types.SimpleNamespace(history=curves))
+    assert shown.count("<svg") == len({name.removeprefix("val_") for name in curves}) and "nan" not in shown
+    for x, y in re.findall(r"(?:points='| )(-?[\d.]+),(-?[\d.]+)", shown):
+        assert 0 <= float(x) <= html._Frame.width and 0 <= float(y) <= html._Frame.height
+    # Text and grid take the colour of the page, light or dark.
+    assert "currentColor" in shown and "black" not in shown
+
+
+def test_curves_without_values_are_not_drawn():
+    assert "<svg" not in html.history_html(types.SimpleNamespace(history={"loss": [float("nan")]}))

@@ -20,6 +20,14 @@ def samples():
     return x, (x.sum(1) > 0).astype("int32")
 
 
+def test_scalars_have_no_axes():
+    constant, variable, fed = tf.constant(1.5), tf.Variable(2.0), tf.placeholder(tf.float32, ())
+    assert constant.shape == () and variable.shape == ()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([constant, variable, fed + 1], {fed: 3.0}) == [1.5, 2.0, 4.0]
+
+
 def test_fetches_come_back_in_their_structure():
     a = tf.placeholder(tf.float32, [None, 2], name="a")
     b = tf.constant([1.0, 2.0])

@@ -334,6 +334,53 @@ TEST(DatasetPrefetch, ComputesAheadAndNoFurther) {
   EXPECT_EQ(computed, 4);
 }
 
+TEST(DatasetMap, ParallelCallsKeepTheOrder) {
+  const auto slow_for_even = [](const Element& element) {
+    if (is_even(element)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return increase(element);
+  };
+  const Numbers expected = values(range(50).map(increase));
+  for (const std::int64_t calls : {0, 1, 2, 7}) {
+    const Dataset mapped = range(50).map(slow_for_even, {.parallel_calls = calls});
+    EXPECT_EQ(values(mapped), expected);
+    EXPECT_EQ(mapped.cardinality(), 50);
+  }
+  EXPECT_EQ(values(range(2).map(increase, {.parallel_calls = 3}).repeat(2)), (Numbers{1, 2, 1, 2}));
+  EXPECT_EQ(values(counting().map(increase, {.parallel_calls = 2}).take(3).repeat(2)), (Numbers{1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ(values(range(0).map(increase, {.parallel_calls = 2})), Numbers{});
+  EXPECT_EQ(message([] { range(3).map(increase, {.parallel_calls = -1}); }),
+            "map: the number of parallel calls is -1; it must be at least 0");
+}
+
+TEST(DatasetMap, ParallelCallsAreMadeAtOnce) {
+  // The first call ends only when the second one has begun.
+  std::atomic<int> begun = 0;
+  const Dataset mapped = range(2).map(
+      [&begun](const Element& element) {
+        ++begun;
+        while (begun < 2) std::this_thread::yield();
+        return element;
+      },
+      {.parallel_calls = 2});
+  EXPECT_EQ(values(mapped), (Numbers{0, 1}));
+}
+
+TEST(DatasetMap, ParallelCallsThrowInTheirPlace) {
+  const auto fail = [](const Element& element) {
+    if (element[0].item<int>() == 2) throw Error("element 2 is broken");
+    return element;
+  };
+  Dataset::Iterator iterator = range(5).map(fail, {.parallel_calls = 3}).iterator();
+  EXPECT_TRUE(iterator.next());
+  EXPECT_TRUE(iterator.next());
+  EXPECT_EQ(message([&] { iterator.next(); }), "element 2 is broken");
+  iterator = range(5).map(fail).map(increase, {.parallel_calls = 3}).iterator();
+  EXPECT_TRUE(iterator.next());
+  EXPECT_TRUE(iterator.next());
+  EXPECT_EQ(message([&] { iterator.next(); }), "element 2 is broken");
+  EXPECT_FALSE(iterator.next());
+}
+
 TEST(DatasetPrefetch, ExceptionsReachWhoeverAsks) {
   const Dataset dataset = range(5).map([](const Element& element) {
     if (element[0].item<int>() == 2) throw Error("element 2 is broken");

@@ -28,9 +28,16 @@ struct BatchOptions {
   bool drop_remainder = false;
 };
 
+struct MapOptions {
+  // How many threads call the function at once, for different elements; 1 calls it in the thread that asks, 0 takes as
+  // many as the process has cores. Elements keep their order.
+  std::int64_t parallel_calls = 1;
+};
+
 // A description, cheap to copy and immutable; an Iterator is one pass over it, independent of others. A pass runs the
 // given functions when elements are asked for, in the thread that asks; functions before a prefetch() run in the thread
-// of the prefetch. All functions throw Error naming the values and the remedy.
+// of the prefetch, and those of a map() with parallel calls, and all before it, in its threads. All functions throw
+// Error naming the values and the remedy.
 class PANDO_API Dataset {
  public:
   using Generator = Function<std::optional<Element>()>;
@@ -52,7 +59,7 @@ class PANDO_API Dataset {
   Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
   // The rows of each element, as views.
   Dataset unbatch() const;
-  Dataset map(Function<Element(const Element&)> function) const;
+  Dataset map(Function<Element(const Element&)> function, const MapOptions& options = {}) const;
   Dataset filter(Function<bool(const Element&)> predicate) const;
   Dataset repeat(std::int64_t count = forever) const;
   Dataset take(std::int64_t count) const;

@@ -7,8 +7,13 @@ their first cell::
     import pando.compat
     pando.compat.install()
 """
-import sys
+from __future__ import annotations
 
+import os
+import sys
+from typing import Any
+
+from pando._core import look, set_look
 from pando.compat.finder import Finder
 from pando.compat.names import FRAMEWORKS
 from pando.compat.versions import VERSIONS
@@ -17,6 +22,7 @@ from pando.core.nearest import suggestion
 __all__ = ["VERSIONS", "install", "installed", "uninstall"]
 
 _finder = Finder()
+_look_before: str | None = None
 
 
 def _loaded(roots):
@@ -25,7 +31,7 @@ def _loaded(roots):
             not getattr(module, "__name__", name).startswith("pando.")]
 
 
-def install(*frameworks, force=False):
+def install(*frameworks: Any, force: bool = False) -> None:
     """Lets the frameworks' names, all by default, stand for Pando's packages.
 
     Raises ImportError if one of them is loaded already, because objects of both would meet; `force` forgets it.
@@ -43,10 +49,24 @@ def install(*frameworks, force=False):
     _finder.roots |= roots
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+    if "keras" in roots:
+        _take_look()
 
 
-def uninstall():
+def _take_look() -> None:
+    """Bars and tables look as those of the release that `keras` stands for, unless the user has chosen."""
+    global _look_before
+    if "PANDO_LOOK" not in os.environ:
+        _look_before = look()
+        set_look("keras" + VERSIONS["keras"][0])
+
+
+def uninstall() -> None:
     """Gives all names back; what was imported before stays as it is."""
+    global _look_before
+    if _look_before is not None:
+        set_look(_look_before)
+        _look_before = None
     for name in list(sys.modules):
         if name.partition(".")[0] in _finder.roots:
             del sys.modules[name]
@@ -55,6 +75,6 @@ def uninstall():
         sys.meta_path.remove(_finder)
 
 
-def installed():
+def installed() -> Any:
     """The names that stand for Pando's packages now."""
     return sorted(_finder.roots)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which package of Pando stands for which module of another framework."""
+from __future__ import annotations
+
+from typing import Any
+
 
 # The longest beginning of a name decides; what follows it is looked up in the package.
 ALIASES = {
@@ -31,7 +35,7 @@ FRAMEWORKS = {
 }
 
 
-def target_of(name):
+def target_of(name: str) -> Any:
     """The name of Pando's module for a name of another framework."""
     beginning = name
     while beginning not in ALIASES:

@@ -17,6 +17,7 @@ from pando.core.tensor import Tensor
 
 Symbol = _core.Symbol
 _NUMBERS = (bool, int, float, np.number, np.bool_)
+_PLAIN = (np.ndarray, *_NUMBERS)
 # Types that programs compute with; others are stored, and cast to these.
 _COMPUTED = {"uint8": "int32", "int64": "int32", "bfloat16": "float32", "int8": "int32", "int16": "int32",
              "float16": "float32", "uint16": "int32", "uint32": "int32"}
@@ -143,7 +144,7 @@ def _kinds(values):
     for value in values:
         if isinstance(value, Symbol):
             return "symbol"
-        if not isinstance(value, (np.ndarray, *_NUMBERS)):
+        if not isinstance(value, _PLAIN):
             kind = "waiting"
     return "symbol" if kind == "waiting" and mode.tracing else kind
 

@@ -19,42 +19,52 @@ class DType:
 
     @property
     def as_numpy_dtype(self):
+        """NumPy's type of it."""
         return self.numpy.type
 
     @property
     def is_floating_point(self):
+        """Whether it is a type of floats."""
         return self.name in ("float16", "bfloat16", "float32", "float64")
 
     @property
     def is_floating(self):
+        """Whether it is a type of floats."""
         return self.is_floating_point
 
     @property
     def is_integer(self):
+        """Whether it is a type of whole numbers."""
         return self.numpy.kind in "iu"
 
     @property
     def is_complex(self):
+        """False: there are no complex numbers."""
         return False
 
     @property
     def is_bool(self):
+        """Whether it is the type of truth values."""
         return self.name == "bool"
 
     @property
     def itemsize(self):
+        """The bytes of an element."""
         return 2 if self.name == "bfloat16" else self.numpy.itemsize
 
     @property
     def size(self):
+        """The bytes of an element."""
         return self.itemsize
 
     @property
     def min(self):
+        """The smallest number of the type."""
         return _limits(self.numpy).min
 
     @property
     def max(self):
+        """The largest number of the type."""
         return _limits(self.numpy).max
 
     def __eq__(self, other):

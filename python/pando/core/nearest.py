@@ -3,6 +3,7 @@
 import difflib
 import importlib.abc
 import sys
+import types
 
 
 def nearest(name, known):
@@ -25,9 +26,40 @@ def missing_attribute(where, name, known):
     return AttributeError(f"{where} has no {name!r} in Pando{suggestion(name, known)}")
 
 
+def public_names(module):
+    """What a module offers: its `__all__`, or its own names without those that it imports for itself."""
+    listed = module.__dict__.get("__all__")
+    if listed is not None:
+        return listed
+    return [name for name, value in vars(module).items() if not name.startswith("_") and _is_offered(value)]
+
+
+def _is_offered(value):
+    if isinstance(value, types.ModuleType):
+        return value.__name__.startswith("pando.")
+    origin = getattr(value, "__module__", None) or type(value).__module__
+    return not origin.startswith(("typing", "__future__", "collections"))
+
+
+def attributes_of(name):
+    """The `__getattr__` of the module of this name: an error with the nearest name that the module offers."""
+    def missing(attribute):
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise missing_attribute(name, attribute, public_names(sys.modules[name]))
+    return missing
+
+
 def unknown_argument(where, name, known):
     """The TypeError for a keyword argument that a function lacks."""
     return TypeError(f"{where}() got an unexpected keyword argument {name!r}{suggestion(name, known)}")
+
+
+def check_keywords(where, keywords, accepted=()):
+    """Raises for the first keyword argument that is not one of the accepted ones, which change no result."""
+    for name in keywords:
+        if name not in accepted:
+            raise unknown_argument(where, name, accepted)
 
 
 class Absences(importlib.abc.MetaPathFinder):

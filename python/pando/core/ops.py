@@ -2,6 +2,7 @@
 """Functions on tensors of any kind, on which torch.*, tf.*, tf.math.* and keras.ops.* are built. Axes are NumPy's; results
 have the class of the first tensor. core/dispatch.py decides how each is computed."""
 import builtins
+import math
 
 import numpy as np
 
@@ -93,7 +94,7 @@ def min(x, axis=None, keepdims=False):  # noqa: A001
 def var(x, axis=None, keepdims=False, correction=0):
     x = as_tensor(x)
     axes = _axes(axis, x)
-    count = int(np.prod([x.shape[a] for a in axes]))
+    count = math.prod(x.shape[a] for a in axes)
     squares = call("square", x - mean(x, axes, True))
     return sum(squares, axes, keepdims) / builtins.max(count - correction, 0)
 
@@ -159,7 +160,7 @@ def flatten(x, first=0, last=-1):
         return reshape(x, [1])
     first, last = axis_of(first, len(sizes)), axis_of(last, len(sizes))
     joined = sizes[first:last + 1]
-    product = -1 if None in joined else int(np.prod(joined))
+    product = -1 if None in joined else math.prod(joined)
     return reshape(x, _with_one_unknown([*sizes[:first], product, *sizes[last + 1:]]))
 
 
@@ -215,6 +216,7 @@ def one_hot(indices, depth, dtype="float32"):
 
 
 def stop_gradient(x):
+    """The same values, through which no gradient goes."""
     return call("stop_gradient", x)
 
 
@@ -251,10 +253,12 @@ def logsumexp(x, axis=-1, keepdims=False):
 
 
 def ceil(x):
+    """The smallest whole numbers that are not below x."""
     return call("negate", call("floor", call("negate", x)))
 
 
 def floor_divide(a, b):
+    """The largest whole numbers that are not above a / b."""
     a, b = as_tensor(a, result_class([b])), b
     quotient = call("floor", call("divide", a, b))
     return cast(quotient, common_type([value_of(a), value_of(b)]))

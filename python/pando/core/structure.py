@@ -3,6 +3,7 @@
 
 
 def is_nested(value):
+    """Whether it is a tuple, a list or a dict."""
     return isinstance(value, (tuple, list, dict))
 
 

@@ -7,13 +7,20 @@ A tensor holds one of these in its slot `_value`:
 - a symbol: it belongs to a model that is recorded or traced, and its values are known when a program runs;
 - what the recorder of pando.torch keeps: it will be computed when it is looked at.
 """
+from __future__ import annotations
+
+import typing
+from typing import Any, Iterator
+
 import numpy as np
 
+from pando import _core
 from pando.core import dtypes
 from pando.core.errors import no_value
+from pando.core.nearest import missing_attribute
 
 
-def _operator(name):
+def _operator(name: str) -> Any:
     def method(self, other):
         if not _is_operand(other):
             return NotImplemented
@@ -21,7 +28,7 @@ def _operator(name):
     return method
 
 
-def _reflected(name):
+def _reflected(name: str) -> Any:
     def method(self, other):
         if not _is_operand(other) or (isinstance(other, (list, tuple)) and not self._takes_lists):
             return NotImplemented
@@ -40,7 +47,7 @@ def _ops():
     return ops
 
 
-class Tensor:
+class Tensor(_core.Buffer):
     """An array of numbers, or a value of a model that is known later."""
     __slots__ = ("_value", "__weakref__")
     # NumPy leaves operators with a tensor to the tensor.
@@ -49,7 +56,7 @@ class Tensor:
     _takes_lists = True
     _prefix = ""
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         self._value = value
 
     def __init_subclass__(cls, **arguments):
@@ -58,15 +65,18 @@ class Tensor:
             cls._result_class = cls
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
+        """The sizes."""
         return tuple(self._value.shape)
 
     @property
-    def dtype(self):
+    def dtype(self) -> dtypes.DType:
+        """The type of the elements."""
         return dtypes.of(self._value.dtype, self._prefix)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
+        """The number of axes."""
         return len(self._value.shape)
 
     def _array(self, what):
@@ -78,7 +88,7 @@ class Tensor:
             return value.compute()
         raise no_value(what)
 
-    def numpy(self):
+    def numpy(self) -> np.ndarray:
         """The values as a NumPy array, which shares its memory with the tensor."""
         return self._array("numpy")
 
@@ -96,28 +106,29 @@ class Tensor:
         result = ufunc(*arrays, **arguments)
         return self._result_class(np.asarray(result)) if not isinstance(result, tuple) else result
 
-    def item(self):
+    def item(self) -> Any:
         """The value of a tensor of one element, as a Python number."""
         array = self._array("item")
         if array.size != 1:
             raise ValueError(f"only one element tensors can be converted to Python scalars; this one has {array.size}")
         return array.item()
 
-    def tolist(self):
+    def tolist(self) -> Any:
+        """The values as nested lists of Python numbers."""
         return self._array("tolist").tolist()
 
-    def __float__(self):
+    def __float__(self) -> float:
         return float(self.item())
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self.item())
 
-    def __index__(self):
+    def __index__(self) -> int:
         if not self.dtype.is_integer:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         array = self._array("bool")
         if array.size != 1:
             raise ValueError("The truth value of a tensor with more than one element is ambiguous; use any() or all()")
@@ -126,19 +137,25 @@ class Tensor:
     def __format__(self, spec):
         return format(self.item(), spec) if spec and self.ndim == 0 else str(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a 0-d tensor")
         if self.shape[0] is None:
             raise no_value("len")
         return self.shape[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor")
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, index):
+    if not typing.TYPE_CHECKING:
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise missing_attribute(f"{self._prefix or 'pando'}.Tensor", name, dir(type(self)))
+
+    def __getitem__(self, index: Any) -> Any:
         from pando.core.indexing import get
         return get(self, index)
 
@@ -168,16 +185,16 @@ class Tensor:
     __and__, __rand__ = _operator("logical_and"), _reflected("logical_and")
     __or__, __ror__ = _operator("logical_or"), _reflected("logical_or")
 
-    def __invert__(self):
+    def __invert__(self) -> Any:
         return _ops().logical_not(self)
 
-    def __neg__(self):
+    def __neg__(self) -> Any:
         return _ops().negate(self)
 
-    def __pos__(self):
+    def __pos__(self) -> Any:
         return self
 
-    def __abs__(self):
+    def __abs__(self) -> Any:
         return _ops().abs(self)
 
     def __repr__(self):

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """IPUConfig: which virtual IPUs a program uses. Options of real IPUs that mean nothing here are accepted."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando import _core
 from pando.core.nearest import missing_attribute
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
 
 _OWN = {"auto_select_ipus", "select_ipus", "tiles_per_ipu", "backend", "instruction_set"}
@@ -16,7 +22,7 @@ _CATEGORIES = {"allow_recompute", "compilation_poplar_options", "convolutions", 
 class _Category:
     """A group of options that have no effect."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.__dict__["_path"] = path
 
     def __getattr__(self, name):
@@ -34,7 +40,7 @@ class _Category:
 class _FloatingPoint:
     """What happens where a computation gives a NaN or an infinity."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         for name in _FLOATS:
             self.__dict__[name] = False
 
@@ -49,7 +55,7 @@ class _FloatingPoint:
 class IPUConfig:
     """Nothing takes effect before ``configure_ipu_system``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         for name in _OWN:
             self.__dict__[name] = None
         self.__dict__["auto_select_ipus"] = []
@@ -70,7 +76,7 @@ class IPUConfig:
             raise missing_attribute("IPUConfig", name, _OWN | _CATEGORIES)
         self.__dict__[name] = value
 
-    def configure_ipu_system(self, device="cpu"):
+    def configure_ipu_system(self, device: Any = "cpu") -> Any:
         """Makes the devices /device:IPU:0 and following."""
         native = _core.IPUConfig()
         for name in sorted(_OWN):
@@ -84,12 +90,12 @@ class IPUConfig:
         native.configure_ipu_system()
 
 
-def configure_ipu_system(config, device="cpu"):
+def configure_ipu_system(config: Any, device: Any = "cpu") -> Any:
     """Makes the devices of a configuration."""
     config.configure_ipu_system(device)
 
 
-def reset_ipu_configuration():
+def reset_ipu_configuration() -> Any:
     """Undoes ``configure_ipu_system``."""
     _core.reset_ipu_configuration()
 
@@ -112,3 +118,7 @@ class SchedulingAlgorithm:
 class MergeRemoteBuffersBehaviour:
     """Accepted."""
     NO_MERGING, MERGE, IF_BENEFICIAL = range(3)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

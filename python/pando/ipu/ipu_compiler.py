@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.ipu_compiler: functions of tensors compiled for a device, and what sessions get when they run them."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando import _core
+from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested, pack
 from pando.tf.tensor import Tensor, as_symbol, wrap
 
@@ -8,7 +15,7 @@ from pando.tf.tensor import Tensor, as_symbol, wrap
 class Compiled:
     """A computation that a session can run. It stands for the structure that the function returned."""
 
-    def __init__(self, native, structure, kinds):
+    def __init__(self, native: Any, structure: Any, kinds: Any) -> None:
         self._native, self._structure, self._kinds = native, structure, kinds
 
     def _results(self, arrays):
@@ -21,7 +28,7 @@ class Compiled:
         made = pack(self._structure, leaves)
         return list(made) if isinstance(made, tuple) else made
 
-    def explain(self):
+    def explain(self) -> Any:
         """What a run does on which IPUs."""
         return self._native.explain()
 
@@ -34,12 +41,12 @@ def _leaves(made):
     return [leaf for leaf in (flatten(made) if is_nested(made) else [made])]
 
 
-def is_operation(leaf):
+def is_operation(leaf: Any) -> Any:
     """Whether it is run for what it does, rather than for a value."""
     return leaf is None or isinstance(leaf, _core.Operation) or hasattr(leaf, "_operation")
 
 
-def traced_list(function, structure, like=()):
+def traced_list(function: Any, structure: Any, like: Any = ()) -> Any:
     """A function of tensors as C++ calls it: from a list of symbols to a list of symbols and operations."""
     def call(symbols):
         tensors = [wrap(symbol) for symbol in symbols]
@@ -68,7 +75,7 @@ def _symbol(leaf, tensors):
     return as_symbol(leaf, like=tensors) if tensors else _core.tf_constant(Tensor(value)._value)
 
 
-def symbol_of(value):
+def symbol_of(value: Any) -> Any:
     """What C++ takes for a tensor of the default graph; anything else becomes a constant."""
     inner = getattr(value, "_value", value)
     if isinstance(inner, _core.Symbol):
@@ -77,7 +84,7 @@ def symbol_of(value):
     return _core.tf_constant(convert(value)._value)
 
 
-def compile(computation, inputs=None):  # noqa: A001, upstream's name
+def compile(computation: Function, inputs: Any = None) -> Any:  # noqa: A001, upstream's name
     """Traces the function on the inputs, and compiles it for the device of the scope around."""
     symbols = [symbol_of(value) for value in inputs or []]
     structure = {}
@@ -85,6 +92,10 @@ def compile(computation, inputs=None):  # noqa: A001, upstream's name
     return Compiled(native, structure.get("made"), structure.get("kinds", []))
 
 
-def outlined_function(func=None, **kwargs):
+def outlined_function(func: Any = None, **kwargs: Any) -> Any:
     """Returns the function itself: Pando decides by itself what is shared."""
     return func if func is not None else lambda inner: inner
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

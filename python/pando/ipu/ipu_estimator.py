@@ -5,11 +5,17 @@ The model function is called once for each of train, evaluate and predict, while
 it makes are new each time, as upstream; they take their weights from the last training, in the order in which they are
 made. With ``model_dir``, the weights are kept there between programs.
 """
+from __future__ import annotations
+
 import inspect
 import os
+import typing as _typing
+from typing import Any
 
 import numpy as np
 
+from pando.core.hints import Function, Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import is_nested, pack
 from pando.ipu import config as _config
 from pando.ipu import ipu_compiler, loops, scopes
@@ -21,7 +27,8 @@ from pando.tf.compat.v1.estimator import EstimatorSpec, ModeKeys
 class IPURunConfig:
     """Which IPUs are used, and how many steps a loop has."""
 
-    def __init__(self, iterations_per_loop=1, ipu_options=None, num_replicas=1, num_shards=1, ordinal=0, **kwargs):
+    def __init__(self, iterations_per_loop: int = 1, ipu_options: Any = None, num_replicas: int = 1,
+                 num_shards: int = 1, ordinal: int = 0, **kwargs: Any) -> None:
         self.iterations_per_loop, self.ipu_options = int(iterations_per_loop), ipu_options
         self.num_replicas, self.ordinal = int(num_replicas), int(ordinal)
 
@@ -29,7 +36,8 @@ class IPURunConfig:
 class RunConfig:
     """Where weights are kept, and how the IPUs are used."""
 
-    def __init__(self, ipu_run_config=None, model_dir=None, log_step_count_steps=100, tf_random_seed=None, **kwargs):
+    def __init__(self, ipu_run_config: Any = None, model_dir: Path | None = None, log_step_count_steps: int = 100,
+                 tf_random_seed: Any = None, **kwargs: Any) -> None:
         self.ipu_run_config = ipu_run_config or IPURunConfig()
         self.model_dir, self.log_step_count_steps = model_dir, log_step_count_steps
 
@@ -37,7 +45,8 @@ class RunConfig:
 class IPUEstimator:
     """Trains, evaluates and asks the model that a function describes."""
 
-    def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
+    def __init__(self, model_fn: Function, model_dir: Path | None = None, config: Any = None, params: Any = None,
+                 warm_start_from: Any = None) -> None:
         self.config = config or RunConfig()
         self.model_dir = model_dir or self.config.model_dir
         self.params = dict(params or {})
@@ -49,7 +58,8 @@ class IPUEstimator:
             options.auto_select_ipus = max(1, self.config.ipu_run_config.num_replicas)
         options.configure_ipu_system()
 
-    def train(self, input_fn, steps=None, max_steps=None, hooks=None, saving_listeners=None):
+    def train(self, input_fn: Function, steps: int | None = None, max_steps: int | None = None, hooks: Any = None,
+              saving_listeners: Any = None) -> Any:
         """Runs this many training steps, in loops of ``iterations_per_loop``."""
         steps = int(steps or max_steps or 0)
         if steps < 1:
@@ -67,7 +77,8 @@ class IPUEstimator:
         self._save()
         return self
 
-    def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
+    def evaluate(self, input_fn: Function, steps: int | None = None, hooks: Any = None, checkpoint_path: Any = None,
+                 name: str | None = None) -> Any:
         """The means of the loss and of the metrics over the steps."""
         def results(spec):
             values = {key: value[0] if isinstance(value, (tuple, list)) else value
@@ -76,8 +87,8 @@ class IPUEstimator:
         _, outputs = self._run(input_fn, ModeKeys.EVAL, results, self._steps(input_fn, steps), 1)
         return {key: float(np.mean(value)) for key, value in outputs.items()}
 
-    def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None, yield_single_examples=True,
-                num_predictions=None):
+    def predict(self, input_fn: Function, predict_keys: Any = None, hooks: Any = None, checkpoint_path: Any = None,
+                yield_single_examples: bool = True, num_predictions: Any = None) -> Any:
         """What the model says about each sample, one after the other."""
         def results(spec):
             predictions = spec.predictions
@@ -155,3 +166,7 @@ class IPUEstimator:
 def _count(columns, most):
     count = min(len(value) for value in columns.values())
     return count if most is None else min(count, most)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.keras: pipeline stages of Keras models."""
+from __future__ import annotations
+
 import sys
+import typing as _typing
+from typing import Any
 
 from pando import _core
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.ipu.ipu_strategy import CoreScope
 from pando.keras.stages import LayerPipelineStageAssignment
 
 __path__ = []
 
 
-def PipelineStage(stage):
+def PipelineStage(stage: Any) -> Any:
     """Layers that are called within it belong to this stage."""
     return CoreScope(_core.pipeline_stage(int(stage)))
 
@@ -22,3 +27,7 @@ FunctionalLayerPipelineStageAssignment = _FunctionalLayerPipelineStageAssignment
 SequentialLayerPipelineStageAssignment = LayerPipelineStageAssignment
 # from tensorflow.python.ipu.keras import extensions
 extensions = sys.modules[__name__]
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

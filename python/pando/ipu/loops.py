@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.loops: bodies that a device repeats without the host in between."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 
 from pando import _core
+from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested
 from pando.ipu.ipu_compiler import symbol_of, traced_list
 from pando.tf.tensor import wrap
@@ -28,7 +35,7 @@ def _columns(queue):
     return 0 if queue is None else queue._columns
 
 
-def repeat(n, body, inputs=None, infeed_queue=None, use_while_v1=True):
+def repeat(n: int, body: Function, inputs: Any = None, infeed_queue: Any = None, use_while_v1: bool = True) -> Any:
     """Runs the body n times; it takes what it returned before, then the next element of the queue."""
     symbols = [symbol_of(value) for value in _listed(inputs)]
     structure = {}
@@ -38,7 +45,8 @@ def repeat(n, body, inputs=None, infeed_queue=None, use_while_v1=True):
     return _values(tensors)
 
 
-def while_loop(condition, body, inputs=None, infeed_queue=None, maximum_iterations=None, use_while_v1=True):
+def while_loop(condition: Any, body: Function, inputs: Any = None, infeed_queue: Any = None,
+               maximum_iterations: Any = None, use_while_v1: bool = True) -> Any:
     """Repeats the body as long as the condition on its values is true."""
     symbols = [symbol_of(value) for value in _listed(inputs)]
     structure = {}
@@ -51,4 +59,6 @@ def while_loop(condition, body, inputs=None, infeed_queue=None, maximum_iteratio
 def _values(tensors):
     return [wrap(symbol) for symbol in tensors]
 
-
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

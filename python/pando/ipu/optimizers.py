@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.optimizers: gradients are summed over replicas and accumulated steps by Pando itself."""
+from __future__ import annotations
+
 import enum
+import typing as _typing
+from typing import Any
+
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class GradientAccumulationReductionMethod(enum.Enum):
@@ -17,7 +23,7 @@ class CrossReplicaOptimizer:
         return opt
 
 
-def GradientAccumulationOptimizerV2(opt, num_mini_batches, **kwargs):
+def GradientAccumulationOptimizerV2(opt: Any, num_mini_batches: Any, **kwargs: Any) -> Any:
     """Not in Pando outside of pipelines; use a pipeline or Keras."""
     if num_mini_batches == 1:
         return opt
@@ -26,3 +32,7 @@ def GradientAccumulationOptimizerV2(opt, num_mini_batches, **kwargs):
 
 
 CrossReplicaGradientAccumulationOptimizerV2 = GradientAccumulationOptimizerV2
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.pipelining_ops: pipelines of stages within a computation that is compiled."""
+from __future__ import annotations
+
 import enum
 import inspect
+import typing as _typing
+from typing import Any, Sequence
 
 from pando import _core
+from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
 from pando.tf.tensor import wrap
 
@@ -20,22 +26,24 @@ class RecomputationMode(enum.Enum):
 class OptimizerFunctionOutput:
     """What a pipeline minimises, and how."""
 
-    def __init__(self, opt, loss, compute_gradients_args=None, compute_gradients_kwargs=None,
-                 apply_gradients_args=None, apply_gradients_kwargs=None, variables=None, tape=None, **kwargs):
+    def __init__(self, opt: Any, loss: Any, compute_gradients_args: Any = None, compute_gradients_kwargs: Any = None,
+                 apply_gradients_args: Any = None, apply_gradients_kwargs: Any = None, variables: Any = None,
+                 tape: Any = None, **kwargs: Any) -> None:
         self.opt, self.loss = opt, loss
 
 
 class PipelineStageOptions:
     """Accepted: options of Graphcore's compiler for a stage."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         tell_once("PipelineStageOptions have no effect in Pando")
 
 
-def pipeline(computational_stages, gradient_accumulation_count=None, gradient_accumulation_dtype=None,
-             repeat_count=1, inputs=None, infeed_queue=None, outfeed_queue=None, optimizer_function=None,
-             device_mapping=None, pipeline_schedule=None, recomputation_mode=None, reduction_method="SUM", name=None,
-             **kwargs):
+def pipeline(computational_stages: Sequence[Function], gradient_accumulation_count: int | None = None,
+             gradient_accumulation_dtype: Any = None, repeat_count: int = 1, inputs: Any = None,
+             infeed_queue: Any = None, outfeed_queue: Any = None, optimizer_function: Function | None = None,
+             device_mapping: Sequence[int] | None = None, pipeline_schedule: Any = None, recomputation_mode: Any = None,
+             reduction_method: str = "SUM", name: str | None = None, **kwargs: Any) -> Any:
     """Each stage takes what the one before it returns; the first takes the columns of the infeed queue."""
     from pando.ipu.ipu_compiler import traced_list
     for key, value in kwargs.items():
@@ -76,8 +84,10 @@ def _count(stage):
 class _Pipeline:
     """What a computation returns to run the pipeline."""
 
-    def __init__(self, operation):
+    def __init__(self, operation: Any) -> None:
         self._operation = operation
         self.outputs = []
 
-
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

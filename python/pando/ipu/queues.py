@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ipu.ipu_infeed_queue and ipu.ipu_outfeed_queue: data to the steps of loops, and results from them."""
+from __future__ import annotations
+
 import enum
+from typing import Any
 
 from pando import _core
 from pando.core.structure import flatten, is_nested, pack
@@ -10,14 +13,15 @@ from pando.ipu.ipu_compiler import symbol_of
 class IPUInfeedQueue:
     """Feeds the elements of a data set to the steps of loops, ahead of them."""
 
-    def __init__(self, dataset, feed_name=None, device_ordinal=None, prefetch_depth=None, **kwargs):
+    def __init__(self, dataset: Any, feed_name: str | None = None, device_ordinal: Any = None,
+                 prefetch_depth: Any = None, **kwargs: Any) -> None:
         self._queue = _core.IPUInfeedQueue(dataset._dataset)
         structure = dataset._structure
         self._columns = len(flatten(structure)) if is_nested(structure) else 1
         self._names = sorted(structure) if isinstance(structure, dict) else None
 
     @property
-    def initializer(self):
+    def initializer(self) -> Any:
         """Starts at the first element."""
         return self._queue.initializer()
 
@@ -33,17 +37,18 @@ class IPUOutfeedMode(enum.Enum):
 class IPUOutfeedQueue:
     """Keeps what the steps of loops put into it."""
 
-    def __init__(self, feed_name=None, outfeed_mode=None, device_ordinal=None, buffer_depth=1, **kwargs):
+    def __init__(self, feed_name: str | None = None, outfeed_mode: Any = None, device_ordinal: Any = None,
+                 buffer_depth: int = 1, **kwargs: Any) -> None:
         self._queue = _core.IPUOutfeedQueue(outfeed_mode is IPUOutfeedMode.LAST)
         self._structure = None
 
-    def enqueue(self, tensors):
+    def enqueue(self, tensors: Any) -> Any:
         """Keeps the tensors; to be called in the body of a loop."""
         leaves = flatten(tensors) if is_nested(tensors) else [tensors]
         self._structure = pack(tensors, [None] * len(leaves)) if is_nested(tensors) else None
         return self._queue.enqueue([symbol_of(leaf) for leaf in leaves])
 
-    def dequeue(self, wait_for_completion=False):
+    def dequeue(self, wait_for_completion: bool = False) -> Any:
         """What a session fetches to get all that was kept."""
         return Dequeue(self)
 
@@ -53,7 +58,7 @@ class IPUOutfeedQueue:
 class Dequeue:
     """A fetch of a queue, in the structure of what was put in."""
 
-    def __init__(self, queue):
+    def __init__(self, queue: Any) -> None:
         self._native, self._queue = queue._queue.dequeue(), queue
 
     def _results(self, arrays):

@@ -8,6 +8,7 @@
 """
 import importlib as _importlib
 import sys as _sys
+import typing as _typing
 
 from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing
@@ -36,7 +37,11 @@ _LAZY = {"ops": "pando.keras.ops", "random": "pando.keras.random", "config": "pa
          "ipu": "pando.ipu.keras"}
 
 
-def __getattr__(name):
-    if name in _LAZY:
-        return _importlib.import_module(_LAZY[name])
-    raise _missing(__name__, name, __all__)
+if _typing.TYPE_CHECKING:
+    from pando.ipu import keras as ipu
+    from pando.keras import config, ops, random
+else:
+    def __getattr__(name):
+        if name in _LAZY:
+            return _importlib.import_module(_LAZY[name])
+        raise _missing(__name__, name, __all__)

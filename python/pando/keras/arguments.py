@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments that every layer of Keras takes, and those that are accepted because they change nothing here."""
+from __future__ import annotations
+
+from typing import Any
+
+from pando.core.hints import DTypeLike
 from pando.core.messages import notice_once
 from pando.core.nearest import suggestion
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim")
 _WITHOUT_EFFECT = ("input_length", "batch_size", "dynamic", "autocast", "activity_regularizer")
 
-def tell_once(text):
+def tell_once(text: str) -> Any:
     """Says that an argument has no effect, once in a process."""
     notice_once("keras", text)
 
 
-def common_arguments(who, dtype=None, **kwargs):
+def common_arguments(who: str, dtype: DTypeLike = None, **kwargs: Any) -> Any:
     """Checks the keyword arguments that a layer passes on to ``Layer``."""
     name = getattr(dtype, "name", dtype)
     if name not in (None, "float32", "int32", "int64", "uint8", "bool", "float64", "mixed_bfloat16"):
@@ -31,14 +36,14 @@ def common_arguments(who, dtype=None, **kwargs):
             raise TypeError(f"{who} has no argument '{key}'{suggestion(key, known)}")
 
 
-def check_channels_last(who, data_format):
+def check_channels_last(who: str, data_format: str | None) -> Any:
     """Images are [batch, height, width, channels] here."""
     if data_format not in (None, "channels_last"):
         raise ValueError(f"{who}: data_format is {data_format!r}, but Pando has 'channels_last' only; "
                          "move the channels to the last axis")
 
 
-def input_shape_of(kwargs):
+def input_shape_of(kwargs: Any) -> Any:
     """The shape of a sample, from any of the arguments that give it."""
     if kwargs.get("input_shape") is not None:
         shape = kwargs["input_shape"]
@@ -50,7 +55,7 @@ def input_shape_of(kwargs):
     return None
 
 
-def refuse(who, **arguments):
+def refuse(who: str, **arguments: Any) -> Any:
     """Raises for the first argument that is not None: it would change the result, and Pando does not have it."""
     for name, value in arguments.items():
         if value is not None and value is not False:

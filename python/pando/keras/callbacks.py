@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Callbacks: what happens alongside training."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any, Sequence
+
 from pando import _core
+from pando.core.hints import Function, Logs, Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
 
 _TRAIN = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end", "on_train_batch_begin",
@@ -13,51 +20,53 @@ class Callback:
     Batch methods are called for every batch, after the execution that the batch was part of.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.model = None
         self.params = {}
 
-    def set_model(self, model):
+    def set_model(self, model: Any) -> None:
+        """Called before training with the model; ``self.model`` is then known."""
         self.model = model
 
-    def set_params(self, params):
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Called before training with a dict of "verbose", "epochs" and "steps"."""
         self.params = params
 
-    def on_train_begin(self, logs=None):
-        pass
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Called once, before the first epoch."""
 
-    def on_train_end(self, logs=None):
-        pass
+    def on_train_end(self, logs: Logs = None) -> None:
+        """Called once, after the last epoch; ``logs`` are those of that epoch."""
 
-    def on_epoch_begin(self, epoch, logs=None):
-        pass
+    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
+        """Called before each epoch; the first epoch is 0."""
 
-    def on_epoch_end(self, epoch, logs=None):
-        pass
+    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+        """Called after each epoch, and after its validation, with the losses and metrics."""
 
-    def on_train_batch_begin(self, batch, logs=None):
-        pass
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        """Called for each batch of training, after the execution that the batch was part of."""
 
-    def on_train_batch_end(self, batch, logs=None):
-        pass
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """Called for each batch of training with its losses and metrics."""
 
-    def on_batch_begin(self, batch, logs=None):
-        pass
+    def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        """The older name of ``on_train_batch_begin``."""
 
-    def on_batch_end(self, batch, logs=None):
-        pass
+    def on_batch_end(self, batch: int, logs: Logs = None) -> None:
+        """The older name of ``on_train_batch_end``."""
 
-    def on_test_begin(self, logs=None):
-        pass
+    def on_test_begin(self, logs: Logs = None) -> None:
+        """Called before ``evaluate``."""
 
-    def on_test_end(self, logs=None):
-        pass
+    def on_test_end(self, logs: Logs = None) -> None:
+        """Called after ``evaluate`` with the losses and metrics."""
 
-    def on_predict_begin(self, logs=None):
-        pass
+    def on_predict_begin(self, logs: Logs = None) -> None:
+        """Called before ``predict``."""
 
-    def on_predict_end(self, logs=None):
-        pass
+    def on_predict_end(self, logs: Logs = None) -> None:
+        """Called after ``predict``."""
 
     def _native(self):
         """What C++ calls during fit."""
@@ -81,7 +90,7 @@ def _overridden(callback):
     return names
 
 
-def native_callbacks(callbacks, model, params):
+def native_callbacks(callbacks: Sequence[Any] | None, model: Any, params: dict[str, Any]) -> Any:
     """The callbacks as C++ takes them, each knowing its model."""
     list_ = []
     for callback in callbacks or []:
@@ -96,22 +105,22 @@ def native_callbacks(callbacks, model, params):
 class _Foreign(Callback):
     """An object with the methods of a callback that does not derive from Callback."""
 
-    def __init__(self, callback):
+    def __init__(self, callback: Any) -> None:
         super().__init__()
         self._callback = callback
         for name in _TRAIN + ("on_batch_begin", "on_batch_end"):
             if hasattr(callback, name):
                 setattr(self, name, getattr(callback, name))
 
-    def set_model(self, model):
+    def set_model(self, model: Any) -> Any:
         self._callback.set_model(model)
 
-    def set_params(self, params):
+    def set_params(self, params: dict[str, Any]) -> Any:
         self._callback.set_params(params)
 
 
 class _Builtin(Callback):
-    def __init__(self, **arguments):
+    def __init__(self, **arguments: Any) -> None:
         super().__init__()
         self._arguments = arguments
 
@@ -125,8 +134,9 @@ class _Builtin(Callback):
 class ModelCheckpoint(_Builtin):
     """Writes the weights at the end of each epoch."""
 
-    def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False, save_weights_only=False,
-                 mode="auto", save_freq="epoch", options=None, initial_value_threshold=None, **kwargs):
+    def __init__(self, filepath: Path, monitor: str = "val_loss", verbose: int | str = 0, save_best_only: bool = False,
+                 save_weights_only: bool = False, mode: str = "auto", save_freq: str = "epoch", options: Any = None,
+                 initial_value_threshold: float | None = None, **kwargs: Any) -> None:
         if save_freq != "epoch" or kwargs.get("period", 1) != 1:
             raise NotImplementedError("ModelCheckpoint: Pando saves once an epoch; fit(checkpoint_directory=...) "
                                       "writes checkpoints as often as wanted, to resume from")
@@ -146,8 +156,9 @@ class ModelCheckpoint(_Builtin):
 class EarlyStopping(_Builtin):
     """Ends training when the monitored value has not become better for ``patience`` epochs."""
 
-    def __init__(self, monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=None,
-                 restore_best_weights=False, start_from_epoch=0):
+    def __init__(self, monitor: str = "val_loss", min_delta: float = 0, patience: int = 0, verbose: int | str = 0,
+                 mode: str = "auto", baseline: float | None = None, restore_best_weights: bool = False,
+                 start_from_epoch: int = 0) -> None:
         if start_from_epoch:
             raise NotImplementedError("EarlyStopping: start_from_epoch is not in Pando")
         super().__init__(monitor=monitor, min_delta=float(min_delta), patience=int(patience), verbose=int(verbose),
@@ -158,8 +169,9 @@ class EarlyStopping(_Builtin):
 class ReduceLROnPlateau(_Builtin):
     """Multiplies the learning rate by ``factor`` when the monitored value has not become better."""
 
-    def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto", min_delta=1e-4,
-                 cooldown=0, min_lr=0.0, **kwargs):
+    def __init__(self, monitor: str = "val_loss", factor: Any = 0.1, patience: int = 10, verbose: int | str = 0,
+                 mode: str = "auto", min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0.0,
+                 **kwargs: Any) -> None:
         super().__init__(monitor=monitor, factor=float(factor), patience=int(patience), verbose=int(verbose),
                          mode=mode, min_delta=float(kwargs.get("epsilon", min_delta)), cooldown=int(cooldown),
                          min_lr=float(min_lr))
@@ -168,7 +180,7 @@ class ReduceLROnPlateau(_Builtin):
 class LearningRateScheduler(_Builtin):
     """Sets the learning rate of each epoch by a function of the epoch, and of the rate so far if it takes two."""
 
-    def __init__(self, schedule, verbose=0):
+    def __init__(self, schedule: Function, verbose: int | str = 0) -> None:
         import inspect
         try:
             two = len(inspect.signature(schedule).parameters) > 1
@@ -182,7 +194,7 @@ class LearningRateScheduler(_Builtin):
 class CSVLogger(_Builtin):
     """Writes one line per epoch."""
 
-    def __init__(self, filename, separator=",", append=False):
+    def __init__(self, filename: Path, separator: str = ",", append: bool = False) -> None:
         super().__init__(filename=str(filename), separator=separator, append=bool(append))
 
 
@@ -193,8 +205,10 @@ class TerminateOnNaN(_Builtin):
 class LambdaCallback(Callback):
     """Calls functions of the program."""
 
-    def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_train_begin=None, on_train_end=None,
-                 on_train_batch_begin=None, on_train_batch_end=None, on_batch_begin=None, on_batch_end=None):
+    def __init__(self, on_epoch_begin: Function | None = None, on_epoch_end: Function | None = None,
+                 on_train_begin: Function | None = None, on_train_end: Function | None = None,
+                 on_train_batch_begin: Function | None = None, on_train_batch_end: Function | None = None,
+                 on_batch_begin: Function | None = None, on_batch_end: Function | None = None) -> None:
         super().__init__()
         given = {name: function for name, function in locals().items() if name.startswith("on_") and function}
         for name, function in given.items():
@@ -208,7 +222,7 @@ class ProgbarLogger(Callback):
 class TensorBoard(Callback):
     """Accepted so that scripts run; Pando writes pages about a run instead."""
 
-    def __init__(self, log_dir="logs", **kwargs):
+    def __init__(self, log_dir: Path = "logs", **kwargs: Any) -> None:
         super().__init__()
         tell_once("TensorBoard has no effect in Pando; fit(profile='run.html') writes a page about a run")
 
@@ -216,7 +230,7 @@ class TensorBoard(Callback):
 class History(Callback):
     """What fit returns: ``history``, one list of values per epoch for each loss and metric, and ``epoch``."""
 
-    def __init__(self, native=None):
+    def __init__(self, native: Any = None) -> None:
         super().__init__()
         self.history = native.curves() if native is not None else {}
         self.epoch = list(native.epochs) if native is not None else []
@@ -224,3 +238,7 @@ class History(Callback):
     def _repr_html_(self):
         from pando.keras.html import history_html
         return history_html(self)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data of fit, evaluate and predict: arrays, tensors, lists, dicts, Datasets, generators and Sequences."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pando import _core
 from pando.core.arrays import as_array
+from pando.core.hints import ArrayLike
 from pando.core.structure import flatten
 
 
@@ -16,22 +21,23 @@ class Sequence:
     def __len__(self):
         raise NotImplementedError(f"{type(self).__name__} has no __len__(self)")
 
-    def on_epoch_end(self):
+    def on_epoch_end(self) -> Any:
         """Called after each pass."""
 
 
 class Samples:
     """What C++ takes: a Dataset, or lists of arrays; and the weights of samples."""
 
-    def __init__(self, x, y=None, sample_weight=None, dataset=None):
+    def __init__(self, x: Any, y: Any = None, sample_weight: ArrayLike = None, dataset: Any = None) -> None:
         self.x, self.y, self.sample_weight, self.dataset = x, y, sample_weight, dataset
 
     @property
-    def first(self):
+    def first(self) -> Any:
+        """What C++ takes as the inputs: the data set, or the arrays."""
         return self.x if self.dataset is None else self.dataset
 
 
-def samples_of(model, x, y=None, sample_weight=None, targets=True):
+def samples_of(model: Any, x: Any, y: Any = None, sample_weight: ArrayLike = None, targets: bool = True) -> Any:
     """The samples that a user gave to fit, evaluate or predict."""
     if x is None:
         raise ValueError("there is no data: give arrays, a Dataset or a generator as x")
@@ -54,7 +60,7 @@ def samples_of(model, x, y=None, sample_weight=None, targets=True):
     return Samples(inputs, outputs, None if sample_weight is None else as_array(np.asarray(sample_weight)))
 
 
-def arrays_of(data, names, what):
+def arrays_of(data: Any, names: Any, what: str) -> Any:
     """A list of arrays; those of a dict in the order of the names."""
     if isinstance(data, dict):
         if names and all(name in data for name in names):
@@ -85,12 +91,13 @@ def _array(value, what):
     return array
 
 
-def input_names(model):
+def input_names(model: Any) -> Any:
     """The names of the inputs of a model, if they are known."""
     return model._input_names() if hasattr(model, "_input_names") else []
 
 
-def output_names(model):
+def output_names(model: Any) -> Any:
+    """The names of the outputs of a model, if they are known."""
     return model._output_names() if hasattr(model, "_output_names") else []
 
 
@@ -99,7 +106,7 @@ def _without_targets(x, y):
         raise ValueError(f"y must not be given: {type(x).__name__} gives inputs and targets together")
 
 
-def batch_columns(model, element, targets):
+def batch_columns(model: Any, element: Any, targets: bool) -> Any:
     """The arrays of one batch: inputs, targets, and weights if there are any."""
     if not isinstance(element, (tuple, list)):
         element = (element,)

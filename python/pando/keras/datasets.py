@@ -3,6 +3,7 @@
 import os
 import sys
 import types
+import typing as _typing
 
 from pando import _core
 
@@ -39,6 +40,8 @@ fashion_mnist = _module("fashion_mnist", "60,000 pictures of clothes to train on
 synthetic_digits = _module("synthetic_digits", "Digits drawn by a generator; it needs no files.")
 
 
-def __getattr__(name):
-    from pando.core.nearest import missing_attribute
-    raise missing_attribute(__name__, name, ["mnist", "fashion_mnist", "synthetic_digits"])
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        from pando.core.nearest import missing_attribute
+        raise missing_attribute(__name__, name, ["mnist", "fashion_mnist", "synthetic_digits"])

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers and functions on arrays, outside of models: they are compiled once for each shape and run at once."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
 import numpy as np
 
 from pando import _core
 from pando.core.arrays import as_array
+from pando.core.hints import Function
 from pando.core.structure import flatten, pack
 from pando.tf.tensor import Tensor, wrap
 
 
-def run_function(function, arrays):
+def run_function(function: Function, arrays: Any) -> Any:
     """The arrays that a function of symbols makes of arrays; it returns a list of symbols."""
     program = _core.TensorProgram(getattr(function, "__name__", "function"), lambda symbols: list(function(*symbols)))
     return program([as_array(array) for array in arrays])
 
 
-def call_eagerly(layer, structure, tensors, training):
+def call_eagerly(layer: Any, structure: Any, tensors: Sequence[Any], training: bool | None) -> Any:
     """What a layer makes of arrays: tensors in the structure that the layer returns."""
     arrays = [as_array(np.asarray(getattr(tensor, "_value", tensor))) for tensor in tensors]
     programs = layer.__dict__.setdefault("_programs", {})

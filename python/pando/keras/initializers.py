@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initializers: the first values of weights."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 import numpy as np
 
 from pando import _core
+from pando.core.hints import DTypeLike, Function, ShapeLike
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class Initializer:
     """Derive from it and write ``__call__(self, shape, dtype=None)``."""
 
-    def __call__(self, shape, dtype=None, **kwargs):
+    def __call__(self, shape: ShapeLike | None, dtype: DTypeLike = None, **kwargs: Any) -> Any:
         from pando.tf.tensor import Tensor
         values = self._native_initializer().draw(tuple(shape), getattr(self, "seed", None))
         return Tensor(np.asarray(values, dtype=str(getattr(dtype, "name", dtype) or "float32")))
@@ -24,33 +31,35 @@ class Initializer:
             return native if seed is None else _core.seeded_initializer(native, int(seed))
         return _function(self)
 
-    def get_config(self):
+    def get_config(self) -> Any:
+        """The arguments that the initializer was made with."""
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A new initializer from what ``get_config`` returned."""
         return cls(**config)
 
 
 def _function(call):
     def draw(shape):
-        return np.ascontiguousarray(np.asarray(call(tuple(shape), "float32"), dtype=np.float32))
+        return np.asarray(call(tuple(shape), "float32"), dtype=np.float32)
     draw.__name__ = getattr(call, "__name__", type(call).__name__)
     return draw
 
 
 class _Function(Initializer):
-    def __init__(self, function):
+    def __init__(self, function: Function) -> None:
         self._called = function
 
-    def __call__(self, shape, dtype=None, **kwargs):
+    def __call__(self, shape: ShapeLike | None, dtype: DTypeLike = None, **kwargs: Any) -> Any:
         return self._called(shape, dtype)
 
 
 class _Named(Initializer):
     _name = ""
 
-    def __init__(self, seed=None):
+    def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
 
     def _native_initializer(self):
@@ -61,7 +70,7 @@ class Zeros(_Named):
     """All 0."""
     _name = "zeros"
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
 
@@ -69,7 +78,7 @@ class Ones(_Named):
     """All 1."""
     _name = "ones"
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
 
 
@@ -106,7 +115,7 @@ class LecunNormal(_Named):
 class Constant(Initializer):
     """All this value."""
 
-    def __init__(self, value=0.0):
+    def __init__(self, value: Any = 0.0) -> None:
         self.value = value
 
     def _native_initializer(self):
@@ -116,7 +125,7 @@ class Constant(Initializer):
 class Identity(Initializer):
     """The identity matrix times ``gain``."""
 
-    def __init__(self, gain=1.0):
+    def __init__(self, gain: float = 1.0) -> None:
         self.gain = gain
 
     def _native_initializer(self):
@@ -126,7 +135,7 @@ class Identity(Initializer):
 class Orthogonal(Initializer):
     """A random matrix with orthogonal rows or columns, times ``gain``."""
 
-    def __init__(self, gain=1.0, seed=None):
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
         self.gain, self.seed = gain, seed
 
     def _native_initializer(self):
@@ -136,7 +145,7 @@ class Orthogonal(Initializer):
 class RandomNormal(Initializer):
     """Normal with this mean and deviation."""
 
-    def __init__(self, mean=0.0, stddev=0.05, seed=None):
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def _native_initializer(self):
@@ -150,7 +159,7 @@ class TruncatedNormal(RandomNormal):
 class RandomUniform(Initializer):
     """Uniform in [minval, maxval)."""
 
-    def __init__(self, minval=-0.05, maxval=0.05, seed=None):
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
     def _native_initializer(self):
@@ -160,7 +169,8 @@ class RandomUniform(Initializer):
 class VarianceScaling(Initializer):
     """Random numbers of variance scale / n, n being what ``mode`` names."""
 
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None):
+    def __init__(self, scale: Any = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal",
+                 seed: int | None = None) -> None:
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
     def _native_initializer(self):
@@ -175,14 +185,14 @@ he_uniform, he_normal, lecun_uniform, lecun_normal = HeUniform, HeNormal, LecunU
 
 
 class _ByName(Initializer):
-    def __init__(self, name):
+    def __init__(self, name: str | None) -> None:
         self._initializer = _core.Initializer(name)
 
     def _native_initializer(self):
         return self._initializer
 
 
-def get(identifier):
+def get(identifier: Any) -> Any:
     """An initializer from its name, its class, an object or a function of a shape and a type."""
     if identifier is None:
         return GlorotUniform()
@@ -198,3 +208,7 @@ def get(identifier):
     if callable(identifier):
         return _Function(identifier)
     raise TypeError(f"{identifier!r} is not an initializer: give its name, an object or a function")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses: one number for each sample, whose mean training minimises."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 import numpy as np
 
 from pando import _core
 from pando.core import ops
+from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.activations import symbol_function
 from pando.tf.tensor import Tensor, convert, is_symbolic, wrap
 
@@ -28,17 +35,17 @@ def _per_sample(value, like):
 class Loss:
     """Derive from it and write ``call(self, y_true, y_pred)``."""
 
-    def __init__(self, reduction="auto", name=None, dtype=None):
+    def __init__(self, reduction: str | None = "auto", name: str | None = None, dtype: DTypeLike = None) -> None:
         self.reduction = getattr(reduction, "value", reduction)
         self.name = name or _snake(type(self).__name__)
         if self.reduction not in (None, "auto", "none", "sum", "sum_over_batch_size", "mean_with_sample_weight"):
             raise ValueError(f"{type(self).__name__}: unknown reduction {reduction!r}")
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Tensor:
         """The loss of each sample."""
         raise NotImplementedError(f"{type(self).__name__} has no call(self, y_true, y_pred)")
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
+    def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike = None) -> Any:
         """The loss of tensors or arrays, reduced as ``reduction`` says."""
         losses = self.call(convert(y_true), convert(y_pred))
         if sample_weight is not None:
@@ -52,7 +59,8 @@ class Loss:
             return _per_sample(self.call(target, prediction), prediction)
         return _core.Loss(self.name, symbol_function(function))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that the loss was made with."""
         return {"reduction": self.reduction, "name": self.name}
 
 
@@ -66,11 +74,11 @@ class _Builtin(Loss):
                                       "mean over the batch, so multiply the learning rate by the batch size instead")
         return _core.make_loss(self._kind, self._arguments)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         return call_native(self._native(), y_true, y_pred)
 
 
-def call_native(native, y_true, y_pred):
+def call_native(native: Any, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
     """A loss or metric of C++ on tensors: [batch]."""
     if is_symbolic(y_pred) or is_symbolic(y_true):
         y_true, y_pred = convert(y_true), convert(y_pred)
@@ -85,8 +93,8 @@ def call_native(native, y_true, y_pred):
 class CategoricalCrossentropy(_Builtin):
     """Cross-entropy of probabilities and one-hot targets."""
 
-    def __init__(self, from_logits=False, label_smoothing=0.0, axis=-1, reduction="auto",
-                 name="categorical_crossentropy"):
+    def __init__(self, from_logits: bool = False, label_smoothing: float = 0.0, axis: Sizes | None = -1,
+                 reduction: str | None = "auto", name: str | None = "categorical_crossentropy") -> None:
         super().__init__(reduction, name)
         _last_axis(self, axis)
         self._kind = "CategoricalCrossentropy"
@@ -96,7 +104,8 @@ class CategoricalCrossentropy(_Builtin):
 class BinaryCrossentropy(_Builtin):
     """Cross-entropy of yes-or-no targets, 0 or 1."""
 
-    def __init__(self, from_logits=False, label_smoothing=0.0, axis=-1, reduction="auto", name="binary_crossentropy"):
+    def __init__(self, from_logits: bool = False, label_smoothing: float = 0.0, axis: Sizes | None = -1,
+                 reduction: str | None = "auto", name: str | None = "binary_crossentropy") -> None:
         super().__init__(reduction, name)
         _last_axis(self, axis)
         self._kind = "BinaryCrossentropy"
@@ -106,8 +115,9 @@ class BinaryCrossentropy(_Builtin):
 class SparseCategoricalCrossentropy(_Builtin):
     """Cross-entropy of probabilities and class numbers."""
 
-    def __init__(self, from_logits=False, ignore_class=None, reduction="auto", name="sparse_categorical_crossentropy",
-                 axis=-1):
+    def __init__(self, from_logits: bool = False, reduction: str | None = "auto",
+                 name: str | None = "sparse_categorical_crossentropy", *, ignore_class: int | None = None,
+                 axis: Sizes | None = -1) -> None:
         super().__init__(reduction, name)
         _last_axis(self, axis)
         if ignore_class is not None:
@@ -120,7 +130,7 @@ class SparseCategoricalCrossentropy(_Builtin):
 class Huber(_Builtin):
     """Half the square of an error up to ``delta``, linear beyond it."""
 
-    def __init__(self, delta=1.0, reduction="auto", name="huber_loss"):
+    def __init__(self, delta: float = 1.0, reduction: str | None = "auto", name: str | None = "huber_loss") -> None:
         super().__init__(reduction, name)
         self._kind, self._arguments = "Huber", {"delta": float(delta)}
 
@@ -143,27 +153,28 @@ KLDivergence = _named("KLDivergence", "kl_divergence", "The sum of target * log(
 class CosineSimilarity(Loss):
     """Minus the cosine between prediction and target."""
 
-    def __init__(self, axis=-1, reduction="auto", name="cosine_similarity"):
+    def __init__(self, axis: Sizes | None = -1, reduction: str | None = "auto",
+                 name: str | None = "cosine_similarity") -> None:
         super().__init__(reduction, name)
         _last_axis(self, axis)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         y_true = ops.cast(y_true, "float32")
         lengths = ops.sum(y_true * y_true, axis=-1) * ops.sum(y_pred * y_pred, axis=-1)
         return -ops.sum(y_true * y_pred, axis=-1) / ops.sqrt(ops.maximum(lengths, 1e-12))
 
 
 class _Function(Loss):
-    def __init__(self, function):
+    def __init__(self, function: Function) -> None:
         super().__init__(name=getattr(function, "__name__", "loss"))
         self._function = function
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         return self._function(y_true, y_pred)
 
 
 class _ByName(_Builtin):
-    def __init__(self, name):
+    def __init__(self, name: str | None) -> None:
         super().__init__(name=name)
         self._loss = _core.Loss(name)
 
@@ -201,7 +212,7 @@ kl_divergence = kullback_leibler_divergence = KLD = _function_of(KLDivergence, "
 cosine_similarity = _function_of(CosineSimilarity, "cosine_similarity")
 
 
-def get(identifier):
+def get(identifier: Any) -> Any:
     """A loss from its name, its class, an object or a function of (y_true, y_pred)."""
     if isinstance(identifier, Loss):
         return identifier
@@ -217,3 +228,7 @@ def get(identifier):
     if callable(identifier):
         return _Function(identifier)
     raise TypeError(f"{identifier!r} is not a loss: give its name, an object or a function of (y_true, y_pred)")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

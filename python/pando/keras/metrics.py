@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics: means over all samples of an epoch."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 import numpy as np
 
 from pando import _core
+from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import losses
 from pando.keras.activations import symbol_function
 from pando.keras.losses import _per_sample, _snake, call_native
@@ -12,15 +19,15 @@ from pando.tf.tensor import Tensor, convert
 class Metric:
     """A mean of one number for each sample. ``update_state`` and ``result`` compute it from arrays, outside of models."""
 
-    def __init__(self, name=None, dtype=None):
+    def __init__(self, name: str | None = None, dtype: DTypeLike = None) -> None:
         self.name = name or _snake(type(self).__name__)
         self.reset_state()
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         """One number for each sample."""
         raise NotImplementedError(f"{type(self).__name__} has no call(self, y_true, y_pred)")
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike = None) -> Any:
         """Adds the samples of a batch."""
         self._add(self.call(convert(y_true), convert(y_pred)).numpy(), sample_weight)
 
@@ -30,19 +37,19 @@ class Metric:
         self._total += float((values * weights).sum())
         self._count += float(weights.sum())
 
-    def result(self):
+    def result(self) -> Any:
         """The mean of all samples since the last reset."""
         return Tensor(np.float32(self._total / self._count if self._count else 0.0).reshape(()))
 
-    def reset_state(self):
+    def reset_state(self) -> Any:
         """Forgets all samples."""
         self._total = self._count = 0.0
 
-    def reset_states(self):
+    def reset_states(self) -> Any:
         """The older name of ``reset_state``."""
         self.reset_state()
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self.update_state(*args, **kwargs)
         return self.result()
 
@@ -55,17 +62,18 @@ class Metric:
 class Mean(Metric):
     """The mean of numbers."""
 
-    def __init__(self, name="mean", dtype=None):
+    def __init__(self, name: str | None = "mean", dtype: DTypeLike = None) -> None:
         super().__init__(name)
 
-    def update_state(self, values, sample_weight=None):
+    def update_state(self, values: Any, sample_weight: ArrayLike = None) -> Any:
+        """Adds values to the mean, each with its weight."""
         self._add(np.asarray(getattr(values, "_value", values)), sample_weight)
 
 
 class _Builtin(Metric):
     _kind = ""
 
-    def __init__(self, name=None, dtype=None, **arguments):
+    def __init__(self, name: str | None = None, dtype: DTypeLike = None, **arguments: Any) -> None:
         super().__init__(name or self._kind)
         self._arguments = arguments
 
@@ -73,7 +81,7 @@ class _Builtin(Metric):
         native = _core.make_metric(self._made_by, self._arguments)
         return native if native.name == self.name else native.renamed(self.name)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         return call_native(self._native(), y_true, y_pred)
 
     @property
@@ -103,26 +111,27 @@ Hinge = _named("Hinge", "hinge", "The mean of max(1 - target * prediction, 0).")
 class BinaryAccuracy(_Builtin):
     """How often a score above the threshold has the target 1, and another the target 0."""
 
-    def __init__(self, name="binary_accuracy", dtype=None, threshold=0.5):
+    def __init__(self, name: str | None = "binary_accuracy", dtype: DTypeLike = None, threshold: float = 0.5) -> None:
         super().__init__(name, dtype, threshold=float(threshold))
 
 
 class TopKCategoricalAccuracy(_Builtin):
     """How often the one-hot target is among the k largest scores."""
 
-    def __init__(self, k=5, name="top_k_categorical_accuracy", dtype=None):
+    def __init__(self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: DTypeLike = None) -> None:
         super().__init__(name, dtype, k=int(k))
 
 
 class SparseTopKCategoricalAccuracy(_Builtin):
     """How often the class number is among the k largest scores."""
 
-    def __init__(self, k=5, name="sparse_top_k_categorical_accuracy", dtype=None):
+    def __init__(self, k: int = 5, name: str | None = "sparse_top_k_categorical_accuracy",
+                 dtype: DTypeLike = None) -> None:
         super().__init__(name, dtype, k=int(k))
 
 
 class _OfLoss(_Builtin):
-    def __init__(self, name, **arguments):
+    def __init__(self, name: str | None, **arguments: Any) -> None:
         super().__init__(name)
         self._loss = getattr(losses, type(self).__name__)(**arguments)
 
@@ -134,35 +143,38 @@ class _OfLoss(_Builtin):
 class BinaryCrossentropy(_OfLoss):
     """Cross-entropy of yes-or-no targets."""
 
-    def __init__(self, name="binary_crossentropy", dtype=None, from_logits=False, label_smoothing=0):
+    def __init__(self, name: str | None = "binary_crossentropy", dtype: DTypeLike = None, from_logits: bool = False,
+                 label_smoothing: float = 0) -> None:
         super().__init__(name, from_logits=from_logits, label_smoothing=label_smoothing)
 
 
 class CategoricalCrossentropy(_OfLoss):
     """Cross-entropy of probabilities and one-hot targets."""
 
-    def __init__(self, name="categorical_crossentropy", dtype=None, from_logits=False, label_smoothing=0, axis=-1):
+    def __init__(self, name: str | None = "categorical_crossentropy", dtype: DTypeLike = None,
+                 from_logits: bool = False, label_smoothing: float = 0, axis: Sizes | None = -1) -> None:
         super().__init__(name, from_logits=from_logits, label_smoothing=label_smoothing)
 
 
 class SparseCategoricalCrossentropy(_OfLoss):
     """Cross-entropy of probabilities and class numbers."""
 
-    def __init__(self, name="sparse_categorical_crossentropy", dtype=None, from_logits=False, axis=-1):
+    def __init__(self, name: str | None = "sparse_categorical_crossentropy", dtype: DTypeLike = None,
+                 from_logits: bool = False, axis: Sizes | None = -1) -> None:
         super().__init__(name, from_logits=from_logits)
 
 
 class _Function(Metric):
-    def __init__(self, function):
+    def __init__(self, function: Function) -> None:
         super().__init__(getattr(function, "__name__", "metric"))
         self._function = function
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         return self._function(y_true, y_pred)
 
 
 class _ByName(_Builtin):
-    def __init__(self, name):
+    def __init__(self, name: str | None) -> None:
         super().__init__(name)
         self._metric = _core.Metric(name)
 
@@ -186,7 +198,7 @@ mean_squared_error = mse = MSE = _function_of(MeanSquaredError)
 mean_absolute_error = mae = MAE = _function_of(MeanAbsoluteError)
 
 
-def get(identifier):
+def get(identifier: Any) -> Any:
     """A metric from its name, its class, an object, a loss or a function of (y_true, y_pred)."""
     if isinstance(identifier, Metric):
         return identifier
@@ -201,3 +213,7 @@ def get(identifier):
     if callable(identifier):
         return _Function(identifier)
     raise TypeError(f"{identifier!r} is not a metric: give its name, an object or a function of (y_true, y_pred)")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Model and Sequential: networks of layers that can be trained."""
+from __future__ import annotations
+
 import inspect
+import weakref
+import typing as _typing
+from typing import Any, Callable, Mapping, Sequence
 
 from pando import _core
+from pando.core.hints import Path
 from pando.core.messages import warn
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
 from pando.keras.layers.base import Layer, python_layer
-from pando.keras.layers.calls import FOLLOWS_MODEL
+from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, call_of, current_call
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
 from pando.tf.tensor import Tensor, is_symbolic, wrap
@@ -19,7 +26,8 @@ class Model(Layer, Training):
     model sees its first data.
     """
 
-    def __init__(self, *args, inputs=None, outputs=None, name=None, trainable=True, **kwargs):
+    def __init__(self, *args: Any, inputs: Any = None, outputs: Any = None, name: str | None = None,
+                 trainable: bool = True, **kwargs: Any) -> None:
         if len(args) > 2 or (args and inputs is not None):
             raise TypeError("Model takes inputs and outputs, as in Model(inputs, outputs)")
         if args:
@@ -52,16 +60,26 @@ class Model(Layer, Training):
 
     # A class with call() ---------------------------------------------------------------------------------------------
 
-    def call(self, inputs, *args, **kwargs):
-        """Computes the outputs from the inputs; for classes derived from Model."""
-        raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+    if _typing.TYPE_CHECKING:
+        # A class may write it with any arguments.
+        call: Callable[..., Any]
+    else:
+        def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            """Computes the outputs from the inputs; for classes derived from Model."""
+            raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
 
     def _is_subclassed(self):
         return type(self).call is not Model.call and not isinstance(self, Sequential)
 
     def _build_from(self, inputs):
         """Makes the network of a class with call(), from symbolic inputs."""
-        outputs = self._call_recorded(inputs)
+        try:
+            outputs = self._call_recorded(inputs)
+        except NeedsTrace:
+            # Its call() is then a layer of its own, which is traced once for training and once without.
+            whole = _Whole(self)
+            self.__dict__["_whole"] = whole
+            outputs = whole(inputs)
         self._from_tensors(inputs, outputs)
 
     def _call_recorded(self, inputs, training=None):
@@ -70,7 +88,7 @@ class Model(Layer, Training):
             arguments["training"] = FOLLOWS_MODEL if training is None else training
         return self.call(inputs, **arguments)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         """Makes the weights for inputs of this shape, the batch being ``None``."""
         if self._layer is None:
             shapes = input_shape if isinstance(input_shape, list) else [input_shape]
@@ -86,10 +104,16 @@ class Model(Layer, Training):
             self._build_from(inputs[0] if len(inputs) == 1 else inputs)
             self._compile_now()
 
-    def __call__(self, inputs, *args, training=None, **kwargs):
+    def __call__(self, inputs: Any, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
         if self._is_subclassed() and any(is_symbolic(leaf) for leaf in flatten(inputs)):
             # Its layers become part of the network around it.
-            return self._call_recorded(inputs, training)
+            if "_whole" in self.__dict__:
+                return self._whole(inputs, training=training)
+            try:
+                return self._call_recorded(inputs, training)
+            except NeedsTrace:
+                self.__dict__["_whole"] = _Whole(self)
+                return self._whole(inputs, training=training)
         if self._layer is None:
             from pando.core.arrays import as_array
             self._ensure_built([as_array(leaf) for leaf in flatten(inputs)])
@@ -98,16 +122,16 @@ class Model(Layer, Training):
     # What it is made of ----------------------------------------------------------------------------------------------
 
     @property
-    def layers(self):
+    def layers(self) -> list[Layer]:
         """The layers, the inputs of a functional model first."""
-        if self._layer is None:
+        if self._layer is None or "_whole" in self.__dict__:
             return list(self.__dict__.get("_children", []))
         inner = [python_layer(layer) for layer in self._layer.layers()]
         if isinstance(self, Sequential) or self._layer.kind == "Sequential":
             return [layer for layer in inner if not isinstance(layer, InputLayer)]
         return [_InputOf(tensor) for tensor in self.inputs] + inner
 
-    def get_layer(self, name=None, index=None):
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
         """A layer by its name or its number."""
         if index is not None:
             return self.layers[index]
@@ -119,28 +143,34 @@ class Model(Layer, Training):
                          + suggestion(str(name), [layer.name for layer in self.layers]))
 
     @property
-    def inputs(self):
+    def inputs(self) -> list[Tensor]:
+        """The symbolic inputs, as a list."""
         return [wrap(symbol) for symbol in self._built("inputs").inputs()]
 
     @property
-    def outputs(self):
+    def outputs(self) -> list[Tensor]:
+        """The symbolic outputs, as a list."""
         return [wrap(symbol) for symbol in self._built("outputs").outputs()]
 
     @property
-    def input(self):
+    def input(self) -> Any:
+        """The symbolic input, or the list of them."""
         return self.inputs[0] if len(self.inputs) == 1 else self.inputs
 
     @property
-    def output(self):
+    def output(self) -> Any:
+        """The symbolic output, or the list of them."""
         return self.outputs[0] if len(self.outputs) == 1 else self.outputs
 
     @property
-    def input_shape(self):
+    def input_shape(self) -> Any:
+        """The shape of the input with ``None`` for the batch, or a list of shapes."""
         shapes = [tuple(tensor.shape) for tensor in self.inputs]
         return shapes[0] if len(shapes) == 1 else shapes
 
     @property
-    def output_shape(self):
+    def output_shape(self) -> Any:
+        """The shape of the output with ``None`` for the batch, or a list of shapes."""
         shapes = [tuple(tensor.shape) for tensor in self.outputs]
         return shapes[0] if len(shapes) == 1 else shapes
 
@@ -150,7 +180,8 @@ class Model(Layer, Training):
         return self._layer
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """The name that was given, or one made of the class's."""
         if self._layer is None:
             return self.__dict__.get("_given_name") or type(self).__name__.lower()
         return self._layer.name
@@ -163,7 +194,8 @@ class Model(Layer, Training):
             return self._output_keys
         return []
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
+        """The layers and how they are connected, as nested dicts."""
         import json
         return json.loads(self.to_json())["config"]
 
@@ -177,10 +209,27 @@ class Model(Layer, Training):
         return model_html(self)
 
 
+class _Whole(Layer):
+    """The call() of a model as one layer, for one that depends on whether the model trains, or that adds losses."""
+
+    def __init__(self, model):
+        self._start(None, True, None)
+        self._adopt(_core.python_layer(self, type(model).__name__, ""))
+        self.__dict__["_model"] = weakref.ref(model)
+        self.__dict__["_children"] = list(model.__dict__.get("_children", []))
+
+    def call(self, inputs, training=None):
+        model = self._model()
+        arguments = {"training": training} if "training" in inspect.signature(model.call).parameters else {}
+        _, caller = current_call()
+        with call_of(model, caller):
+            return model.call(inputs, **arguments)
+
+
 class Sequential(Model):
     """A stack of layers; it is built when it first sees data, or at once if the shape of its input is known."""
 
-    def __init__(self, layers=None, name=None, trainable=True):
+    def __init__(self, layers: Sequence[Any] | None = None, name: str | None = None, *, trainable: bool = True) -> None:
         self.__dict__["_given_name"] = name
         self.__dict__["_stack"] = []
         listed = list(layers or [])
@@ -209,18 +258,19 @@ class Sequential(Model):
         self._stack.append(layer)
         return layer._layer
 
-    def add(self, layer):
+    def add(self, layer: Any) -> None:
         """Adds a layer at the end."""
         self._layer.add(self._take(layer))
 
-    def pop(self):
+    def pop(self) -> None:
         """Removes the last layer."""
         if not self._stack:
             raise TypeError("There are no layers in the model.")
         self._stack.pop()
         self._adopt(_core.Sequential([layer._layer for layer in self._stack], self._given_name or ""))
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the weights for inputs of this shape, the batch being ``None``."""
         if input_shape is not None and not self._layer.built:
             self._layer.build([tuple(input_shape)])
 
@@ -228,7 +278,7 @@ class Sequential(Model):
 class _InputOf(InputLayer):
     """The input of a functional model, listed among its layers."""
 
-    def __init__(self, tensor):
+    def __init__(self, tensor: Any) -> None:
         self._tensor = tensor
         self._adopt(_core.input_layer(tensor._value))
 
@@ -238,13 +288,13 @@ class _InputOf(InputLayer):
         return layer
 
     @property
-    def input(self):
+    def input(self) -> Any:
         return self._tensor
 
     output = input
 
 
-def from_core(core):
+def from_core(core: Any) -> Any:
     """The Python object of a model that C++ made, such as one that was loaded."""
     model = object.__new__(Sequential if core.kind == "Sequential" else Model)
     model.__dict__["_arguments"] = None
@@ -268,21 +318,25 @@ def _without_tensors(outputs):
     return None
 
 
-def clone_model(model, input_tensors=None, clone_function=None):
+def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = None) -> Model:
     """A model of the same layers with other weights."""
     return model_from_json(model.to_json())
 
 
-def model_from_json(text, custom_objects=None):
+def model_from_json(text: str, custom_objects: Mapping[str, Any] | None = None) -> Model:
     """The model that ``to_json`` wrote, with new random weights."""
     return from_core(_core.model_from_json(text))
 
 
-def load_model(filepath, custom_objects=None, compile=True):
+def load_model(filepath: Path, custom_objects: Mapping[str, Any] | None = None, compile: bool = True) -> Model:
     """The model that ``save`` wrote, with its weights; compile it to train it."""
     return from_core(_core.load_model(str(filepath)))
 
 
-def save_model(model, filepath, overwrite=True, **kwargs):
+def save_model(model: Any, filepath: Path, overwrite: bool = True, **kwargs: Any) -> None:
     """Writes a folder with the layers and the weights."""
     model.save(filepath)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,63 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
 """keras.ops: functions on tensors by the names of Keras 3, which are NumPy's."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando.core import ops as _ops
+from pando.core.hints import DTypeLike, Samples, Sizes
 from pando.core.nearest import missing_attribute as _missing
 from pando.tf import functions as _functions
 from pando.tf import nn as _nn
 from pando.tf.tensor import convert as _convert
 
 
-def convert_to_tensor(x, dtype=None, sparse=None):
+def convert_to_tensor(x: Samples, dtype: DTypeLike = None, sparse: bool | None = None) -> Any:
     """A tensor of anything that NumPy makes an array of."""
     return _convert(x, dtype)
 
 
-def convert_to_numpy(x):
+def convert_to_numpy(x: Samples) -> Any:
     """The values as a NumPy array."""
     return _convert(x).numpy()
 
 
-def shape(x):
+def shape(x: Samples) -> Any:
     """The sizes, as a tuple."""
     return tuple(_convert(x).shape)
 
 
-def sum(x, axis=None, keepdims=False):  # noqa: A001, NumPy's name
+def sum(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:  # noqa: A001, NumPy's name
     """The sum over the axes."""
     return _functions.reduce_sum(x, axis, keepdims)
 
 
-def mean(x, axis=None, keepdims=False):
+def mean(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:
     """The mean over the axes."""
     return _functions.reduce_mean(x, axis, keepdims)
 
 
-def max(x, axis=None, keepdims=False, initial=None):  # noqa: A001
+def max(x: Samples, axis: Sizes | None = None, keepdims: bool = False, initial: Any = None) -> Any:  # noqa: A001
     """The largest over the axes."""
     return _functions.reduce_max(x, axis, keepdims)
 
 
-def min(x, axis=None, keepdims=False, initial=None):  # noqa: A001
+def min(x: Samples, axis: Sizes | None = None, keepdims: bool = False, initial: Any = None) -> Any:  # noqa: A001
     """The smallest over the axes."""
     return _functions.reduce_min(x, axis, keepdims)
 
 
-def concatenate(xs, axis=0):
+def concatenate(xs: Any, axis: Sizes | None = 0) -> Any:
     """Joins tensors along an axis."""
     return _functions.concat(xs, axis)
 
 
-def clip(x, x_min, x_max):
+def clip(x: Samples, x_min: Any, x_max: Any) -> Any:
     """Elements between two limits."""
     return _functions.clip_by_value(x, x_min, x_max)
 
 
-def var(x, axis=None, keepdims=False):
+def var(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:
     """The variance over the axes."""
     return _ops.var(_convert(x), axis, keepdims)
 
 
-def std(x, axis=None, keepdims=False):
+def std(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:
     """The standard deviation over the axes."""
     return _ops.std(_convert(x), axis, keepdims)
 
@@ -67,10 +73,12 @@ _NN = ("relu", "relu6", "sigmoid", "softmax", "log_softmax", "softplus", "softsi
        "elu", "leaky_relu")
 
 
-def __getattr__(name):
-    if name in _NN:
-        return getattr(_nn, name)
-    found = getattr(_functions, _SAME.get(name, name), None)
-    if found is not None and (_SAME.get(name, name) in _functions.__all__):
-        return found
-    raise _missing(__name__, name, [*_functions.__all__, *_NN, *(key for key in globals() if not key.startswith("_"))])
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        if name in _NN:
+            return getattr(_nn, name)
+        found = getattr(_functions, _SAME.get(name, name), None)
+        if found is not None and (_SAME.get(name, name) in _functions.__all__):
+            return found
+        raise _missing(__name__, name, [*_functions.__all__, *_NN, *(key for key in globals() if not key.startswith("_"))])

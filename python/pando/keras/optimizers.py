@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers. Their counters and learning rates are shared with the models that were compiled with them."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando import _core
-from pando.keras import schedules
+from pando.core.nearest import attributes_of as _attributes_of
+from pando.keras import schedules as schedules
 from pando.keras.arguments import tell_once
 from pando.core.nearest import unknown_argument
 
@@ -15,13 +21,13 @@ class Optimizer:
 
     _defaults = {}
 
-    def __init__(self, name=None, **arguments):
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
         self._name = name or type(self).__name__
         self._config = dict(arguments)
         self._native = _core.make_optimizer(type(self).__name__, _native_arguments(type(self).__name__, arguments))
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> Any:
         """The learning rate: a number that can be set, or the schedule."""
         rate = self._config.get("learning_rate")
         if isinstance(rate, schedules.LearningRateSchedule):
@@ -33,7 +39,8 @@ class Optimizer:
         self._native.learning_rate = float(value)
 
     @property
-    def lr(self):
+    def lr(self) -> Any:
+        """The older name of ``learning_rate``."""
         return self.learning_rate
 
     @lr.setter
@@ -41,18 +48,21 @@ class Optimizer:
         self.learning_rate = value
 
     @property
-    def iterations(self):
+    def iterations(self) -> Any:
         """The number of updates done."""
         return self._native.iterations
 
-    def get_config(self):
+    def get_config(self) -> Any:
+        """The name and the learning rate."""
         return {"name": self._name, **self._config}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A new optimizer from what ``get_config`` returned."""
         return cls(**config)
 
-    def minimize(self, loss, var_list, tape=None):
+    def minimize(self, loss: Any, var_list: Any, tape: Any = None) -> Any:
+        """Refused: Keras's optimizers train in ``fit``."""
         raise NotImplementedError("keras optimizers train in fit(); tf.compat.v1.train has minimize() for computations")
 
     apply_gradients = minimize
@@ -66,13 +76,16 @@ class Rate(float):
         rate._native = native
         return rate
 
-    def numpy(self):
+    def numpy(self) -> Any:
+        """The learning rate as a number."""
         return float(self)
 
-    def read_value(self):
+    def read_value(self) -> Any:
+        """The learning rate as a number."""
         return float(self)
 
-    def assign(self, value):
+    def assign(self, value: Any) -> Any:
+        """Sets the learning rate, also between epochs of a running ``fit``."""
         self._native.learning_rate = float(value)
 
 
@@ -110,7 +123,8 @@ def _checked(who, kwargs):
 class SGD(Optimizer):
     """Gradient descent, with momentum if it is given."""
 
-    def __init__(self, learning_rate=0.01, momentum=0.0, nesterov=False, name="SGD", **kwargs):
+    def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False,
+                 name: str | None = "SGD", **kwargs: Any) -> None:
         super().__init__(name, learning_rate=learning_rate, momentum=float(momentum), nesterov=bool(nesterov),
                          **_checked("SGD", kwargs))
 
@@ -118,8 +132,8 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Steps scaled by running means of the gradient and of its square."""
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False, name="Adam",
-                 **kwargs):
+    def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
+                 epsilon: float | None = 1e-7, amsgrad: bool = False, name: str | None = "Adam", **kwargs: Any) -> None:
         super().__init__(name, learning_rate=learning_rate, beta_1=float(beta_1), beta_2=float(beta_2),
                          epsilon=float(epsilon if epsilon is not None else 1e-7), amsgrad=amsgrad,
                          **_checked("Adam", kwargs))
@@ -128,7 +142,8 @@ class Adam(Optimizer):
 class Nadam(Optimizer):
     """Adam with Nesterov momentum."""
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Nadam", **kwargs):
+    def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
+                 epsilon: float | None = 1e-7, name: str | None = "Nadam", **kwargs: Any) -> None:
         super().__init__(name, learning_rate=learning_rate, beta_1=float(beta_1), beta_2=float(beta_2),
                          epsilon=float(epsilon), **_checked("Nadam", kwargs))
 
@@ -136,8 +151,9 @@ class Nadam(Optimizer):
 class AdamW(Optimizer):
     """Adam with weight decay that does not go through the gradient."""
 
-    def __init__(self, learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False,
-                 name="AdamW", **kwargs):
+    def __init__(self, learning_rate: Any = 0.001, weight_decay: float | None = 0.004, beta_1: float = 0.9,
+                 beta_2: float = 0.999, epsilon: float | None = 1e-7, amsgrad: bool = False, name: str | None = "AdamW",
+                 **kwargs: Any) -> None:
         super().__init__(name, learning_rate=learning_rate, weight_decay=float(weight_decay), beta_1=float(beta_1),
                          beta_2=float(beta_2), epsilon=float(epsilon), amsgrad=amsgrad, **_checked("AdamW", kwargs))
 
@@ -145,8 +161,9 @@ class AdamW(Optimizer):
 class RMSprop(Optimizer):
     """Divides the gradient by a running root mean square."""
 
-    def __init__(self, learning_rate=0.001, rho=0.9, momentum=0.0, epsilon=1e-7, centered=False, name="RMSprop",
-                 **kwargs):
+    def __init__(self, learning_rate: Any = 0.001, rho: float = 0.9, momentum: float = 0.0,
+                 epsilon: float | None = 1e-7, centered: bool = False, name: str | None = "RMSprop",
+                 **kwargs: Any) -> None:
         super().__init__(name, learning_rate=learning_rate, rho=float(rho), momentum=float(momentum),
                          epsilon=float(epsilon if epsilon is not None else 1e-7), centered=bool(centered),
                          **_checked("RMSprop", kwargs))
@@ -155,7 +172,8 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     """Divides the gradient by the root of the sum of its squares so far."""
 
-    def __init__(self, learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, name="Adagrad", **kwargs):
+    def __init__(self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float | None = 1e-7,
+                 name: str | None = "Adagrad", **kwargs: Any) -> None:
         super().__init__(name, learning_rate=learning_rate, epsilon=float(epsilon),
                          initial_accumulator_value=float(initial_accumulator_value), **_checked("Adagrad", kwargs))
 
@@ -164,7 +182,7 @@ adam, sgd, rmsprop, nadam, adagrad = Adam, SGD, RMSprop, Nadam, Adagrad
 _CLASSES = {"sgd": SGD, "adam": Adam, "nadam": Nadam, "adamw": AdamW, "rmsprop": RMSprop, "adagrad": Adagrad}
 
 
-def get(identifier):
+def get(identifier: Any) -> Any:
     """An optimizer from its name, its class, an object or a configuration."""
     if isinstance(identifier, Optimizer):
         return identifier
@@ -177,3 +195,7 @@ def get(identifier):
     if isinstance(identifier, str):
         _core.Optimizer(identifier)
     raise TypeError(f"{identifier!r} is not an optimizer of pando.keras.optimizers")
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

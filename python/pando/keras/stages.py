@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The methods of Model that upstream adds for IPUs: pipelines, stages, accumulation of gradients."""
+from __future__ import annotations
+
 import sys
+from typing import Any, Sequence
 
 from pando import _core
+from pando.core.hints import Function
 from pando.keras.arguments import tell_once
 
 
 class LayerPipelineStageAssignment:
     """The stage of one call of a layer."""
 
-    def __init__(self, layer, pipeline_stage):
+    def __init__(self, layer: Any, pipeline_stage: int) -> None:
         self.layer, self.pipeline_stage = layer, pipeline_stage
 
     def __repr__(self):
@@ -19,9 +23,10 @@ class LayerPipelineStageAssignment:
 class Stages:
     """How a model is divided over IPUs. Training derives from it."""
 
-    def set_pipelining_options(self, gradient_accumulation_steps_per_replica=None, device_mapping=None,
-                               accumulate_outfeed=None, gradient_accumulation_reduction_method=None,
-                               pipeline_schedule=None, recomputation_mode=None, recomputation=False, **kwargs):
+    def set_pipelining_options(self, gradient_accumulation_steps_per_replica: int | None = None,
+                               device_mapping: Sequence[int] | None = None, accumulate_outfeed: bool | None = None,
+                               gradient_accumulation_reduction_method: Any = None, pipeline_schedule: Any = None,
+                               recomputation_mode: Any = None, recomputation: bool = False, **kwargs: Any) -> Any:
         """Says how the stages of the model take turns."""
         for name, value in kwargs.items():
             if value:
@@ -33,33 +38,35 @@ class Stages:
         arguments = (int(gradient_accumulation_steps_per_replica), schedule, list(device_mapping or []), recomputes)
         self._with_layer(lambda layer: layer.set_pipelining(*arguments))
 
-    def set_gradient_accumulation_options(self, gradient_accumulation_steps_per_replica=None, **kwargs):
+    def set_gradient_accumulation_options(self, gradient_accumulation_steps_per_replica: int | None = None,
+                                          **kwargs: Any) -> Any:
         """Says how many micro-batches an update has."""
         count = int(gradient_accumulation_steps_per_replica or 1)
         self._with_layer(lambda layer: layer.set_gradient_accumulation(count))
 
-    def get_pipeline_stage_assignment(self):
+    def get_pipeline_stage_assignment(self) -> Any:
         """The stage of each call of a layer."""
         native = self._built("get_pipeline_stage_assignment").get_pipeline_stage_assignment()
         layers = {layer.name: layer for layer in self.layers}
         return [LayerPipelineStageAssignment(layers.get(name, name), stage) for name, stage in native]
 
-    def set_pipeline_stage_assignment(self, stages):
+    def set_pipeline_stage_assignment(self, stages: Any) -> Any:
         """Sets the stage of each call of a layer, by numbers or by what ``get_pipeline_stage_assignment`` returned."""
         numbers = [int(getattr(stage, "pipeline_stage", stage)) for stage in stages]
         self._with_layer(lambda layer: layer.set_pipeline_stage_assignment(numbers))
 
-    def print_pipeline_stage_assignment_summary(self, line_length=None, print_fn=None):
+    def print_pipeline_stage_assignment_summary(self, line_length: int | None = None,
+                                                print_fn: Function | None = None) -> Any:
         """Prints the stage of each layer."""
         text = self._built("print_pipeline_stage_assignment_summary").pipeline_stage_summary()
         (print_fn or sys.stdout.write)(text)
 
-    def set_infeed_queue_options(self, **kwargs):
+    def set_infeed_queue_options(self, **kwargs: Any) -> Any:
         """Accepted: Pando feeds ahead by itself."""
 
-    def set_outfeed_queue_options(self, **kwargs):
+    def set_outfeed_queue_options(self, **kwargs: Any) -> Any:
         """Accepted: Pando decides by itself how results come back."""
 
-    def explain(self, samples=0, batch_size=32):
+    def explain(self, samples: int = 0, batch_size: int | None = 32) -> Any:
         """Says what training would do: IPUs, batches, updates, memory, the schedule, and hints."""
         return self._built("explain").explain(int(samples), int(batch_size))

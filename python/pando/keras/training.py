@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: compile, fit, evaluate, predict and what belongs to them, for Model."""
-import sys
+from __future__ import annotations
 
+import inspect
+import os
+import sys
+from typing import Any, Mapping, Sequence
 
 from pando import _core
+from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers
-from pando.keras.arguments import tell_once
+from pando.keras.arguments import refuse, tell_once
 from pando.keras.callbacks import History, native_callbacks
 from pando.keras.data import samples_of
 from pando.keras.stages import Stages
@@ -15,8 +20,7 @@ from pando.core.nearest import unknown_argument
 
 _COMPILE_WITHOUT_EFFECT = ("run_eagerly", "jit_compile", "auto_scale_loss", "distribute",
                            "sample_weight_mode", "experimental_run_tf_function")
-_FIT_WITHOUT_EFFECT = ("workers", "use_multiprocessing", "max_queue_size", "validation_freq", "validation_batch_size",
-                       "prefetch_depth", "replication_factor")
+_FIT_WITHOUT_EFFECT = ("prefetch_depth", "replication_factor")
 
 
 def _mapped(given, get):
@@ -48,7 +52,7 @@ def _native_metrics(given):
 def _accept(who, kwargs, names):
     for name, value in kwargs.items():
         if name not in names:
-            raise unknown_argument(who, name, names)
+            raise unknown_argument(who, name, [*names, *inspect.signature(getattr(Training, who)).parameters])
         if value:
             tell_once(f"{who}: {name} has no effect in Pando")
 
@@ -56,10 +60,22 @@ def _accept(who, kwargs, names):
 class Training(Stages):
     """The methods of Model that run programs."""
 
-    def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None, weighted_metrics=None,
-                run_eagerly=None, steps_per_execution=1, jit_compile=None, precision="float32", reduction="sum",
-                **kwargs):
-        """Says how to train: optimizer, losses, metrics, and how many batches an execution has."""
+    def compile(self, optimizer: Identifier | Any = "rmsprop", loss: Any = None, metrics: Any = None,
+                loss_weights: Any = None, weighted_metrics: Any = None, run_eagerly: bool | None = None,
+                steps_per_execution: int | None = 1, *, jit_compile: bool | None = None, precision: str = "float32",
+                reduction: str | None = "sum", **kwargs: Any) -> None:
+        """Says how to train.
+
+        optimizer: a name such as "adam", or an object of ``keras.optimizers``.
+        loss: a name such as "mse", an object of ``keras.losses``, or a function of (y_true, y_pred); for several outputs, a
+            list, or a dict by their names.
+        metrics: a list of names, objects and functions.
+        loss_weights: what the loss of each output is multiplied by.
+        steps_per_execution: the number of batches that run without Python; 100 is faster than 1 for small models.
+        precision: "float32", or "mixed_bfloat16" for faster products.
+        reduction: whether micro-batches and replicas add ("sum") or average ("mean") their gradients.
+        """
+        _refuse_own_steps(type(self))
         _accept("compile", {**kwargs, "run_eagerly": run_eagerly, "jit_compile": jit_compile}, _COMPILE_WITHOUT_EFFECT)
         if weighted_metrics:
             raise NotImplementedError("compile: weighted_metrics are not in Pando; a weight of 0 counts in metrics")
@@ -89,12 +105,44 @@ class Training(Stages):
         else:
             set_up(self._layer)
 
-    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
-            validation_data=None, shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0,
-            steps_per_epoch=None, validation_steps=None, profile="", checkpoint_directory="", checkpoint_every=0,
-            checkpoint_keep=3, resume=False, **kwargs):
-        """Trains the model and returns the History of losses and metrics."""
+    def fit(self, x: Samples = None, y: Samples = None, batch_size: int | None = None, epochs: int = 1,
+            verbose: int | str = "auto", callbacks: Sequence[Any] | None = None, validation_split: float = 0.0,
+            validation_data: Samples = None, shuffle: bool = True, class_weight: Mapping[int, float] | None = None,
+            sample_weight: ArrayLike = None, initial_epoch: int = 0, steps_per_epoch: int | None = None,
+            validation_steps: int | None = None, validation_batch_size: int | None = None, validation_freq: int = 1,
+            max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False, *, profile: Path = "",
+            checkpoint_directory: Path = "", checkpoint_every: int = 0, checkpoint_keep: int = 3, resume: bool = False,
+            **kwargs: Any) -> History:
+        """Trains the model and returns the History of losses and metrics.
+
+        x: an array or tensor, a list or dict of them for several inputs, a Dataset, a generator, or a ``keras.utils.Sequence``.
+        y: the targets, likewise; a Dataset or generator has them with x.
+        batch_size: the samples of a micro-batch, 32 if it is not given; a Dataset has its own.
+        verbose: 1 or "auto" shows a bar, 2 a line for each epoch, 0 nothing.
+        callbacks: objects of ``keras.callbacks``, or of your own class derived from ``Callback``.
+        validation_split: the part of the arrays, from their end, that is not trained with but evaluated.
+        validation_data: (x, y), or a Dataset, to evaluate after each epoch.
+        class_weight, sample_weight: how much the loss of a class, or of a sample, counts.
+        steps_per_epoch, validation_steps: the number of batches, for data that does not end.
+        profile: writes a page about the run, such as "run.html".
+        checkpoint_directory, checkpoint_every, checkpoint_keep, resume: writes checkpoints each so many executions, keeps the
+            newest, and goes on where the newest ended.
+
+        >>> import numpy as np
+        >>> from pando import keras
+        >>> model = keras.Sequential([keras.layers.Dense(1, input_shape=(3,))])
+        >>> model.compile("sgd", "mse")
+        >>> history = model.fit(np.ones((8, 3)), np.zeros((8, 1)), epochs=2, verbose=0)
+        >>> len(history.history["loss"])
+        2
+        """
         _accept("fit", kwargs, _FIT_WITHOUT_EFFECT)
+        if validation_freq != 1:
+            raise NotImplementedError(f"fit: validation_freq={validation_freq!r} is not in Pando, which validates after each "
+                                      "epoch; call fit() with initial_epoch for some epochs at a time")
+        if validation_batch_size not in (None, batch_size or 32):
+            raise NotImplementedError("fit: validation_batch_size is not in Pando: validation has the batch size of training; "
+                                      "give a Dataset with batches of another size as validation_data")
         samples = self._samples(x, y, sample_weight)
         arguments = {
             "batch_size": int(batch_size or 32), "epochs": int(epochs), "verbose": _verbose(verbose),
@@ -140,9 +188,14 @@ class Training(Stages):
             return [samples.x, samples.y, samples.sample_weight]
         return samples_of(self, data).dataset
 
-    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None, steps=None, callbacks=None,
-                 return_dict=False, **kwargs):
-        """The loss, or a list of it and the metrics, of these samples."""
+    def evaluate(self, x: Samples = None, y: Samples = None, batch_size: int | None = None, verbose: int | str = "auto",
+                 sample_weight: ArrayLike = None, steps: int | None = None, callbacks: Sequence[Any] | None = None,
+                 max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False,
+                 return_dict: bool = False, **kwargs: Any) -> Any:
+        """The loss of these samples, or a list of it and the metrics; a dict by their names with ``return_dict``.
+
+        The arguments are those of ``fit``; ``steps`` is the number of batches, for data that does not end.
+        """
         _accept("evaluate", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, y, sample_weight)
         logs = self._layer.evaluate(samples.first, samples.y, {
@@ -150,8 +203,13 @@ class Training(Stages):
             "sample_weight": samples.sample_weight})
         return _results(logs, return_dict)
 
-    def predict(self, x, batch_size=None, verbose=0, steps=None, callbacks=None, **kwargs):
-        """What the model says about these samples, as an array, or as arrays in the structure of the outputs."""
+    def predict(self, x: Samples, batch_size: int | None = None, verbose: int | str = 0, steps: int | None = None,
+                callbacks: Sequence[Any] | None = None, max_queue_size: int = 10, workers: int = 1,
+                use_multiprocessing: bool = False, **kwargs: Any) -> Any:
+        """What the model says about these samples, as an array, or as arrays in the structure of the outputs.
+
+        The arguments are those of ``fit``; targets in a Dataset are not used.
+        """
         _accept("predict", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, targets=False)
         outputs = self._layer.predict(samples.first, {
@@ -161,38 +219,44 @@ class Training(Stages):
             return pack(structure, outputs)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, reset_metrics=True, return_dict=False):
+    def train_on_batch(self, x: Samples, y: Samples = None, sample_weight: ArrayLike = None,
+                       class_weight: Mapping[int, float] | None = None, reset_metrics: bool = True,
+                       return_dict: bool = False) -> Any:
         """Makes one update from all samples at once."""
         samples = self._samples(x, y, sample_weight)
         logs = self._layer.train_on_batch(samples.x, samples.y or [], samples.sample_weight)
         return _results(logs, return_dict)
 
-    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+    def test_on_batch(self, x: Samples, y: Samples = None, sample_weight: ArrayLike = None, reset_metrics: bool = True,
+                      return_dict: bool = False) -> Any:
         """The losses and metrics of one batch."""
         return self.evaluate(x, y, batch_size=max(1, len(x[0] if isinstance(x, (list, tuple)) else x)), verbose=0,
                              sample_weight=sample_weight, return_dict=return_dict)
 
-    def predict_on_batch(self, x):
+    def predict_on_batch(self, x: Samples) -> Any:
         """The predictions of one batch."""
         return self.predict(x, batch_size=max(1, len(x[0] if isinstance(x, (list, tuple)) else x)))
 
-    def fit_generator(self, generator, **kwargs):
+    def fit_generator(self, generator: Samples, **kwargs: Any) -> History:
         """The older name of ``fit`` for generators."""
         return self.fit(generator, **kwargs)
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> Any:
+        """The optimizer that ``compile`` was given."""
         if "_optimizer" not in self.__dict__:
             raise AttributeError("the model is not compiled and has no optimizer")
         return self._optimizer
 
     @property
-    def metrics_names(self):
+    def metrics_names(self) -> list[str]:
+        """The names of what ``evaluate`` returns, in order."""
         native = self.__dict__.get("_compiled", {}).get("metrics") or []
         return ["loss"] + [metric.name for metric in native] if isinstance(native, list) else ["loss"]
 
     @property
-    def stop_training(self):
+    def stop_training(self) -> bool:
+        """Set it to True, in a callback for instance, and training ends after the running execution."""
         return self.__dict__.get("_stopping", False)
 
     @stop_training.setter
@@ -201,8 +265,8 @@ class Training(Stages):
         if value:
             self._layer.stop_training()
 
-    def summary(self, line_length=None, positions=None, print_fn=None, expand_nested=False, show_trainable=False,
-                layer_range=None):
+    def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Function | None = None,
+                expand_nested: bool = False, show_trainable: bool = False, layer_range: Any = None) -> None:
         """Prints the layers with their shapes and parameters."""
         text = self._built("summary").summary_text()
         if print_fn is not None:
@@ -213,16 +277,25 @@ class Training(Stages):
 
     # Files -----------------------------------------------------------------------------------------------------------
 
-    def save(self, filepath, overwrite=True, **kwargs):
-        """Writes a folder with the layers as JSON and the weights."""
+    def save(self, filepath: Path, overwrite: bool = True, include_optimizer: bool = True, save_format: str | None = None,
+             signatures: Any = None, options: Any = None, save_traces: bool = True) -> None:
+        """Writes a folder with the layers as JSON and the weights; Pando has this one format.
+
+        The state of the optimizer is in checkpoints, which ``fit(checkpoint_directory=...)`` writes.
+        """
+        refuse("save", signatures=signatures)
+        _check_overwrite("save", filepath, overwrite)
         self._built("save").save(str(filepath))
 
-    def save_weights(self, filepath, overwrite=True, **kwargs):
-        """Writes the weights: .safetensors if the path ends so, otherwise .npz."""
+    def save_weights(self, filepath: Path, overwrite: bool = True, save_format: str | None = None,
+                     options: Any = None) -> None:
+        """Writes the weights: .safetensors if the path ends so, otherwise .npz; ``save_format`` has no effect."""
+        _check_overwrite("save_weights", _weights_path(filepath), overwrite)
         self._built("save_weights").save_weights(_weights_path(filepath))
 
-    def load_weights(self, filepath, **kwargs):
-        """Reads the weights that ``save_weights`` wrote."""
+    def load_weights(self, filepath: Path, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
+        """Reads the weights that ``save_weights`` wrote; they are found by their names, or by their order."""
+        refuse("load_weights", skip_mismatch=skip_mismatch or None)
         path = _weights_path(filepath)
         try:
             self._built("load_weights").load_weights(path)
@@ -230,9 +303,24 @@ class Training(Stages):
             if "needs" not in str(error) or not load_by_order(self._layer, path):
                 raise
 
-    def to_json(self, **kwargs):
+    def to_json(self, **kwargs: Any) -> str:
         """The layers and how they are connected."""
         return self._built("to_json").to_json()
+
+
+def _check_overwrite(who, path, overwrite):
+    if not overwrite and os.path.exists(path):
+        raise FileExistsError(f"{who}: {path} exists, and overwrite is False")
+
+
+def _refuse_own_steps(cls):
+    """A class with a step of its own would train in another way than it says."""
+    for name in ("train_step", "test_step", "predict_step", "make_train_function"):
+        if hasattr(cls, name):
+            raise NotImplementedError(
+                f"{cls.__name__}.{name} would not be called: Pando compiles the whole step. Give the loss to compile(), as a "
+                "function of (y_true, y_pred) if need be, add other terms by add_loss() in the call() of a layer, and "
+                f"remove {name}; pando.torch runs training loops of your own")
 
 
 def _verbose(verbose, auto=1):

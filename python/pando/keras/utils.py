@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """keras.utils."""
+from __future__ import annotations
+
 import random
+import typing as _typing
+from typing import Any
 
 import numpy as np
 
 from pando import _core
+from pando.core.hints import ArrayLike, DTypeLike, Path, Samples, Sizes
 from pando.keras.data import Sequence
 from pando.keras.models import model_from_json
 
@@ -13,7 +18,7 @@ __all__ = ["PyDataset", "Sequence", "get_custom_objects", "get_file", "model_fro
            "register_keras_serializable", "set_random_seed", "to_categorical"]
 
 
-def to_categorical(y, num_classes=None, dtype="float32"):
+def to_categorical(y: ArrayLike, num_classes: int | None = None, dtype: DTypeLike = "float32") -> np.ndarray:
     """One-hot rows of class numbers."""
     labels = np.asarray(y, dtype=np.int64)
     if labels.ndim > 1 and labels.shape[-1] == 1:
@@ -27,40 +32,42 @@ def to_categorical(y, num_classes=None, dtype="float32"):
     return rows.reshape(labels.shape + (count,))
 
 
-def normalize(x, axis=-1, order=2):
+def normalize(x: Samples, axis: Sizes | None = -1, order: int = 2) -> Any:
     """The array divided by its norm along an axis."""
     norm = np.atleast_1d(np.linalg.norm(x, order, axis))
     norm[norm == 0] = 1
     return x / np.expand_dims(norm, axis)
 
 
-def set_random_seed(seed):
+def set_random_seed(seed: int | None) -> Any:
     """Seeds Python's, NumPy's and Pando's random numbers."""
     random.seed(seed)
     np.random.seed(seed)
     _core.set_random_seed(int(seed))
 
 
-def plot_model(model, to_file="model.png", **kwargs):
+def plot_model(model: Any, to_file: Path = "model.png", **kwargs: Any) -> Any:
     """Pando draws no graphs of models; summary() and explain() describe them."""
     raise NotImplementedError("plot_model is not in Pando; model.summary() and model.explain() describe a model")
 
 
-def get_file(fname=None, origin=None, **kwargs):
+def get_file(fname: str | None = None, origin: str | None = None, **kwargs: Any) -> Any:
     """Pando downloads nothing but its own data sets."""
     raise NotImplementedError(f"get_file is not in Pando; download {origin} yourself and give the path of the file")
 
 
-def register_keras_serializable(package="Custom", name=None):
+def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Any:
     """Accepted: files of Pando hold no code."""
     return lambda cls: cls
 
 
-def get_custom_objects():
+def get_custom_objects() -> Any:
     """Classes of the user by name; Pando does not use them."""
     return {}
 
 
-def __getattr__(name):
-    from pando.core.nearest import missing_attribute
-    raise missing_attribute(__name__, name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        from pando.core.nearest import missing_attribute
+        raise missing_attribute(__name__, name, __all__)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variable: a weight of a layer, seen from outside of its model."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pando.tf.tensor import Tensor
@@ -11,7 +15,7 @@ class Variable(Tensor):
     __slots__ = ("_parameter",)
     _result_class = Tensor
 
-    def __init__(self, parameter):
+    def __init__(self, parameter: Any) -> None:
         self._parameter = parameter
 
     @property
@@ -19,31 +23,37 @@ class Variable(Tensor):
         return self._parameter.value()
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """The name, with that of its layer."""
         return self._parameter.name + ":0"
 
     @property
-    def path(self):
+    def path(self) -> str:
+        """The same name, as Keras 3 calls it."""
         return self._parameter.name
 
     @property
-    def trainable(self):
+    def trainable(self) -> bool:
+        """Whether ``fit`` may change it."""
         return self._parameter.trainable
 
-    def value(self):
+    def value(self) -> Tensor:
+        """The value as a tensor."""
         return Tensor(self._value)
 
     read_value = value
 
-    def assign(self, value):
+    def assign(self, value: Any) -> Variable:
         """Gives the weight another value, of the same shape."""
         self._parameter.set_value(np.asarray(value, dtype=np.float32))
         return self
 
-    def assign_add(self, value):
+    def assign_add(self, value: Any) -> Variable:
+        """Adds to the value."""
         return self.assign(self._value + np.asarray(value))
 
-    def assign_sub(self, value):
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtracts from the value."""
         return self.assign(self._value - np.asarray(value))
 
     def __repr__(self):

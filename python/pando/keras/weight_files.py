@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weights of another model of the same layers. The names that Keras makes are numbered through a process, so those of two
 equal models differ: the layers of a file are then taken in the order of their numbers, for each kind."""
+from __future__ import annotations
+
 import json
 import re
+from typing import Any
 
 import numpy as np
 
+from pando.core.hints import Path
 
-def load_by_order(model, path):
+
+def load_by_order(model: Any, path: Path) -> Any:
     """Sets the weights by the order of layers. Returns False, and changes nothing, if the layers are others."""
     values = _arrays(path)
     weights = model.weights()

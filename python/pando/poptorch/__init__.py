@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """PopTorch on Pando: modules of torch compiled for virtual IPUs."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando._core import Error
 from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
@@ -14,25 +19,28 @@ from pando.poptorch.options import (AnchorMode, Options, OutputMode, PipelinedEx
 __version__ = _VERSIONS["poptorch"]
 __all__ = ["AnchorMode", "AsynchronousDataAccessor", "BeginBlock", "Block", "BlockFunction", "DataLoader",
            "DataLoaderMode", "Error", "Options", "OutputMode", "PipelinedExecution", "PoplarExecutor", "ReductionType",
-           "ShardedExecution", "Stage", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim", "setLogLevel",
-           "trainingModel"]
+           "ShardedExecution", "Stage", "identity_loss", "inferenceModel", "ipuHardwareIsAvailable", "optim",
+           "setLogLevel", "trainingModel"]
 
 
-def ipuHardwareIsAvailable(num_ipus=1):  # noqa: N802, ARG001
+def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:  # noqa: N802, ARG001
     """True: any number of virtual IPUs can be had."""
     return True
 
 
-def ipuHardwareVersion():  # noqa: N802
+def ipuHardwareVersion() -> int:  # noqa: N802
+    """2: virtual IPUs answer as the Mk2 does."""
     return 2
 
 
-def setLogLevel(level):  # noqa: N802
+def setLogLevel(level: Any) -> None:  # noqa: N802
     """The level of the logger "poptorch"."""
     import logging
     names = {"TRACE": "DEBUG", "WARN": "WARNING", "ERR": "ERROR", "OFF": "CRITICAL"}
     logging.getLogger("poptorch").setLevel(level if isinstance(level, int) else names.get(level, level))
 
 
-def __getattr__(name):
-    raise _missing_attribute("poptorch", name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing_attribute("poptorch", name, __all__)

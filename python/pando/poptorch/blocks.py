@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks: which parts of a model run on which IPU."""
+from __future__ import annotations
+
 import functools
 import threading
+from typing import Any
 
 from pando import _core
 
@@ -28,10 +31,11 @@ def _ipu_of(user_id, ipu_id):
 class Stage:
     """Blocks, by their names, that run on one IPU."""
 
-    def __init__(self, *block_ids):
+    def __init__(self, *block_ids: Any) -> None:
         self.blocks, self._ipu = block_ids, None
 
-    def ipu(self, number):
+    def ipu(self, number: int) -> Any:
+        """The number of the IPU that the stage runs on; returns the stage."""
         self._ipu = number
         return self
 
@@ -39,7 +43,7 @@ class Stage:
 class Block:
     """Calls of modules in it belong to the IPU."""
 
-    def __init__(self, user_id=None, ipu_id=None):
+    def __init__(self, user_id: str | int | None = None, ipu_id: int | None = None) -> None:
         self._user_id, self._ipu_id = user_id, ipu_id
 
     def __enter__(self):
@@ -56,7 +60,7 @@ class Block:
                 _core.poptorch.begin_block(begun.open[-1])
 
 
-def BeginBlock(layer_to_call=None, user_id=None, ipu_id=None):  # noqa: N802, PopTorch's name
+def BeginBlock(layer_to_call: Any = None, user_id: str | int | None = None, ipu_id: int | None = None) -> Any:  # noqa: N802
     """From the first call of the module on, or from here on in forward(), calls belong to the IPU."""
     if isinstance(layer_to_call, (str, int)):
         layer_to_call, user_id = None, layer_to_call
@@ -74,7 +78,7 @@ def BeginBlock(layer_to_call=None, user_id=None, ipu_id=None):  # noqa: N802, Po
     return layer_to_call
 
 
-def BlockFunction(user_id=None, ipu_id=None):  # noqa: N802
+def BlockFunction(user_id: str | int | None = None, ipu_id: int | None = None) -> Any:  # noqa: N802
     """A decorator: the calls of the function belong to the IPU."""
     def decorate(function):
         @functools.wraps(function)

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """poptorch.DataLoader: batches as large as a call of a model takes."""
-import enum
+from __future__ import annotations
 
+import enum
+from typing import Any
+
+from pando.poptorch.options import Options
 from pando.torch.utils import data as _data
 
 
@@ -15,9 +19,11 @@ class DataLoaderMode(enum.Enum):
 class DataLoader(_data.DataLoader):
     """batch_size is that of a micro-batch; a batch has the samples of a whole call."""
 
-    def __init__(self, options, dataset, batch_size=1, shuffle=None, num_workers=0, drop_last=True,
-                 mode=DataLoaderMode.Sync, persistent_workers=None, auto_distributed_partitioning=True,  # noqa: ARG002
-                 async_options=None, rebatched_worker_size=None, batch_sampler=None, **arguments):  # noqa: ARG002
+    def __init__(self, options: Options, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
+                 num_workers: int = 0, drop_last: bool = True, persistent_workers: bool | None = None,
+                 auto_distributed_partitioning: bool = True, mode: Any = DataLoaderMode.Sync,
+                 async_options: Any = None, rebatched_worker_size: int | None = None, batch_sampler: Any = None,
+                 **arguments: Any) -> None:  # noqa: ARG002
         self._micro_batch_size = batch_size
         if mode is not DataLoaderMode.Sync and num_workers == 0:
             num_workers = 1 if hasattr(dataset, "_core_loader") else 0
@@ -26,17 +32,18 @@ class DataLoader(_data.DataLoader):
                          batch_sampler=batch_sampler, **arguments)
 
     @property
-    def combinedBatchSize(self):  # noqa: N802
+    def combinedBatchSize(self) -> Any:  # noqa: N802
+        """The number of samples of a batch: those of a whole call of the model."""
         return self.batch_size
 
-    def terminate(self):
+    def terminate(self) -> Any:
         """Without effect: threads end with their epoch."""
 
 
 class AsynchronousDataAccessor:
     """The batches of a loader."""
 
-    def __init__(self, dataset, *_, **__):
+    def __init__(self, dataset: Any, *_: Any, **__: Any) -> None:
         self._dataset = dataset
 
     def __iter__(self):
@@ -45,5 +52,5 @@ class AsynchronousDataAccessor:
     def __len__(self):
         return len(self._dataset)
 
-    def terminate(self):
+    def terminate(self) -> Any:
         """Without effect: threads end with their epoch."""

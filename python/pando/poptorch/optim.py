@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """poptorch.optim: the optimizers of torch.optim; options about the memory of IPUs are accepted without effect."""
+import typing as _typing
+
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch import optim as _optim
 from pando.torch.devices import tell_once
 
@@ -21,3 +24,7 @@ def _accepting(base):
 
 
 SGD, Adam, AdamW, RMSprop = map(_accepting, (_optim.SGD, _optim.Adam, _optim.AdamW, _optim.RMSprop))
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """poptorch.Options: how a model runs on virtual IPUs. Options of real IPUs that mean nothing here are accepted, with one
 notice each."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando import _core
+from pando.core.hints import DTypeLike
 from pando.core.nearest import missing_attribute
 from pando.poptorch.blocks import Stage
 from pando.torch.devices import tell_once
@@ -17,7 +22,7 @@ class _Part:
     _without_effect = ()
     _title = ""
 
-    def __init__(self, options):
+    def __init__(self, options: Options | None) -> None:
         self._options = options
 
     def __getattr__(self, name):
@@ -33,17 +38,17 @@ class _Training(_Part):
     _title = ".Training"
     _without_effect = ("setAutomaticLossScaling", "setConvolutionDithering", "setMeanAccumulationAndReplicationReductionStrategy")
 
-    def gradientAccumulation(self, gradient_accumulation):  # noqa: N802
+    def gradientAccumulation(self, gradient_accumulation: int) -> _Training:  # noqa: N802
         """The number of micro-batches of an update, for each replica."""
         self._options._core.gradient_accumulation(gradient_accumulation)
         self._options._values["gradient_accumulation"] = gradient_accumulation
         return self
 
     @property
-    def gradient_accumulation(self):
+    def gradient_accumulation(self) -> Any:
         return self._options._values["gradient_accumulation"]
 
-    def accumulationAndReplicationReductionType(self, reduction_type):  # noqa: N802
+    def accumulationAndReplicationReductionType(self, reduction_type: ReductionType) -> _Training:  # noqa: N802
         self._options._core.reduction(reduction_type)
         return self
 
@@ -52,16 +57,16 @@ class _Precision(_Part):
     _title = ".Precision"
     _without_effect = ("autocastEnabled", "autocastPolicy", "halfFloatCasting", "runningStatisticsAlwaysFloat")
 
-    def enableFloatingPointExceptions(self, enabled):  # noqa: N802
+    def enableFloatingPointExceptions(self, enabled: bool) -> Any:  # noqa: N802
         """Stop with an error that names the module when a value becomes NaN or infinite."""
         self._options._core.floating_point_exceptions(enabled)
         return self
 
-    def enableStochasticRounding(self, enabled):  # noqa: N802
+    def enableStochasticRounding(self, enabled: bool) -> Any:  # noqa: N802
         self._options._core.stochastic_rounding(enabled)
         return self
 
-    def setPartialsType(self, dtype):  # noqa: N802
+    def setPartialsType(self, dtype: DTypeLike) -> Any:  # noqa: N802
         self._options._core.partials_type(dtype)
         return self
 
@@ -102,10 +107,10 @@ class _Popart(_Part):
 
 
 class _StageOf:
-    def __init__(self, strategy, block):
+    def __init__(self, strategy: PipelinedExecution, block: Any) -> None:
         self._strategy, self._block = strategy, block
 
-    def ipu(self, number):
+    def ipu(self, number: int) -> Any:
         self._strategy.ipus[self._block] = number
         return self
 
@@ -113,14 +118,14 @@ class _StageOf:
 class PipelinedExecution:
     """Blocks on several IPUs run at the same time, each on another micro-batch."""
 
-    def __init__(self, *args, schedule="grouped", stages=0):
+    def __init__(self, *args: Any, schedule: str = "grouped", stages: int = 0) -> None:
         self.schedule, self.stages, self.ipus = schedule, stages, {}
         for position, stage in enumerate(args):
             stage = stage if isinstance(stage, Stage) else Stage(stage)
             for block in stage.blocks:
                 self.ipus[block] = position if stage._ipu is None else stage._ipu
 
-    def stage(self, block):
+    def stage(self, block: Any) -> Any:
         """The stage of a block, so that its IPU can be chosen."""
         return _StageOf(self, block)
 
@@ -136,7 +141,14 @@ class ShardedExecution(PipelinedExecution):
 
 
 class Options(_Part):
-    """How a model runs. Methods return the options, so that calls can be chained."""
+    """How a model runs. Methods return the options, so that calls can be chained.
+
+    >>> from pando import poptorch
+    >>> options = poptorch.Options().deviceIterations(50).replicationFactor(2)
+    >>> _ = options.Training.gradientAccumulation(4)
+    >>> options.samples_factor()
+    400
+    """
     _without_effect = ("autoRoundNumIPUs", "broadcastBuffers", "connectionType", "defaultOutputMode", "disableModuleNamescope",
                        "enableProfiling", "enableStableNorm", "enableSyntheticData", "logDir", "maxRepeatLogs", "modelName",
                        "setAvailableMemoryProportion", "setExecutableCaching", "enableExecutableCaching", "showCompilationProgressBar",
@@ -144,7 +156,7 @@ class Options(_Part):
                        "useOfflineIpuTarget", "appendToLocationExcludes", "setOptimizerAttrs", "logCycleCount",
                        "relaxOptimizerAttributesChecks", "anchorTensor")
 
-    def __init__(self, _like=None):
+    def __init__(self, _like: Any = None) -> None:
         super().__init__(self)
         self._core = _poptorch.Options() if _like is None else _like._core.clone()
         self._values = {"device_iterations": 1, "replication_factor": 1, "gradient_accumulation": 1,
@@ -159,51 +171,58 @@ class Options(_Part):
         self._values[name] = value
         return self
 
-    def deviceIterations(self, device_iterations):  # noqa: N802
+    def deviceIterations(self, device_iterations: int) -> Options:  # noqa: N802
         """The number of updates in a call; for inference, of micro-batches for each replica."""
         self._core.device_iterations(device_iterations)
         return self._take("device_iterations", device_iterations)
 
-    def replicationFactor(self, replication_factor):  # noqa: N802
+    def replicationFactor(self, replication_factor: int) -> Options:  # noqa: N802
+        """The number of copies of the model that train together, each on its own IPUs."""
         self._core.replication_factor(replication_factor)
         return self._take("replication_factor", replication_factor)
 
-    def outputMode(self, output_mode, output_return_period=1, **_):  # noqa: N802
+    def outputMode(self, output_mode: OutputMode, output_return_period: int = 1, **_: Any) -> Options:  # noqa: N802
         """Which batches' outputs a call returns."""
         self._core.output_mode(output_mode, output_return_period)
         return self._take("output_mode", output_mode)
 
-    def anchorMode(self, anchor_mode, anchor_return_period=1):  # noqa: N802
+    def anchorMode(self, anchor_mode: OutputMode, anchor_return_period: int = 1) -> Options:  # noqa: N802
+        """The older name of ``outputMode``."""
         return self.outputMode(anchor_mode, anchor_return_period)
 
-    def randomSeed(self, random_seed):  # noqa: N802
+    def randomSeed(self, random_seed: int) -> Options:  # noqa: N802
+        """The seed of drop-out and other random numbers of the model."""
         self._core.random_seed(random_seed)
         return self._take("random_seed", random_seed)
 
-    def setExecutionStrategy(self, strategy):  # noqa: N802
+    def setExecutionStrategy(self, strategy: PipelinedExecution) -> Options:  # noqa: N802
+        """How blocks share the IPUs: ``PipelinedExecution()`` or ``ShardedExecution()``."""
         if not hasattr(strategy, "_apply"):
             raise TypeError(f"setExecutionStrategy: {strategy!r} is not a strategy; use poptorch.PipelinedExecution() or "
                             "poptorch.ShardedExecution()")
         strategy._apply(self._core)
         return self._take("ipus", strategy.ipus)
 
-    def clone(self):
+    def clone(self) -> Options:
         """New options with the same values, which may be changed."""
         return Options(self)
 
     @property
-    def device_iterations(self):
+    def device_iterations(self) -> int:
+        """The number that ``deviceIterations`` set."""
         return self._values["device_iterations"]
 
     @property
-    def replication_factor(self):
+    def replication_factor(self) -> int:
+        """The number that ``replicationFactor`` set."""
         return self._values["replication_factor"]
 
     @property
-    def output_mode(self):
+    def output_mode(self) -> Any:
+        """The mode that ``outputMode`` set."""
         return self._values["output_mode"]
 
-    def samples_factor(self):
+    def samples_factor(self) -> int:
         """How many micro-batches a call of a training model has."""
         return (self.device_iterations * self.replication_factor * self._values["gradient_accumulation"] *
                 self._values["num_processes"])

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow's names on Pando: functions on tensors, tf.data, keras, and the session style in tf.compat.v1."""
+from __future__ import annotations
+
 import importlib as _importlib
+import typing as _typing
+from typing import Any
 
 import numpy as _np
 
 from pando import _core
 from pando.core import dtypes as _dtypes
 from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.hints import DTypeLike
 from pando.core.nearest import missing_attribute as _missing
 from pando.tf import compat, data, errors, math, nn, random
 from pando.tf.data import TensorSpec
@@ -16,12 +21,23 @@ from pando.tf.tensor import Tensor, TensorShape, convert as _convert
 
 __version__ = _VERSIONS["tensorflow"]
 DType = _dtypes.DType
-globals().update(_dtypes.family("tf"))
-half, double = _dtypes.named("float16", "tf"), _dtypes.named("float64", "tf")
+_family = _dtypes.family("tf")
+float16 = half = _family["float16"]
+float32, float64 = _family["float32"], _family["float64"]
+double, bfloat16 = float64, _family["bfloat16"]
+int8, int16, int32, int64 = _family["int8"], _family["int16"], _family["int32"], _family["int64"]
+uint8, uint16, uint32, uint64 = _family["uint8"], _family["uint16"], _family["uint32"], _family["uint64"]
+bool = _family["bool"]  # noqa: A001
 newaxis = None
+__all__ = ["DType", "GradientTape", "Tensor", "TensorShape", "TensorSpec", "Variable", "bfloat16", "bool", "compat",
+           "config", "constant", "convert_to_tensor", "data", "device", "distribute", "double", "errors",
+           "executing_eagerly", "float16", "float32", "float64", "function", "half", "initializers", "int16", "int32",
+           "int64", "int8", "is_tensor", "keras", "losses", "math", "metrics", "name_scope", "newaxis", "nn",
+           "numpy_function", "optimizers", "py_function", "random", "uint16", "uint32", "uint64", "uint8"]
+__all__ += _functions
 _LAZY = {"keras": "pando.keras", "initializers": "pando.keras.initializers", "losses": "pando.keras.losses",
          "metrics": "pando.keras.metrics", "optimizers": "pando.keras.optimizers", "distribute": "pando.tf.distribute",
-         "io": "pando.tf.io", "config": "pando.tf.config", "python": "pando.tf.python"}
+         "config": "pando.tf.config", "experimental": "pando.tf.experimental"}
 
 
 class Variable:
@@ -30,10 +46,10 @@ class Variable:
     def __new__(cls, initial_value=None, trainable=True, name=None, dtype=None, **kwargs):
         from pando.keras.variables import Variable as _Variable
         value = _convert(initial_value() if callable(initial_value) else initial_value, dtype)._value
-        return _Variable(_core.Parameter(name or "Variable", _np.ascontiguousarray(value), bool(trainable)))
+        return _Variable(_core.Parameter(name or "Variable", _np.asarray(value), not not trainable))
 
 
-def constant(value, dtype=None, shape=None, name="Const"):
+def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str | None = "Const") -> Any:
     """A tensor of these values."""
     tensor = _convert(value, dtype)
     if shape is not None:
@@ -42,26 +58,28 @@ def constant(value, dtype=None, shape=None, name="Const"):
     return tensor
 
 
-def convert_to_tensor(value, dtype=None, name=None, **kwargs):
+def convert_to_tensor(value: Any, dtype: DTypeLike = None, name: str | None = None, **kwargs: Any) -> Any:
     """A tensor of anything that NumPy makes an array of."""
     return _convert(value, dtype)
 
 
-def function(func=None, input_signature=None, autograph=True, jit_compile=None, experimental_compile=None, **kwargs):
+def function(func: Any = None, input_signature: Any = None, autograph: bool = True, jit_compile: Any = None,
+             experimental_compile: Any = None, **kwargs: Any) -> Any:
     """Returns the function itself: Pando compiles whole steps."""
     return func if func is not None else lambda inner: inner
 
 
-def executing_eagerly():
+def executing_eagerly() -> Any:
     """Whether functions compute at once."""
     return True
 
 
-def is_tensor(value):
+def is_tensor(value: Any) -> Any:
+    """Whether it is a tensor."""
     return isinstance(value, Tensor)
 
 
-def py_function(func, inp, Tout, name=None):
+def py_function(func: Any, inp: Any, Tout: Any, name: str | None = None) -> Any:
     """What a Python function makes of the values; only in tf.data, where Python then runs for every element."""
     from pando.tf.functions import values_of
     arrays = [Tensor(value) for value in values_of("py_function", inp)]
@@ -71,7 +89,7 @@ def py_function(func, inp, Tout, name=None):
     return _convert(made, Tout)
 
 
-def numpy_function(func, inp, Tout, name=None, stateful=True):
+def numpy_function(func: Any, inp: Any, Tout: Any, name: str | None = None, stateful: bool = True) -> Any:
     """The same for a function of NumPy arrays."""
     return py_function(lambda *tensors: func(*[tensor.numpy() for tensor in tensors]), inp, Tout)
 
@@ -79,7 +97,7 @@ def numpy_function(func, inp, Tout, name=None, stateful=True):
 class device:
     """Accepted: where a model runs is decided by the scope of an IPUStrategy or by ipu.scopes.ipu_scope."""
 
-    def __init__(self, name):
+    def __init__(self, name: str | None) -> None:
         self._name = str(name)
 
     def __enter__(self):
@@ -98,7 +116,7 @@ class device:
 class name_scope:
     """Accepted: layers name themselves."""
 
-    def __init__(self, name, *args, **kwargs):
+    def __init__(self, name: str | None, *args: Any, **kwargs: Any) -> None:
         self.name = name
 
     def __enter__(self):
@@ -111,16 +129,22 @@ class name_scope:
 class GradientTape:
     """Not in Pando: gradients are part of the compiled step."""
 
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError("GradientTape is not in Pando: use model.compile() and fit(), or "
-                                  "tf.compat.v1.train optimizers within ipu.ipu_compiler.compile")
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("GradientTape is not in Pando, which compiles whole steps: use model.compile() and fit(), "
+                                  "with a loss function of your own and add_loss() for other terms, "
+                                  "tf.compat.v1.gradients in a session, or a training loop of pando.torch")
 
 
-def __getattr__(name):
-    if name in _LAZY:
-        return _importlib.import_module(_LAZY[name])
-    raise _missing(__name__, name, __dir__())
+if _typing.TYPE_CHECKING:
+    from pando import keras
+    from pando.keras import initializers, losses, metrics, optimizers
+    from pando.tf import config, distribute
+else:
+    def __getattr__(name):
+        if name in _LAZY:
+            return _importlib.import_module(_LAZY[name])
+        raise _missing(__name__, name, __dir__())
 
 
 def __dir__():
-    return sorted({*(key for key in globals() if not key.startswith("_")), *_LAZY, *_functions})
+    return sorted(__all__)

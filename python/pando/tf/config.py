@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.config: the devices of this machine."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando import _core
+from pando.core.nearest import attributes_of as _attributes_of
 
 
 class _Device:
-    def __init__(self, name, device_type):
+    def __init__(self, name: str | None, device_type: Any) -> None:
         self.name, self.device_type = name, device_type
 
     def __repr__(self):
         return f"PhysicalDevice(name={self.name!r}, device_type={self.device_type!r})"
 
 
-def list_physical_devices(device_type=None):
+def list_physical_devices(device_type: Any = None) -> Any:
     """The host, and the IPUs that are configured."""
     devices = [_Device(device["name"], "IPU" if "IPU" in device["name"] else "CPU") for device in _core.devices()]
     return [device for device in devices if device_type in (None, device.device_type)]
@@ -20,7 +26,7 @@ def list_physical_devices(device_type=None):
 list_logical_devices = list_physical_devices
 
 
-def run_functions_eagerly(run_eagerly):
+def run_functions_eagerly(run_eagerly: Any) -> Any:
     """Accepted: Pando compiles whole steps."""
 
 
@@ -29,5 +35,9 @@ class experimental:
     list_physical_devices = staticmethod(list_physical_devices)
 
     @staticmethod
-    def set_memory_growth(device, enable):
+    def set_memory_growth(device: Any, enable: Any) -> Any:
         """Accepted."""
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

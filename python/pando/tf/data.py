@@ -4,10 +4,17 @@
 The function of ``map`` is traced once, with symbols, and then runs without Python. A function that looks at values cannot
 be traced: Python calls it for every element, and a message says so.
 """
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 import numpy as np
 
 from pando import _core
 from pando.core import dtypes
+from pando.core.hints import DTypeLike, Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested, pack
 from pando.tf.tensor import Tensor, TensorShape
 
@@ -18,7 +25,7 @@ INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 class TensorSpec:
     """The type and shape of a column; None is a size that differs from element to element."""
 
-    def __init__(self, shape, dtype="float32", name=None):
+    def __init__(self, shape: Any, dtype: DTypeLike = "float32", name: str | None = None) -> None:
         self.shape, self.dtype, self.name = TensorShape(shape), dtypes.of(dtype, "tf"), name
 
     def __repr__(self):
@@ -54,7 +61,7 @@ def _array(value):
 class Dataset:
     """Elements of tensors in any structure. Immutable: every method returns a new pipeline."""
 
-    def __init__(self, dataset, structure, spec=None):
+    def __init__(self, dataset: Any, structure: Any, spec: Any = None) -> None:
         self._dataset = dataset
         # Any leaves: only the structure matters.
         self._structure = structure
@@ -63,7 +70,7 @@ class Dataset:
     # Sources ---------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_tensor_slices(cls, tensors, name=None):
+    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Any:
         """Row i of every array is element i."""
         structure = _plain(tensors)
         if isinstance(structure, list) and structure and all(hasattr(part, "shape") for part in structure):
@@ -75,7 +82,7 @@ class Dataset:
                    [(array.dtype.name, array.shape[1:]) for array in arrays])
 
     @classmethod
-    def from_tensors(cls, tensors, name=None):
+    def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
         """One element."""
         structure = _plain(tensors)
         arrays = [_array(leaf)[None] for leaf in flatten(structure)]
@@ -83,8 +90,8 @@ class Dataset:
                    [(array.dtype.name, array.shape[1:]) for array in arrays])
 
     @classmethod
-    def from_generator(cls, generator, output_types=None, output_shapes=None, args=None, output_signature=None,
-                       name=None):
+    def from_generator(cls, generator: Function, output_types: Any = None, output_shapes: Any = None, args: Any = None,
+                       output_signature: Any = None, name: str | None = None) -> Any:
         """The elements that a Python generator yields."""
         signature = output_signature if output_signature is not None else output_types
         if signature is None:
@@ -99,12 +106,12 @@ class Dataset:
         return cls(_core.Dataset.from_generator(elements), _blank(signature, len(types)))
 
     @classmethod
-    def range(cls, *args, output_type="int64", name=None):
+    def range(cls, *args: Any, output_type: str = "int64", name: str | None = None) -> Any:
         """The numbers of Python's range."""
         return cls.from_tensor_slices(np.arange(*args, dtype=dtypes.of(output_type).numpy))
 
     @classmethod
-    def zip(cls, *datasets, name=None):
+    def zip(cls, *datasets: Any, name: str | None = None) -> Any:
         """Joins one element of each; ends with the shortest."""
         if len(datasets) == 1 and is_nested(datasets[0]):
             datasets = tuple(datasets[0])
@@ -118,48 +125,50 @@ class Dataset:
     def _with(self, dataset, spec="same"):
         return type(self)(dataset, self._structure, self._spec if spec == "same" else spec)
 
-    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None):
+    def shuffle(self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True,
+                name: str | None = None) -> Dataset:
         """Draws each element at random from the next ``buffer_size`` elements."""
         keeps = reshuffle_each_iteration is None or bool(reshuffle_each_iteration)
         return self._with(self._dataset.shuffle(int(buffer_size), seed, keeps))
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
+    def batch(self, batch_size: int, drop_remainder: bool = False, num_parallel_calls: int | None = None,
+              deterministic: Any = None, name: str | None = None) -> Dataset:
         """Stacks elements of equal types and shapes."""
         size = int(batch_size)
         spec = None if self._spec is None else [
             (dtype, (size if drop_remainder else None, *shape)) for dtype, shape in self._spec]
         return self._with(self._dataset.batch(size, bool(drop_remainder)), spec)
 
-    def unbatch(self, name=None):
+    def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of each element."""
         spec = None if self._spec is None else [(dtype, shape[1:]) for dtype, shape in self._spec]
         return self._with(self._dataset.unbatch(), spec)
 
-    def repeat(self, count=None, name=None):
+    def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
         """Goes through the data set ``count`` times, or without end."""
         return self._with(self._dataset.repeat(-1 if count is None else int(count)))
 
-    def take(self, count, name=None):
+    def take(self, count: int | None, name: str | None = None) -> Dataset:
         """The first ``count`` elements."""
         return self if count == -1 else self._with(self._dataset.take(int(count)))
 
-    def skip(self, count, name=None):
+    def skip(self, count: int | None, name: str | None = None) -> Dataset:
         """All but the first ``count`` elements."""
         return self._with(self._dataset.skip(int(count)))
 
-    def concatenate(self, dataset, name=None):
+    def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
         """The elements of this data set, then those of the other."""
         return self._with(self._dataset.concatenate(dataset._dataset))
 
-    def cache(self, filename="", name=None):
+    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Keeps the elements of the first pass, in memory."""
         return self._with(self._dataset.cache())
 
-    def prefetch(self, buffer_size, name=None):
+    def prefetch(self, buffer_size: int, name: str | None = None) -> Dataset:
         """Computes elements ahead, in a thread."""
         return self._with(self._dataset.prefetch(2 if int(buffer_size) < 1 else int(buffer_size)))
 
-    def shard(self, num_shards, index, name=None):
+    def shard(self, num_shards: int, index: Any, name: str | None = None) -> Dataset:
         """Every ``num_shards``-th element, from number ``index`` on."""
         counter = {"next": 0}
 
@@ -172,24 +181,31 @@ class Dataset:
                 counter["next"] += 1
         return self._with(_core.Dataset.from_generator(elements))
 
-    def with_options(self, options):
+    def with_options(self, options: Any) -> Dataset:
         """Accepted: Pando decides by itself how a pipeline runs."""
         return self
 
-    def apply(self, transformation_func):
+    def apply(self, transformation_func: Any) -> Dataset:
         """What a function makes of the data set."""
         return transformation_func(self)
 
-    def filter(self, predicate, name=None):
+    def filter(self, predicate: Function, name: str | None = None) -> Dataset:
         """The elements for which a function is true. Python calls it for each."""
         def call(columns):
             return bool(np.asarray(_value(predicate(*self._arguments([Tensor(column) for column in columns])))).all())
         return self._with(self._dataset.filter(call))
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None):
-        """What a function makes of each element. It is traced once if it can be."""
+    def map(self, map_func: Function, num_parallel_calls: int | None = None, deterministic: Any = None,
+            name: str | None = None) -> Dataset:
+        """What a function makes of each element, in their order. It is traced once if it can be.
+
+        ``num_parallel_calls`` threads run a traced function at once; AUTOTUNE takes as many as there are cores.
+        """
         from pando.tf.mapping import mapped
-        return mapped(self, map_func)
+        calls = 1 if num_parallel_calls is None else 0 if num_parallel_calls == AUTOTUNE else int(num_parallel_calls)
+        if calls < 0 or num_parallel_calls == 0:
+            raise ValueError(f"map: num_parallel_calls is {num_parallel_calls}; it must be at least 1, or AUTOTUNE")
+        return mapped(self, map_func, calls)
 
     def _arguments(self, leaves):
         """The arguments of a function of an element: those of a tuple one by one."""
@@ -199,7 +215,7 @@ class Dataset:
     # Elements --------------------------------------------------------------------------------------------------------
 
     @property
-    def element_spec(self):
+    def element_spec(self) -> Any:
         """The structure of an element, with the type and shape of each column."""
         if self._spec is None:
             first = self._dataset.iterator().next()
@@ -215,14 +231,14 @@ class Dataset:
             leaves = [Tensor(column) for column in columns]
             yield pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
 
-    def as_numpy_iterator(self):
+    def as_numpy_iterator(self) -> Any:
         """The elements as NumPy arrays."""
         iterator = self._dataset.iterator()
         while (columns := iterator.next()) is not None:
             leaves = [column[()] if column.ndim == 0 else column for column in columns]
             yield pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
 
-    def cardinality(self):
+    def cardinality(self) -> Any:
         """The number of elements, or INFINITE_CARDINALITY, or UNKNOWN_CARDINALITY."""
         return Tensor(np.int64(self._dataset.cardinality()).reshape(()))
 
@@ -270,7 +286,7 @@ class experimental:
     INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 
     @staticmethod
-    def cardinality(dataset):
+    def cardinality(dataset: Any) -> Any:
         """The number of elements."""
         return dataset.cardinality()
 
@@ -278,9 +294,12 @@ class experimental:
 class Options:
     """Accepted: Pando decides by itself how a pipeline runs."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.__dict__["experimental_optimization"] = self.__dict__["experimental_distribute"] = self
 
     def __setattr__(self, name, value):
         self.__dict__[name] = value
 
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.distribute: strategies of the host, which change nothing; IPUs are chosen by ipu.ipu_strategy.IPUStrategy."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
+from pando.core.nearest import attributes_of as _attributes_of
+
 
 
 class Strategy:
@@ -7,15 +14,16 @@ class Strategy:
 
     num_replicas_in_sync = 1
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def scope(self):
+    def scope(self) -> Any:
+        """Makes models in the ``with`` block run as the strategy says."""
         return _Scope(self)
 
 
 class _Scope:
-    def __init__(self, strategy):
+    def __init__(self, strategy: Any) -> None:
         self._strategy = strategy
 
     def __enter__(self):
@@ -28,6 +36,10 @@ class _Scope:
 OneDeviceStrategy = MirroredStrategy = Strategy
 
 
-def get_strategy():
+def get_strategy() -> Any:
     """The strategy without a scope."""
     return Strategy()
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions on tensors by TensorFlow's names, for arrays and for tensors of models alike."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
 import numpy as np
 
 from pando.core import dtypes, ops
 from pando.core.errors import no_value
+from pando.core.hints import ArrayLike, DTypeLike
 from pando.tf.tensor import Tensor, TensorShape, convert, is_symbolic
 
 
@@ -38,8 +43,7 @@ abs, exp, log, sqrt, square = (_wrapped(getattr(ops, n), n) for n in ("abs", "ex
 sin, cos, tanh, sigmoid, sign = (_wrapped(getattr(ops, n), n) for n in ("sin", "cos", "tanh", "sigmoid", "sign"))
 floor, ceil, round, negative = (_wrapped(getattr(ops, n), t) for n, t in (
     ("floor", "floor"), ("ceil", "ceil"), ("round", "round"), ("negate", "negative")))
-logical_not, stop_gradient, zeros_like_ = (_wrapped(getattr(ops, n), n) for n in (
-    "logical_not", "stop_gradient", "stop_gradient"))
+logical_not, stop_gradient = (_wrapped(getattr(ops, n), n) for n in ("logical_not", "stop_gradient"))
 add, subtract, multiply, divide, maximum, minimum = (_binary(getattr(ops, n), n) for n in (
     "add", "subtract", "multiply", "divide", "maximum", "minimum"))
 equal, not_equal, less, less_equal, greater, greater_equal = (_binary(getattr(ops, n), n) for n in (
@@ -49,47 +53,46 @@ pow, logical_and, logical_or, floordiv = (_binary(getattr(ops, n), t) for n, t i
 reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_any, reduce_all = (
     _reduction(getattr(ops, n), f"reduce_{n}") for n in ("sum", "mean", "max", "min", "any", "all"))
 truediv = divide
-del zeros_like_
 
 
-def cast(x, dtype, name=None):
+def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Any:
     """The tensor with elements of another type."""
     return ops.cast(convert(x), dtypes.of(dtype).name)
 
 
-def reshape(tensor, shape, name=None):
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     """The same elements in another shape; one size may be -1."""
     return ops.reshape(convert(tensor), [-1 if size is None else int(size) for size in shape])
 
 
-def transpose(a, perm=None, conjugate=False, name=None):
+def transpose(a: Any, perm: Sequence[int] | None = None, conjugate: bool = False, name: str | None = None) -> Any:
     """The axes in another order."""
     return ops.transpose(convert(a), None if perm is None else [int(axis) for axis in perm])
 
 
-def expand_dims(input, axis, name=None):
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
     """A new axis of size 1."""
     return ops.expand_dims(convert(input), axis)
 
 
-def squeeze(input, axis=None, name=None):
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """Without axes of size 1."""
     axis = axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis
     return ops.squeeze(convert(input), axis)
 
 
-def concat(values, axis, name=None):
+def concat(values: Any, axis: Any, name: str | None = None) -> Any:
     """Joins tensors along an axis."""
     values = [convert(value) for value in values]
     return ops.concat(values, axis if axis >= 0 else axis + len(values[0].shape))
 
 
-def stack(values, axis=0, name=None):
+def stack(values: Any, axis: Any = 0, name: str | None = None) -> Any:
     """Joins tensors along a new axis."""
     return ops.stack([convert(value) for value in values], axis)
 
 
-def split(value, num_or_size_splits, axis=0, name=None):
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, name: str | None = None) -> Any:
     """Parts of a tensor along an axis."""
     value = convert(value)
     sizes = num_or_size_splits
@@ -98,51 +101,54 @@ def split(value, num_or_size_splits, axis=0, name=None):
     return list(ops.split(value, list(sizes), axis))
 
 
-def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+def pad(tensor: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: float = 0, name: str | None = None) -> Any:
     """The tensor with a border."""
     if mode.upper() != "CONSTANT":
         raise NotImplementedError(f"pad: mode={mode!r} is not in Pando, only 'CONSTANT'")
     return ops.pad(convert(tensor), [tuple(map(int, pair)) for pair in np.asarray(paddings)], float(constant_values))
 
 
-def where(condition, x=None, y=None, name=None):
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """x where the condition is true, y elsewhere."""
     if x is None or y is None:
         return Tensor(np.argwhere(convert(condition).numpy()))
     return ops.where(convert(condition), x, y)
 
 
-def matmul(a, b, transpose_a=False, transpose_b=False, name=None, **kwargs):
+def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None,
+           **kwargs: Any) -> Any:
     """The product of matrices; axes before the last two are the batch."""
     return ops.matmul(convert(a), b if is_symbolic(b) else convert(b), transpose_a, transpose_b)
 
 
-def gather(params, indices, axis=0, name=None, **kwargs):
+def gather(params: Any, indices: ArrayLike, axis: Any = 0, name: str | None = None, **kwargs: Any) -> Any:
     """Rows of a table by their numbers."""
     if axis not in (0, None):
         raise NotImplementedError(f"gather: axis={axis} is not in Pando; transpose the table")
     return ops.gather(convert(params), convert(indices))
 
 
-def one_hot(indices, depth, on_value=1, off_value=0, axis=-1, dtype="float32", name=None):
+def one_hot(indices: ArrayLike, depth: int, on_value: float = 1, off_value: float = 0, axis: Any = -1,
+            dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """1 at the place of each index, 0 elsewhere."""
     if axis != -1 or on_value not in (1, None) or off_value not in (0, None):
         raise NotImplementedError("one_hot: Pando has axis=-1, on_value=1 and off_value=0 only")
     return ops.one_hot(convert(indices), int(depth), dtypes.of(dtype or "float32").name)
 
 
-def argmax(input, axis=None, output_type="int64", name=None, dimension=None):
+def argmax(input: Any, axis: Any = None, output_type: str = "int64", name: str | None = None,
+           dimension: Any = None) -> Any:
     """The index of the largest element along an axis."""
     axis = 0 if axis is None and dimension is None else (dimension if axis is None else axis)
     return ops.argmax(convert(input), axis)
 
 
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Elements between two limits."""
     return ops.clip(convert(t), min=float(clip_value_min), max=float(clip_value_max))
 
 
-def add_n(inputs, name=None):
+def add_n(inputs: Any, name: str | None = None) -> Any:
     """The sum of tensors."""
     total = convert(inputs[0])
     for value in inputs[1:]:
@@ -150,68 +156,68 @@ def add_n(inputs, name=None):
     return total
 
 
-def identity(input, name=None):
+def identity(input: Any, name: str | None = None) -> Any:
     """The tensor itself."""
     return convert(input)
 
 
-def shape(input, out_type="int32", name=None):
+def shape(input: Any, out_type: str = "int32", name: str | None = None) -> Any:
     """The sizes; of a symbol as Python numbers, None for the batch."""
     value = convert(input)
     return TensorShape(value.shape) if is_symbolic(value) else Tensor(np.asarray(value.shape, dtype=np.int32))
 
 
-def size(input, name=None):
+def size(input: Any, name: str | None = None) -> Any:
     """The number of elements."""
     return Tensor(np.int32(np.prod(convert(input).shape)).reshape(()))
 
 
-def rank(input, name=None):
+def rank(input: Any, name: str | None = None) -> Any:
     """The number of axes."""
     return Tensor(np.int32(len(convert(input).shape)).reshape(()))
 
 
-def zeros(shape, dtype="float32", name=None):
+def zeros(shape: Any, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """A tensor of zeros."""
     return Tensor(np.zeros(tuple(map(int, np.atleast_1d(shape))) if np.ndim(shape) or shape else (),
                            dtypes.of(dtype).numpy))
 
 
-def ones(shape, dtype="float32", name=None):
+def ones(shape: Any, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """A tensor of ones."""
     return Tensor(np.ones(tuple(map(int, np.atleast_1d(shape))) if np.ndim(shape) or shape else (),
                           dtypes.of(dtype).numpy))
 
 
-def zeros_like(input, dtype=None, name=None):
+def zeros_like(input: Any, dtype: DTypeLike = None, name: str | None = None) -> Any:
     """Zeros in the shape of a tensor."""
     value = convert(input)
     return value * 0 if is_symbolic(value) else Tensor(np.zeros_like(value._value))
 
 
-def ones_like(input, dtype=None, name=None):
+def ones_like(input: Any, dtype: DTypeLike = None, name: str | None = None) -> Any:
     """Ones in the shape of a tensor."""
     value = convert(input)
     return value * 0 + 1 if is_symbolic(value) else Tensor(np.ones_like(value._value))
 
 
-def fill(dims, value, name=None):
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     """A tensor of one value."""
     return convert(np.full(tuple(dims), value, dtype=np.float32 if isinstance(value, float) else None))
 
 
-def range(*args, dtype=None, name=None, **kwargs):
+def range(*args: Any, dtype: DTypeLike = None, name: str | None = None, **kwargs: Any) -> Any:
     """Numbers in equal steps."""
     array = np.arange(*args, **kwargs)
     return convert(array.tolist(), dtype) if array.ndim else convert(array, dtype)
 
 
-def broadcast_to(input, shape, name=None):
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     """The tensor repeated to this shape."""
     return ops.broadcast_to(convert(input), tuple(shape))
 
 
-def tile(input, multiples, name=None):
+def tile(input: Any, multiples: Sequence[int], name: str | None = None) -> Any:
     """The tensor repeated along its axes."""
     value = convert(input)
     for axis, count in enumerate(multiples):
@@ -220,13 +226,14 @@ def tile(input, multiples, name=None):
     return value
 
 
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None,
+         name: str | None = None) -> Any:
     """The root of the sum of squares."""
     value = convert(tensor)
     return ops.sqrt(ops.sum(value * value, axis, bool(keepdims)))
 
 
-def values_of(who, tensors):
+def values_of(who: Any, tensors: Any) -> Any:
     """The arrays of tensors whose values are known. Raises TraceError for others."""
     values = []
     for tensor in tensors:
@@ -236,6 +243,10 @@ def values_of(who, tensors):
     return values
 
 
-__all__ = [name for name, value in list(globals().items())
-           if not name.startswith("_") and callable(value) and name not in (
-               "Tensor", "TensorShape", "convert", "is_symbolic", "no_value", "values_of")]
+__all__ = ["abs", "add", "add_n", "argmax", "broadcast_to", "cast", "ceil", "clip_by_value", "concat", "cos", "divide",
+           "equal", "exp", "expand_dims", "fill", "floor", "floordiv", "gather", "greater", "greater_equal", "identity",
+           "less", "less_equal", "log", "logical_and", "logical_not", "logical_or", "matmul", "maximum", "minimum",
+           "multiply", "negative", "norm", "not_equal", "one_hot", "ones", "ones_like", "pad", "pow", "range", "rank",
+           "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "reshape", "round",
+           "shape", "sigmoid", "sign", "sin", "size", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient",
+           "subtract", "tanh", "tile", "transpose", "truediv", "where", "zeros", "zeros_like"]

@@ -13,8 +13,11 @@ class _Constant(Exception):
     """A result that does not depend on the element."""
 
 
-def mapped(dataset, function):
-    """The data set of what the function makes of each element."""
+def mapped(dataset, function, parallel_calls=1):
+    """The data set of what the function makes of each element.
+
+    A traced function runs in that many threads at once, 0 being the number of cores; a called one in one thread.
+    """
     result = {}
 
     def traced(symbols):
@@ -38,7 +41,7 @@ def mapped(dataset, function):
         return _called(dataset, function, error)
     unknown = any(size is None for _, shape in spec for size in shape)
     types = [(dtype, (None, *shape[1:]) if unknown and shape and shape[0] == 2 else shape) for dtype, shape in types]
-    return type(dataset)(dataset._dataset.map_program(program), result["structure"], types)
+    return type(dataset)(dataset._dataset.map_program(program, parallel_calls), result["structure"], types)
 
 
 def _called(dataset, function, reason):
@@ -52,7 +55,7 @@ def _called(dataset, function, reason):
         made = _plain_result(function(*dataset._arguments([Tensor(column) for column in columns])))
         leaves = flatten(made) if is_nested(made) else [made]
         structure["made"] = pack(made, [None] * len(leaves)) if is_nested(made) else None
-        return [np.ascontiguousarray(getattr(leaf, "_value", leaf)) for leaf in leaves]
+        return [np.asarray(getattr(leaf, "_value", leaf)) for leaf in leaves]
 
     columns = call(first)
     reason = str(reason) or "its result does not depend on the element"

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.nn: activations, convolutions and losses of each sample."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando.core import ops
 from pando.core.dispatch import call
 from pando.core.nearest import missing_attribute as _missing
@@ -31,23 +36,23 @@ softmax = _named("softmax", "Probabilities along the last axis.")
 log_softmax = _named("log_softmax", "The logarithms of softmax.")
 
 
-def relu6(features, name=None):
+def relu6(features: Any, name: str | None = None) -> Any:
     """min(max(x, 0), 6)."""
     return _activations.relu6(convert(features))
 
 
-def leaky_relu(features, alpha=0.2, name=None):
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
     """x, or alpha * x where x is negative."""
     return ops.leaky_relu(convert(features), alpha=float(alpha))
 
 
-def dropout(x, rate=0.5, keep_prob=None, name=None, **kwargs):
+def dropout(x: Any, rate: Any = 0.5, keep_prob: Any = None, name: str | None = None, **kwargs: Any) -> Any:
     """Sets this part of the values to 0 and scales the others up, in training."""
     from pando.keras.layers import Dropout
     return Dropout(float(rate if keep_prob is None else 1 - keep_prob))(x, training=True)
 
 
-def bias_add(value, bias, data_format=None, name=None):
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
     """Adds a bias along the last axis."""
     return convert(value) + bias
 
@@ -58,7 +63,8 @@ def _sizes(value):
     return list(value)[1:3] if len(value) == 4 else list(value)
 
 
-def conv2d(input, filters=None, strides=1, padding="VALID", data_format="NHWC", dilations=1, name=None, filter=None):
+def conv2d(input: Any, filters: Any = None, strides: Any = 1, padding: Any = "VALID", data_format: str | None = "NHWC",
+           dilations: int = 1, name: str | None = None, filter: Any = None) -> Any:
     """Convolution of images, [batch, height, width, channels]."""
     if data_format not in (None, "NHWC"):
         raise ValueError(f"conv2d: data_format is {data_format!r}, but Pando has 'NHWC' only")
@@ -66,12 +72,14 @@ def conv2d(input, filters=None, strides=1, padding="VALID", data_format="NHWC", 
                 padding=padding.lower(), dilations=_sizes(dilations))
 
 
-def max_pool(input, ksize=2, strides=2, padding="VALID", data_format="NHWC", name=None, value=None):
+def max_pool(input: Any, ksize: Any = 2, strides: Any = 2, padding: Any = "VALID", data_format: str | None = "NHWC",
+             name: str | None = None, value: Any = None) -> Any:
     """The largest value of each window."""
     return call("max_pool", convert(input), window=_sizes(ksize), strides=_sizes(strides), padding=padding.lower())
 
 
-def avg_pool(input, ksize=2, strides=2, padding="VALID", data_format="NHWC", name=None, value=None):
+def avg_pool(input: Any, ksize: Any = 2, strides: Any = 2, padding: Any = "VALID", data_format: str | None = "NHWC",
+             name: str | None = None, value: Any = None) -> Any:
     """The mean of each window."""
     return call("average_pool", convert(input), window=_sizes(ksize), strides=_sizes(strides),
                 padding=padding.lower())
@@ -80,7 +88,8 @@ def avg_pool(input, ksize=2, strides=2, padding="VALID", data_format="NHWC", nam
 max_pool2d, avg_pool2d = max_pool, avg_pool
 
 
-def softmax_cross_entropy_with_logits(labels=None, logits=None, axis=-1, name=None, dim=-1, _sentinel=None):
+def softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, axis: Any = -1, name: str | None = None,
+                                      dim: Any = -1, _sentinel: Any = None) -> Any:
     """One loss for each sample, from one-hot labels."""
     return ops.softmax_cross_entropy(convert(logits), convert(labels))
 
@@ -88,32 +97,36 @@ def softmax_cross_entropy_with_logits(labels=None, logits=None, axis=-1, name=No
 softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
 
 
-def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name=None, _sentinel=None):
+def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None,
+                                             _sentinel: Any = None) -> Any:
     """One loss for each sample, from class numbers."""
     return call("sparse_softmax_cross_entropy", convert(logits), convert(labels))
 
 
-def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None, _sentinel=None):
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None,
+                                      _sentinel: Any = None) -> Any:
     """One loss for each element, from yes-or-no labels."""
     return ops.sigmoid_cross_entropy(convert(logits), convert(labels))
 
 
-def l2_loss(t, name=None):
+def l2_loss(t: Any, name: str | None = None) -> Any:
     """Half the sum of squares."""
     value = convert(t)
     return ops.sum(value * value) * 0.5
 
 
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Any:
     """The tensor divided by its norm."""
     value = convert(x)
     return value / ops.sqrt(ops.maximum(ops.sum(value * value, axis, True), epsilon))
 
 
-def embedding_lookup(params, ids, name=None, **kwargs):
+def embedding_lookup(params: Any, ids: Any, name: str | None = None, **kwargs: Any) -> Any:
     """Rows of a table by their numbers."""
     return ops.gather(convert(params), convert(ids))
 
 
-def __getattr__(name):
-    raise _missing(__name__, name, [key for key in globals() if not key.startswith("_")])
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing(__name__, name, [key for key in globals() if not key.startswith("_")])

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.random: numbers that are new in each step within a layer, and drawn at once elsewhere."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 import numpy as np
 
 from pando import _core
+from pando.core.hints import DTypeLike
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.tf.tensor import Tensor, wrap
 
 _generator = np.random.default_rng(0)
 
 
-def set_seed(seed):
+def set_seed(seed: int | None) -> Any:
     """Seeds everything random in Pando."""
     global _generator
     _core.set_random_seed(int(seed))
@@ -25,7 +32,8 @@ def _sizes(shape):
     return tuple(int(size) for size in np.asarray(getattr(shape, "_value", shape), dtype=object).reshape(-1))
 
 
-def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTypeLike = "float32", seed: int | None = None,
+           name: str | None = None) -> Any:
     """Normal numbers."""
     caller = _caller()
     if caller is not None:
@@ -33,7 +41,8 @@ def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
     return Tensor(_generator.normal(mean, stddev, _sizes(shape)).astype(np.float32))
 
 
-def uniform(shape, minval=0, maxval=1, dtype="float32", seed=None, name=None):
+def uniform(shape: Any, minval: Any = 0, maxval: Any = 1, dtype: DTypeLike = "float32", seed: int | None = None,
+            name: str | None = None) -> Any:
     """Uniform numbers in [minval, maxval)."""
     caller = _caller()
     if caller is not None:
@@ -44,10 +53,15 @@ def uniform(shape, minval=0, maxval=1, dtype="float32", seed=None, name=None):
     return Tensor(_generator.uniform(minval, maxval, _sizes(shape)).astype(np.float32))
 
 
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTypeLike = "float32",
+                     seed: int | None = None, name: str | None = None) -> Any:
     """Normal numbers, drawn again beyond two deviations."""
     values = _core.make_initializer("TruncatedNormal", {"mean": float(mean), "stddev": float(stddev)})
     return Tensor(values.draw(_sizes(shape), seed))
 
 
 random_normal, random_uniform, set_random_seed = normal, uniform, set_seed
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

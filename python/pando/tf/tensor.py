@@ -1,34 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.Tensor: the methods and the printing of TensorFlow's tensors."""
+from __future__ import annotations
+
+from typing import Any, Mapping
+
 import numpy as np
 
 from pando import _core
 from pando.core import dtypes
+from pando.core.hints import DTypeLike
 from pando.core.tensor import Tensor as _Tensor
 
 
 class TensorShape(tuple):
     """Sizes, outermost first; None for one that is not known, such as the batch of a recorded model."""
 
-    def as_list(self):
+    def as_list(self) -> list[Any]:
+        """The sizes as a list."""
         return list(self)
 
     @property
-    def rank(self):
+    def rank(self) -> int:
+        """The number of axes."""
         return len(self)
 
     ndims = rank
 
     @property
-    def dims(self):
+    def dims(self) -> Any:
+        """The sizes as a list."""
         return list(self)
 
-    def num_elements(self):
+    def num_elements(self) -> int | None:
+        """The product of the sizes; ``None`` if one is not known."""
         if any(size is None for size in self):
             return None
         return int(np.prod(self, dtype=np.int64))
 
-    def is_fully_defined(self):
+    def is_fully_defined(self) -> bool:
+        """Whether all sizes are known."""
         return all(size is not None for size in self)
 
     def __getitem__(self, index):
@@ -51,23 +61,26 @@ class Tensor(_Tensor):
     _prefix = "tf"
 
     @property
-    def shape(self):
+    def shape(self) -> TensorShape:
+        """The sizes; ``None`` for the batch of a recorded model."""
         return TensorShape(self._value.shape)
 
-    def get_shape(self):
+    def get_shape(self) -> TensorShape:
+        """The sizes; ``None`` for the batch of a recorded model."""
         return self.shape
 
-    def set_shape(self, shape):
+    def set_shape(self, shape: Any) -> None:
         """Checks that the shape is the tensor's; shapes are always known here."""
         if len(shape) != len(self.shape) or any(a is not None and b is not None and a != b
                                                 for a, b in zip(shape, self.shape)):
             raise ValueError(f"set_shape: the tensor has shape {self.shape}, not {tuple(shape)}")
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """The name, if the graph has one for it."""
         return getattr(self._value, "name", "") or "Tensor"
 
-    def eval(self, feed_dict=None, session=None):
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """The value in a session, as in TensorFlow 1."""
         from pando.tf.compat.v1 import get_default_session
         session = session or get_default_session()
@@ -87,17 +100,17 @@ class Tensor(_Tensor):
         return self.__repr__()
 
 
-def wrap(value):
+def wrap(value: Any) -> Any:
     """The tensor that holds a symbol or an array."""
     return Tensor(value)
 
 
-def is_symbolic(value):
+def is_symbolic(value: Any) -> Any:
     """Whether it is a tensor of a model that is recorded or traced."""
     return isinstance(value, _core.Symbol) or isinstance(getattr(value, "_value", None), _core.Symbol)
 
 
-def as_symbol(value, like):
+def as_symbol(value: Any, like: Any) -> Any:
     """What C++ takes for a tensor; an array becomes a constant of the model that the tensors `like` belong to."""
     inner = getattr(value, "_value", value)
     if isinstance(inner, _core.Symbol):
@@ -111,7 +124,7 @@ def as_symbol(value, like):
     return _core.constant(symbol, array)
 
 
-def convert(value, dtype=None):
+def convert(value: Any, dtype: DTypeLike = None) -> Any:
     """An eager tensor of anything that NumPy makes an array of, with TensorFlow's default types."""
     if isinstance(value, Tensor) and dtype is None:
         return value

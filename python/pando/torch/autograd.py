@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.autograd: gradients, and whether they are needed."""
-import functools
+from __future__ import annotations
 
+import functools
+import typing as _typing
+from typing import Any
+
+from pando.core.hints import Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch import lazy
 from pando.torch.tensor import Tensor
 
@@ -10,7 +16,7 @@ class _GradMode:
     """Sets whether gradients can be asked for of what is done in it; also a decorator."""
     _enabled = True
 
-    def __init__(self, function=None):
+    def __init__(self, function: Function | None = None) -> None:
         self._function = function
 
     def __new__(cls, function=None):
@@ -26,7 +32,7 @@ class _GradMode:
     def __exit__(self, *_):
         lazy.grad_mode.enabled = self._before
 
-    def __call__(self, function):
+    def __call__(self, function: Function) -> Any:
         @functools.wraps(function)
         def wrapped(*arguments, **keywords):
             with type(self)():
@@ -53,7 +59,7 @@ class inference_mode(no_grad):  # noqa: N801
 class set_grad_enabled:  # noqa: N801
     """Switches gradients on or off, for good or as a context."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: Any) -> None:
         self._before, lazy.grad_mode.enabled = lazy.grad_mode.enabled, bool(mode)
 
     def __enter__(self):
@@ -63,11 +69,13 @@ class set_grad_enabled:  # noqa: N801
         lazy.grad_mode.enabled = self._before
 
 
-def is_grad_enabled():
+def is_grad_enabled() -> bool:
+    """Whether what is done now can be differentiated."""
     return lazy.grad_mode.enabled
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False):  # noqa: ARG001
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, allow_unused: bool = False) -> tuple[Tensor, ...]:  # noqa: ARG001
     """The gradients of a number with respect to the inputs."""
     outputs = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
     weights = grad_outputs[0] if isinstance(grad_outputs, (tuple, list)) else grad_outputs
@@ -84,3 +92,7 @@ class Variable:
     def __new__(cls, data, requires_grad=False, volatile=False):  # noqa: ARG004
         made = data if isinstance(data, Tensor) else Tensor(data)
         return made.requires_grad_() if requires_grad else made
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

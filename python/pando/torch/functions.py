@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.*: functions on tensors, with PyTorch's names and arguments. Those of METHODS are methods of tensors, too."""
+from __future__ import annotations
+
 import collections
+from typing import Any
 
 import numpy as np
 
 from pando.core import dtypes, ops
+from pando.core.hints import ArrayLike, DTypeLike
 from pando.core.tensor import Tensor as CoreTensor
+from pando.torch import elementwise as _elementwise
+from pando.torch.elementwise import ELEMENTWISE
 from pando.torch.shapes import *  # noqa: F403
 from pando.torch.shapes import cat, transpose
 from pando.torch.tensor import Tensor
@@ -21,37 +27,8 @@ def _tensor(x):
     return x if isinstance(x, CoreTensor) else Tensor(np.asarray(x))
 
 
-def _binary(name):
-    def function(input, other, *, alpha=1, out=None, rounding_mode=None):  # noqa: A002, ARG001
-        if alpha != 1:
-            other = other * alpha
-        if rounding_mode == "floor":
-            return ops.floor_divide(_tensor(input), other)
-        return getattr(ops, name)(_tensor(input) if not isinstance(other, CoreTensor) else input, other)
-    return function
-
-
-def _unary(name):
-    def function(input, *, out=None):  # noqa: A002, ARG001
-        return getattr(ops, name)(_tensor(input))
-    return function
-
-
-_BINARY = {"add": "add", "sub": "subtract", "subtract": "subtract", "mul": "multiply", "multiply": "multiply",
-           "div": "divide", "divide": "divide", "true_divide": "divide", "pow": "power", "floor_divide": "floor_divide",
-           "remainder": "remainder", "fmod": "remainder", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
-           "ne": "not_equal", "not_equal": "not_equal", "lt": "less", "less": "less", "le": "less_equal",
-           "gt": "greater", "greater": "greater", "ge": "greater_equal", "logical_and": "logical_and",
-           "logical_or": "logical_or"}
-_UNARY = {"neg": "negate", "negative": "negate", "abs": "abs", "absolute": "abs", "sign": "sign", "square": "square",
-          "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "log": "log", "log1p": "log1p", "expm1": "expm1",
-          "sin": "sin", "cos": "cos", "tanh": "tanh", "sigmoid": "sigmoid", "relu": "relu", "floor": "floor",
-          "ceil": "ceil", "round": "round", "erf": "erf", "logical_not": "logical_not"}
-_INPLACE = ("add", "sub", "mul", "div", "pow", "neg", "abs", "sqrt", "exp", "log", "tanh", "sigmoid", "relu", "floor",
-            "ceil", "round", "square")
-
-
-def sum(input, dim=None, keepdim=False, dtype=None):  # noqa: A001, A002
+def sum(input: ArrayLike, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Tensor:  # noqa: A001, A002
+    """The sum of all elements, or along one or several dimensions."""
     x = _tensor(input)
     made = ops.sum(x, dim, keepdim)
     if dtype is not None:
@@ -60,30 +37,46 @@ def sum(input, dim=None, keepdim=False, dtype=None):  # noqa: A001, A002
     return ops.cast(made, "int64") if known_integer else made
 
 
-def mean(input, dim=None, keepdim=False, dtype=None):  # noqa: A002
+def mean(input: ArrayLike, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Tensor:  # noqa: A002
+    """The mean of all elements, or along one or several dimensions."""
     if dtype is None and not input.dtype.is_floating_point:
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
                            "complex dtype. Got: " + str(input.dtype).split(".")[-1])
     return ops.mean(input if dtype is None else ops.cast(input, dtypes.of(dtype)), dim, keepdim)
 
 
-def var(input, dim=None, unbiased=True, keepdim=False, correction=None):  # noqa: A002
+def var(input: ArrayLike, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
+        correction: int | None = None) -> Tensor:  # noqa: A002
+    """The variance; ``unbiased`` divides by n - 1."""
     return ops.var(input, dim, keepdim, correction if correction is not None else int(unbiased))
 
 
-def std(input, dim=None, unbiased=True, keepdim=False, correction=None):  # noqa: A002
+def std(input: ArrayLike, dim: Any = None, unbiased: bool = True, keepdim: bool = False,
+        correction: int | None = None) -> Tensor:  # noqa: A002
+    """The standard deviation; ``unbiased`` divides by n - 1."""
     return ops.std(input, dim, keepdim, correction if correction is not None else int(unbiased))
 
 
 def _extreme(name, sign):
-    def function(input, dim=None, keepdim=False):  # noqa: A002
+    def function(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
         if dim is None:
             return getattr(ops, name)(input)
         if isinstance(dim, CoreTensor):
             return getattr(ops, "maximum" if name == "max" else "minimum")(input, dim)
         return _Reduced[name](getattr(ops, name)(input, dim, keepdim), _arg(input, dim, keepdim, sign))
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name} of all elements; along a dimension, with its index; of two tensors, elementwise."
     return function
+
+
+def amax(input: ArrayLike, dim: Any = (), keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The largest along one or several dimensions, or of all elements."""
+    return ops.max(input, None if dim == () else dim, keepdim)
+
+
+def amin(input: ArrayLike, dim: Any = (), keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The smallest along one or several dimensions, or of all elements."""
+    return ops.min(input, None if dim == () else dim, keepdim)
 
 
 def _arg(input, dim, keepdim, sign):  # noqa: A002
@@ -95,15 +88,18 @@ def _arg(input, dim, keepdim, sign):  # noqa: A002
     return ops.expand_dims(found, dim % input.dim()) if keepdim else found
 
 
-def argmax(input, dim=None, keepdim=False):  # noqa: A002
+def argmax(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The index of the largest element, along a dimension or of all elements in order."""
     return _arg(input, dim, keepdim, 1)
 
 
-def argmin(input, dim=None, keepdim=False):  # noqa: A002
+def argmin(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The index of the smallest element, along a dimension or of all elements in order."""
     return _arg(input, dim, keepdim, -1)
 
 
-def norm(input, p=2, dim=None, keepdim=False):  # noqa: A002
+def norm(input: ArrayLike, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The p-norm: the root of the sum of squares for p=2, the sum of absolute values for 1, the largest for inf."""
     if p in (float("inf"), "inf"):
         return ops.max(ops.abs(input), dim, keepdim)
     if p == 1:
@@ -113,81 +109,99 @@ def norm(input, p=2, dim=None, keepdim=False):  # noqa: A002
     return ops.sqrt(ops.sum(ops.square(input), dim, keepdim))
 
 
-def all(input, dim=None, keepdim=False):  # noqa: A001, A002
+def all(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001, A002
+    """Whether all elements are true, or along a dimension."""
     return ops.all(input, dim, keepdim)
 
 
-def any(input, dim=None, keepdim=False):  # noqa: A001, A002
+def any(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Tensor:  # noqa: A001, A002
+    """Whether any element is true, or along a dimension."""
     return ops.any(input, dim, keepdim)
 
 
-def where(condition, input=None, other=None):  # noqa: A002
+def where(condition: ArrayLike, input: ArrayLike = None, other: ArrayLike = None) -> Any:  # noqa: A002
+    """Elements of ``input`` where the condition is true, else of ``other``; with the condition alone, its indices."""
     if input is None:
         return tuple(Tensor(found) for found in np.nonzero(_known(condition, "where")))
     return ops.where(condition, input, other)
 
 
-def masked_fill(input, mask, value):  # noqa: A002
+def masked_fill(input: ArrayLike, mask: ArrayLike, value: ArrayLike) -> Tensor:  # noqa: A002
+    """The input with ``value`` where the mask is true."""
     return ops.where(mask, value, input)
 
 
-def clamp(input, min=None, max=None):  # noqa: A002
+def clamp(input: ArrayLike, min: Any = None, max: Any = None) -> Tensor:  # noqa: A002
+    """The input with its elements moved into the range from ``min`` to ``max``."""
     x = input if min is None else ops.maximum(input, min)
     return x if max is None else ops.minimum(x, max)
 
 
-def softmax(input, dim=None, dtype=None):  # noqa: A002, ARG001
+def softmax(input: ArrayLike, dim: Any = None, dtype: DTypeLike = None) -> Tensor:  # noqa: A002, ARG001
+    """Probabilities along a dimension: exp(x) divided by its sum."""
     return ops.softmax(input, -1 if dim is None else dim)
 
 
-def log_softmax(input, dim=None, dtype=None):  # noqa: A002, ARG001
+def log_softmax(input: ArrayLike, dim: Any = None, dtype: DTypeLike = None) -> Tensor:  # noqa: A002, ARG001
+    """The logarithm of the softmax along a dimension."""
     return ops.log_softmax(input, -1 if dim is None else dim)
 
 
-def logsumexp(input, dim, keepdim=False):  # noqa: A002
+def logsumexp(input: ArrayLike, dim: Any, keepdim: bool = False) -> Tensor:  # noqa: A002
+    """The logarithm of the sum of exp(x) along a dimension."""
     return ops.logsumexp(input, dim, keepdim)
 
 
-def matmul(input, other, *, out=None):  # noqa: A002, ARG001
+def matmul(input: ArrayLike, other: ArrayLike, *, out: Any = None) -> Tensor:  # noqa: A002, ARG001
+    """The product of matrices; leading dimensions are a batch of them."""
     return ops.matmul(input, other)
 
 
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):  # noqa: A002
+def addmm(input: ArrayLike, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:  # noqa: A002
+    """beta * input + alpha * (mat1 @ mat2)."""
     return input * beta + ops.matmul(mat1, mat2) * alpha
 
 
-def dot(input, other):  # noqa: A002
+def dot(input: ArrayLike, other: ArrayLike) -> Tensor:  # noqa: A002
+    """The sum of the products of two vectors."""
     return ops.sum(input * other)
 
 
-def outer(input, other):  # noqa: A002
+def outer(input: ArrayLike, other: ArrayLike) -> Tensor:  # noqa: A002
+    """The products of all pairs of elements of two vectors, as a matrix."""
     return ops.expand_dims(input, 1) * ops.expand_dims(other, 0)
 
 
-def tril(input, diagonal=0):  # noqa: A002
+def tril(input: ArrayLike, diagonal: int = 0) -> Tensor:  # noqa: A002
+    """The matrix with zeros above the diagonal."""
     return input * np.tril(np.ones(tuple(input.shape[-2:]), np.float32), diagonal)
 
 
-def triu(input, diagonal=0):  # noqa: A002
+def triu(input: ArrayLike, diagonal: int = 0) -> Tensor:  # noqa: A002
+    """The matrix with zeros below the diagonal."""
     return input * np.triu(np.ones(tuple(input.shape[-2:]), np.float32), diagonal)
 
 
-def sort(input, dim=-1, descending=False):  # noqa: A002
+def sort(input: ArrayLike, dim: Any = -1, descending: bool = False, stable: bool = False) -> Any:  # noqa: A002
+    """The sorted values along a dimension, and where they were: (values, indices)."""
     array = _known(input, "sort")
     order = np.argsort(-array if descending else array, dim, kind="stable")
     return _Reduced["sort"](Tensor(np.take_along_axis(array, order, dim)), Tensor(order))
 
 
-def argsort(input, dim=-1, descending=False):  # noqa: A002
+def argsort(input: ArrayLike, dim: Any = -1, descending: bool = False) -> Tensor:  # noqa: A002
+    """The indices that sort the input along a dimension."""
     return sort(input, dim, descending).indices
 
 
-def topk(input, k, dim=-1, largest=True, sorted=True):  # noqa: A002, ARG001
+def topk(input: ArrayLike, k: int, dim: Any = -1, largest: bool = True, sorted: bool = True) -> Any:  # noqa: A002, ARG001
+    """The ``k`` largest elements along a dimension, and where they were: (values, indices)."""
     values, indices = sort(input, dim, largest)
     return _Reduced["topk"](ops.part(values, dim, 0, k), ops.part(indices, dim, 0, k))
 
 
-def cumsum(input, dim):  # noqa: A002
+def cumsum(input: ArrayLike, dim: Any) -> Tensor:  # noqa: A002
+    """The running sum along a dimension."""
     if isinstance(input._value, np.ndarray):
         return Tensor(np.cumsum(input._value, dim))
     last = input.dim() - 1
@@ -195,51 +209,63 @@ def cumsum(input, dim):  # noqa: A002
     return ops.swap_axes(ops.matmul(ops.swap_axes(input, dim, last), Tensor(ones)), dim, last)
 
 
-def count_nonzero(input, dim=None):  # noqa: A002
+def count_nonzero(input: ArrayLike, dim: Any = None) -> Tensor:  # noqa: A002
+    """The number of elements that are not zero."""
     return sum(ops.not_equal(input, 0), dim)
 
 
-def nonzero(input, as_tuple=False):  # noqa: A002
+def nonzero(input: ArrayLike, as_tuple: bool = False) -> Any:  # noqa: A002
+    """The indices of the elements that are not zero, one row for each."""
     found = np.nonzero(_known(input, "nonzero"))
     return tuple(map(Tensor, found)) if as_tuple else Tensor(np.stack(found, -1))
 
 
-def unique(input, return_counts=False, **_):  # noqa: A002
-    found = np.unique(_known(input, "unique"), return_counts=return_counts)
-    return tuple(map(Tensor, found)) if return_counts else Tensor(found)
+def unique(input: ArrayLike, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,  # noqa: A002
+           dim: int | None = None) -> Any:
+    """The different values, sorted; with where each element is among them, and how often each value occurs, if wanted."""
+    found = np.unique(_known(input, "unique"), return_inverse=return_inverse, return_counts=return_counts, axis=dim)
+    if not isinstance(found, tuple):
+        return Tensor(found)
+    if return_inverse and dim is None:
+        found = (found[0], found[1].reshape(tuple(input.shape)), *found[2:])
+    return tuple(map(Tensor, found))
 
 
-def isnan(input):  # noqa: A002
+def isnan(input: ArrayLike) -> Tensor:  # noqa: A002
+    """Which elements are not a number."""
     return ops.not_equal(input, input)
 
 
-def isfinite(input):  # noqa: A002
+def isfinite(input: ArrayLike) -> Tensor:  # noqa: A002
+    """Which elements are neither infinite nor NaN."""
     return Tensor(np.isfinite(_known(input, "isfinite")))
 
 
-def equal(input, other):  # noqa: A002
+def equal(input: ArrayLike, other: ArrayLike) -> bool:  # noqa: A002
+    """Whether two tensors have the same shape and the same elements."""
     return tuple(input.shape) == tuple(other.shape) and bool(np.array_equal(_known(input, "equal"),
                                                                             _known(other, "equal")))
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):  # noqa: A002
+def allclose(input: ArrayLike, other: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08,
+             equal_nan: bool = False) -> bool:  # noqa: A002
+    """Whether all elements agree within ``atol + rtol * |other|``."""
     return bool(np.allclose(_known(input, "allclose"), _known(other, "allclose"), rtol, atol, equal_nan))
 
 
-def numel(input):  # noqa: A002
+def numel(input: ArrayLike) -> int:  # noqa: A002
+    """The number of elements."""
     return input.numel()
 
 
-def is_tensor(obj):
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor."""
     return isinstance(obj, Tensor)
 
 
 max, min = _extreme("max", 1), _extreme("min", -1)  # noqa: A001
-amax, amin = ops.max, ops.min
-for _name, _op in _BINARY.items():
-    globals()[_name] = _binary(_op)
-for _name, _op in _UNARY.items():
-    globals()[_name] = _unary(_op)
+for _name in ELEMENTWISE:
+    globals()[_name] = getattr(_elementwise, _name)
 concat = concatenate = cat
 mm = bmm = mv = matmul
 clip, ger = clamp, outer
@@ -249,53 +275,7 @@ _PLAIN = ("sum mean var std max min amax amin argmax argmin norm all any reshape
           "flatten unsqueeze squeeze expand expand_as repeat split chunk unbind narrow select index_select gather "
           "masked_fill clamp clip softmax log_softmax logsumexp matmul mm bmm mv dot outer tril triu sort argsort topk "
           "cumsum nonzero count_nonzero unique isnan isfinite equal allclose swapaxes swapdims").split()
-METHODS = [*_PLAIN, *_BINARY, *_UNARY]
+METHODS = [*_PLAIN, *ELEMENTWISE]
 FUNCTIONS = [*METHODS, "cat", "concat", "concatenate", "stack", "where", "addmm", "numel", "is_tensor"]
 FUNCTIONS = [name for name in FUNCTIONS if name not in ("view", "view_as", "expand", "expand_as", "repeat")]
-
-
-def _inplace(name):
-    def method(self, *arguments, **keywords):
-        return self._set(globals()[name](self, *arguments, **keywords))
-    return method
-
-
-def _typed(name):
-    return lambda self, *_, **__: self.type(name)
-
-
-def _drawn(draw):
-    def method(self, *arguments, generator=None):
-        from pando.torch.creation import generator_of
-        return self._set(Tensor(np.asarray(draw(generator_of(generator), tuple(self.shape), *arguments))))
-    return method
-
-
-def _random(draw, shape, low=0, high=None):
-    return draw.integers(low if high is not None else 0, high if high is not None else (low or 2**31), shape)
-
-
-_DRAWS = {"uniform_": _drawn(lambda draw, shape, low=0.0, high=1.0: draw.uniform(low, high, shape)),
-          "normal_": _drawn(lambda draw, shape, mean=0.0, std=1.0: draw.normal(mean, std, shape)),
-          "bernoulli_": _drawn(lambda draw, shape, p=0.5: draw.random(shape) < p), "random_": _drawn(_random)}
-
-
-def install():
-    """Gives tensors their methods."""
-    for name in METHODS:
-        if name not in Tensor.__dict__:
-            setattr(Tensor, name, globals()[name])
-    for name in (*_INPLACE, "clamp", "masked_fill", "unsqueeze", "squeeze"):
-        setattr(Tensor, name + "_", _inplace(name))
-    for name, dtype in (("float", "float32"), ("double", "float64"), ("half", "float16"), ("long", "int64"),
-                        ("int", "int32"), ("byte", "uint8"), ("bool", "bool"), ("bfloat16", "bfloat16")):
-        setattr(Tensor, name, _typed(dtype))
-    Tensor.zero_ = lambda self: self._set(0)
-    Tensor.fill_ = lambda self, value: self._set(value)
-    Tensor.copy_ = lambda self, source, non_blocking=False: self._set(source)  # noqa: ARG005
-    for name, draw in _DRAWS.items():
-        setattr(Tensor, name, draw)
-    Tensor.type_as = lambda self, other: self.type(other.dtype)
-
-
-install()
+__all__ = FUNCTIONS

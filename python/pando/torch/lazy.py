@@ -8,13 +8,17 @@ Python looks like. `backward()` is a record too, whose results are gradients.
 
 Random numbers are inputs of records, and the statistics of a layer are assigned once, so a record may be computed twice.
 """
+from __future__ import annotations
+
 import collections
 import threading
+from typing import Any
 
 import numpy as np
 
 from pando import _core
 from pando.core import dispatch, eager
+from pando.core.hints import ArrayLike
 from pando.torch.program import Program, fed_type
 from pando.torch.records import BACKWARD, Call, Node, Record, alive, gradients_alive, leaf
 
@@ -37,18 +41,17 @@ grad_mode = _GradMode()
 
 def _source(value):
     """What a record keeps of an operand: known values are leaves, unless a gradient may be asked of how they were made."""
-    if isinstance(value, Node):
-        return leaf(value.value) if value.value is not None and value.record is not None and \
-            not value.requires_grad else value
+    if type(value) is Node:
+        if value.value is not None and value.record is not None and not value.requires_grad:
+            return leaf(value.value)
+        return value
     if isinstance(value, (np.ndarray, np.generic)):
         return leaf(np.asarray(value))
     return value
 
 
 def _describe(source):
-    if isinstance(source, Node):
-        return source.type
-    return source.type if hasattr(source, "type") else ("number", source)
+    return source.type if type(source) is Node or hasattr(source, "type") else ("number", source)
 
 
 def _frozen(value):
@@ -58,30 +61,33 @@ def _frozen(value):
 
 
 def _needs_grad(sources):
-    return grad_mode.enabled and any(getattr(source, "requires_grad", False) for source in sources)
+    if grad_mode.enabled:
+        for source in sources:
+            if getattr(source, "requires_grad", False):
+                return True
+    return False
 
 
-def record(name, values, attributes):
+def record(name: str | None, values: ArrayLike, attributes: Any) -> Any:
     """Notes an op; computes it at once if all its operands are known and no gradient is needed."""
     sources = [_source(value) for value in values]
-    if eager.FUNCTIONS.get(name) is not None and not _needs_grad(sources):
+    needs_grad = _needs_grad(sources)
+    if not needs_grad and eager.FUNCTIONS.get(name) is not None:
         known = [source.value if isinstance(source, Node) else source for source in sources]
         if all(isinstance(value, (np.ndarray, int, float)) for value in known):
             return dispatch.computed(name, known, attributes)
-    attributes_key = tuple((key, _frozen(value)) for key, value in attributes.items())
-    sources = [_fed_number(name, attributes_key, source) for source in sources]
-    key = (name, attributes_key, tuple(_describe(source) for source in sources))
+    attributes_key = tuple([(key, _frozen(value)) for key, value in attributes.items()]) if attributes else ()
+    sources = [_fed_number(name, attributes_key, source) if type(source) is float else source for source in sources]
+    key = (name, attributes_key, tuple([_describe(source) for source in sources]))
     call = _calls.get(key)
     if call is None:
         def trace(operands):
             return [dispatch.traced(name, operands, attributes, "")]
         call = _calls[key] = Call(trace, _infer(trace, sources))
-    return Node(Record(call, sources), 0, call.types[0], None, name != "stop_gradient" and _needs_grad(sources))
+    return Node(Record(call, sources), 0, call.types[0], None, needs_grad and name != "stop_gradient")
 
 
 def _fed_number(name, attributes, source):
-    if not isinstance(source, float):
-        return source
     seen = _numbers_seen[name, attributes]
     if len(seen) < _MAX_NUMBERS or source in seen:
         seen.add(source)
@@ -89,10 +95,10 @@ def _fed_number(name, attributes, source):
     return leaf(np.asarray(source, np.float32))
 
 
-def record_layer(module, values):
+def record_layer(module: Any, values: ArrayLike) -> Any:
     """Notes a call of a leaf module, whose parameters are then part of what is recorded."""
     sources = [_source(value) for value in values]
-    key = (module.training, tuple(_describe(source) for source in sources))
+    key = (module.training, tuple([_describe(source) for source in sources]))
     call = module._calls.get(key)
     if call is None:
         layer, training = module._leaf, module.training
@@ -138,7 +144,7 @@ def _parts(layer_calls, parameters):
     return _build.ModuleParts(modules, [(f"parameter{p.number}", p.core) for p in parameters], [])
 
 
-def run(nodes, optimizer=None, updates=()):
+def run(nodes: Any, optimizer: Any = None, updates: Any = ()) -> Any:
     """Computes the nodes and all that is wanted; with an optimizer, `updates` are pairs of a parameter and the node of its
     gradient, and the parameters change."""
     with _lock:
@@ -187,7 +193,7 @@ def _trace_backward(operands):
     return [next(by_kind[0] if hasattr(source, "core") else by_kind[1]) for source in of]
 
 
-def leaves_of(node):
+def leaves_of(node: Any) -> Any:
     """The parameters and leaf tensors that need a gradient and that the node depends on."""
     found, seen, stack = {}, set(), [node]
     while stack:
@@ -202,7 +208,7 @@ def leaves_of(node):
     return list(found.values())
 
 
-def gradient_nodes(loss, leaves):
+def gradient_nodes(loss: Any, leaves: Any) -> Any:
     """The gradients of the loss with respect to the leaves, as nodes."""
     key = ("backward", len(leaves), tuple(leaf_.type for leaf_ in leaves))
     call = _calls.get(key)
@@ -212,7 +218,7 @@ def gradient_nodes(loss, leaves):
     return [Node(done, i, leaf_.type) for i, leaf_ in enumerate(leaves)]
 
 
-def flush():
+def flush() -> Any:
     """Computes all that is wanted, gradients included, before a parameter or an array changes."""
     pending = [t._value for t in [*alive, *gradients_alive] if isinstance(t._value, Node) and t._value.value is None]
     if pending:

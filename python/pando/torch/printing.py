@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How tensors print: as PyTorch prints them."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pando.torch import lazy
@@ -53,7 +57,7 @@ def _nested(array, form, width, indent, summarise):
     return "[" + separator.join(parts) + "]"
 
 
-def text(tensor, name="tensor"):
+def text(tensor: Any, name: str | None = "tensor") -> Any:
     """tensor([[1., 2.]]), with what differs from the usual after it."""
     value = tensor._value
     if not isinstance(value, (np.ndarray, lazy.Node)) and not hasattr(value, "compute"):

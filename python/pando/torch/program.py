@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Program: the records that some results depend on, in order, with a key that equals that of the same structure."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando import _core
 from pando.torch.records import BACKWARD, Node
 
 
-def fed_type(type_):
+def fed_type(type_: Any) -> Any:
     """The type in which an array is fed: types that Pando lacks are stored as others."""
     dtype, shape = type_
     return {"float16": "float32", "int8": "int32", "int16": "int32"}.get(dtype, dtype), shape
@@ -13,7 +17,7 @@ def fed_type(type_):
 class Program:
     """The records that some results depend on, in order; `key` is their structure."""
 
-    def __init__(self, nodes, updates):
+    def __init__(self, nodes: Any, updates: Any) -> None:
         self.records, self.arrays, self.parameters = [], [], []
         self._record_numbers, self._array_numbers, self._parameter_numbers = {}, {}, {}
         self._key = []
@@ -27,34 +31,42 @@ class Program:
     def _visit(self, node, fresh):
         """Where the value comes from: ("r", record, index) or ("a", array). `fresh` values are computed from leaves, so
         that gradients reach these."""
-        if node.record is None or (node.value is not None and not fresh and id(node.record) not in self._record_numbers):
+        record = node.record
+        if record is None:
             return ("a", self._array(node))
-        return ("r", self._record(node.record, fresh), node.index)
+        number = self._record_numbers.get(id(record))
+        if number is None:
+            if node.value is not None and not fresh:
+                return ("a", self._array(node))
+            number = self._record(record, fresh)
+        return ("r", number, node.index)
 
     def _record(self, record, fresh):
         # Long chains of records must not exhaust the stack of Python.
-        stack = [(record, fresh)]
+        stack, numbers = [(record, fresh)], self._record_numbers
         while stack:
-            current, is_fresh = stack[-1]
-            if id(current) in self._record_numbers:
+            current, below = stack[-1]
+            if id(current) in numbers:
                 stack.pop()
                 continue
-            below = is_fresh or current.call.layer is BACKWARD
-            waiting = [(source.record, below) for source in current.inputs
-                       if isinstance(source, Node) and source.record is not None
-                       and (source.value is None or below) and id(source.record) not in self._record_numbers]
-            if waiting:
-                stack.extend(waiting)
+            call = current.call
+            below = below or call.layer is BACKWARD
+            before = len(stack)
+            for source in current.inputs:
+                if type(source) is Node and source.record is not None and (source.value is None or below) and \
+                        id(source.record) not in numbers:
+                    stack.append((source.record, below))
+            if len(stack) > before:
                 continue
             stack.pop()
-            refs = tuple(self._reference(source, below) for source in current.inputs)
-            number = self._record_numbers[id(current)] = len(self.records)
+            refs = tuple([self._reference(source, below) for source in current.inputs])
+            numbers[id(current)] = len(self.records)
             self.records.append((current, refs))
-            self._key.append((current.call.number, refs, current.done and current.call.is_stateful))
-        return self._record_numbers[id(record)]
+            self._key.append((call.number, refs, current.done and call.is_stateful))
+        return numbers[id(record)]
 
     def _reference(self, source, fresh):
-        if isinstance(source, Node):
+        if type(source) is Node:
             return self._visit(source, fresh)
         if hasattr(source, "core"):
             return ("p", self._parameter(source), source.number)
@@ -76,7 +88,8 @@ class Program:
             self.parameters.append(parameter)
         return number
 
-    def trace(self, symbols):
+    def trace(self, symbols: Any) -> Any:
+        """Computes the records with these symbols: the outputs, and pairs of a parameter and its gradient."""
         results = []
 
         def resolve(ref):

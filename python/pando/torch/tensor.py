@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.Tensor: the methods of tensors, and how they print. Most methods are the functions of torch/functions.py."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
 import numpy as np
 
 from pando import _core
 from pando.core import dtypes, ops
-from pando.core.indexing import plain_index
+from pando.core.hints import DTypeLike, Function
+from pando.core.indexing import changed, plain_index
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch import lazy
 
@@ -18,14 +24,15 @@ class Size(tuple):
     def __repr__(self):
         return f"torch.Size({list(self)})"
 
-    def numel(self):
-        return int(np.prod(self, dtype=np.int64))
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
 
 
 class device:  # noqa: N801, PyTorch's name
     """Where tensors are; all devices are the same machine here."""
 
-    def __init__(self, type="cpu", index=None):  # noqa: A002
+    def __init__(self, type: str = "cpu", index: int | None = None) -> None:  # noqa: A002
         text = type.type if isinstance(type, device) else str(type)
         self.type, _, number = text.partition(":")
         self.index = int(number) if number else index
@@ -48,8 +55,10 @@ class Tensor(CoreTensor):
     as a compiled program when it is looked at."""
     _prefix = "torch"
     _takes_lists = False
+    # Of a gradient: the step that has used it.
+    _use = None
 
-    def __init__(self, *data):
+    def __init__(self, *data: Any) -> None:
         # A value of the recorder or of a model, or an array; else PyTorch's forms: sizes, or numbers.
         if len(data) == 1 and isinstance(data[0], _VALUES):
             value = data[0]
@@ -63,58 +72,70 @@ class Tensor(CoreTensor):
             lazy.alive.add(self)
 
     @property
-    def shape(self):
+    def shape(self) -> Size:
+        """The sizes."""
         return Size(self._value.shape)
 
-    def size(self, dim=None):
+    def size(self, dim: Any = None) -> Any:
+        """The sizes, or that of one dimension."""
         return self.shape if dim is None else self.shape[dim]
 
-    def dim(self):
+    def dim(self) -> int:
+        """The number of dimensions."""
         return len(self._value.shape)
 
     ndimension = dim
 
-    def numel(self):
+    def numel(self) -> int:
+        """The number of elements."""
         return self.shape.numel()
 
     nelement = numel
 
-    def element_size(self):
+    def element_size(self) -> int:
+        """The bytes of an element."""
         return self.dtype.itemsize
 
     @property
-    def device(self):
+    def device(self) -> Any:
+        """Where the tensor is: always the CPU."""
         return device("cpu")
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
+        """False: tensors are on the CPU."""
         return False
 
     is_xpu = is_mps = is_sparse = is_quantized = is_complex = is_cuda
 
     @property
-    def layout(self):
+    def layout(self) -> Any:
+        """``torch.strided``: there are no sparse tensors."""
         return "torch.strided"
 
     @property
-    def T(self):  # noqa: N802
+    def T(self) -> Tensor:  # noqa: N802
+        """The tensor with its dimensions in reverse order."""
         return ops.transpose(self)
 
     @property
-    def mT(self):  # noqa: N802
+    def mT(self) -> Tensor:  # noqa: N802
+        """The tensor with its last two dimensions exchanged."""
         return ops.swap_axes(self, -1, -2)
 
     # Gradients.
 
     @property
-    def requires_grad(self):
+    def requires_grad(self) -> bool:
+        """Whether ``backward`` computes a gradient of it, or goes through it."""
         return bool(getattr(self._value, "requires_grad", False))
 
     @requires_grad.setter
     def requires_grad(self, needed):
         self.requires_grad_(needed)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Sets whether gradients of it are computed, and returns it."""
         if isinstance(self._value, lazy.Node) and self._value.record is not None:
             if not requires_grad:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a "
@@ -131,26 +152,30 @@ class Tensor(CoreTensor):
         return self
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> bool:
+        """Whether it was given rather than computed."""
         return not (isinstance(self._value, lazy.Node) and self._value.record is not None and self.requires_grad)
 
     @property
-    def grad_fn(self):
+    def grad_fn(self) -> Any:
+        """None for a leaf; otherwise a note that the tensor was recorded."""
         return None if self.is_leaf else "<Recorded>"
 
     @property
-    def grad(self):
+    def grad(self) -> Tensor | None:
+        """The gradient that ``backward`` made, or None."""
         found = self._grad
+        if found is not None and found._use is not None:
+            found._use.is_looked_at = True
         if found is not None and found._value is None:
-            raise RuntimeError("optimizer.step() has used this gradient, and it was not kept; call zero_grad() before "
-                               "the next backward(), and look at gradients before step()")
+            raise gradient_not_kept()
         return found
 
     @grad.setter
     def grad(self, value):
         self._grad = value
 
-    def backward(self, gradient=None, retain_graph=None, create_graph=False):  # noqa: ARG002
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False) -> None:  # noqa: ARG002
         """Makes the gradients of the leaves that this tensor depends on."""
         if not self.requires_grad:
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
@@ -166,47 +191,56 @@ class Tensor(CoreTensor):
             if before is not None and before._value is None:
                 # A step has used it; the sum is not known either, and zero_grad() begins anew.
                 continue
-            made = _unwanted(Tensor(node))
+            made = _unregistered(node)
             owner._grad = made if before is None else _unwanted(before + made)
             lazy.gradients_alive.add(owner._grad)
 
-    def detach(self):
+    def detach(self) -> Tensor:
+        """The same values, through which no gradient goes."""
         if isinstance(self._value, np.ndarray):
             return Tensor(self._value)
         if isinstance(self._value, lazy.Node) and self._value.value is not None:
             return Tensor(self._value.value)
         return ops.stop_gradient(self)
 
-    def detach_(self):
+    def detach_(self) -> Tensor:
+        """Stops gradients at this tensor."""
         self._value = self.detach()._value
         return self
 
     @property
-    def data(self):
+    def data(self) -> Tensor:
+        """The same values, through which no gradient goes."""
         return self.detach()
 
     @data.setter
     def data(self, value):
         self._set(value)
 
-    def retain_grad(self):
+    def retain_grad(self) -> Any:
+        """Refused for tensors that are computed: use ``torch.autograd.grad``."""
         raise RuntimeError("retain_grad: gradients are kept for leaves only; use torch.autograd.grad for others")
 
-    def register_hook(self, hook):
+    def register_hook(self, hook: Function) -> Any:
+        """Refused: a hook cannot be part of a compiled program; change ``p.grad`` before ``step()``."""
         raise RuntimeError("register_hook: a hook on a gradient cannot be part of a compiled program; change p.grad "
                            "between backward() and step()")
 
     # Values.
 
-    def cpu(self):
+    def cpu(self) -> Tensor:
+        """The tensor itself."""
         return self
 
-    def cuda(self, *_, **__):
+    def cuda(self, *_: Any, **__: Any) -> Tensor:
+        """The tensor itself; says once that Pando chooses the device."""
         from pando.torch.devices import tell_cuda
         tell_cuda()
         return self
 
-    def to(self, *targets, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):  # noqa: ARG002
+    def to(self, *targets: Any, dtype: DTypeLike = None, device: Any = None, non_blocking: bool = False,
+           copy: bool = False, memory_format: Any = None) -> Tensor:  # noqa: ARG002
+        """The tensor as another type; devices are accepted without effect."""
         for target in targets:
             if isinstance(target, dtypes.DType):
                 dtype = target
@@ -214,23 +248,28 @@ class Tensor(CoreTensor):
                 dtype = target.dtype
         return self if dtype is None else self.type(dtype)
 
-    def type(self, dtype=None):  # noqa: A003
+    def type(self, dtype: DTypeLike = None) -> Any:  # noqa: A003
+        """The tensor as another type; without one, the name of its type."""
         if dtype is None:
             return _TYPE_NAMES.get(self.dtype.name, f"torch.{self.dtype.name}")
         if isinstance(dtype, str):
             dtype = next((name for name, text in _TYPE_NAMES.items() if text == dtype), dtype)
         return ops.cast(self, dtypes.of(dtype, "torch"))
 
-    def clone(self, memory_format=None):  # noqa: ARG002
+    def clone(self, memory_format: Any = None) -> Tensor:  # noqa: ARG002
+        """A copy."""
         return Tensor(self._value.copy()) if isinstance(self._value, np.ndarray) else self * 1
 
-    def contiguous(self, memory_format=None):  # noqa: ARG002
+    def contiguous(self, memory_format: Any = None) -> Tensor:  # noqa: ARG002
+        """The tensor itself."""
         return self
 
-    def is_contiguous(self, memory_format=None):  # noqa: ARG002
+    def is_contiguous(self, memory_format: Any = None) -> bool:  # noqa: ARG002
+        """True."""
         return True
 
-    def numpy(self, force=False):
+    def numpy(self, force: bool = False) -> np.ndarray:
+        """The values as a NumPy array, which shares its memory; refused for a tensor that requires a gradient."""
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array("numpy")
@@ -246,6 +285,9 @@ class Tensor(CoreTensor):
         return self
 
     def __setitem__(self, index, value):
+        if isinstance(self._value, _core.Symbol) or self.requires_grad or getattr(value, "requires_grad", False):
+            self._set(changed(self, index, value))
+            return
         lazy.flush()
         array = np.array(self._array("setitem"))
         array[plain_index(index)] = value._array("setitem") if isinstance(value, CoreTensor) else value
@@ -279,8 +321,22 @@ class Tensor(CoreTensor):
         return self._set(self / other)
 
 
+def gradient_not_kept():
+    """The error for a gradient that only its step has seen."""
+    return RuntimeError("optimizer.step() has used this gradient, and it was not kept: no program had looked at gradients "
+                        "after the first step. Look at them before step(), or after the first step, too; call "
+                        "zero_grad() before the next backward()")
+
+
 def _restore(array):
     return Tensor(array)
+
+
+def _unregistered(node):
+    """The node as a tensor whose value is not wanted only because the tensor lives."""
+    made = Tensor.__new__(Tensor)
+    made._value, made._grad = node, None
+    return made
 
 
 def _unwanted(tensor):

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchvision.datasets: images and labels. MNIST and Fashion-MNIST are read from `root`, as torchvision lays the files out,
 or found by Pando's own search, which downloads them if they are nowhere."""
+from __future__ import annotations
+
 import os
 import shutil
 import tempfile
+import typing as _typing
+from typing import Any
 
 import numpy as np
 
 from pando import _core
+from pando.core.hints import Function, Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch.tensor import Tensor
 from pando.torch.utils.data import Dataset
 from pando.torchvision.transforms import core_of
@@ -15,7 +21,7 @@ from pando.torchvision.transforms import core_of
 _FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
 
-def picture(array):
+def picture(array: np.ndarray) -> Any:
     """A picture of PIL's if that is installed, else the array."""
     try:
         from PIL import Image
@@ -27,7 +33,8 @@ def picture(array):
 class VisionDataset(Dataset):
     """Images, bytes [n, height, width] or [n, height, width, channels], and their labels."""
 
-    def __init__(self, root, transform=None, target_transform=None, transforms=None):
+    def __init__(self, root: Path, transform: Function | None = None, target_transform: Function | None = None,
+                 transforms: Any = None) -> None:
         self.root = os.path.expanduser(root) if isinstance(root, (str, os.PathLike)) else root
         if transforms is not None:
             raise ValueError("transforms: give transform and target_transform instead")
@@ -54,11 +61,13 @@ class VisionDataset(Dataset):
         return _core.data.image_loader(dataset, subset, *options)
 
     @property
-    def data(self):
+    def data(self) -> Any:
+        """All images, as one tensor."""
         return Tensor(self._images)
 
     @property
-    def targets(self):
+    def targets(self) -> Any:
+        """All classes, as one tensor."""
         return Tensor(self._labels)
 
     def __repr__(self):
@@ -79,7 +88,8 @@ class MNIST(VisionDataset):
     classes = ["0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven",
                "8 - eight", "9 - nine"]
 
-    def __init__(self, root, train=True, transform=None, target_transform=None, download=False):
+    def __init__(self, root: Path, train: bool = True, transform: Function | None = None,
+                 target_transform: Function | None = None, download: bool = False) -> None:
         super().__init__(root, transform, target_transform)
         self.train = train
         folder = self._folder()
@@ -93,11 +103,13 @@ class MNIST(VisionDataset):
         self._images, self._labels = images[:limit], labels[:limit].astype(np.int64)
 
     @property
-    def raw_folder(self):
+    def raw_folder(self) -> Any:
+        """Where the downloaded files are."""
         return os.path.join(self.root, type(self).__name__, "raw")
 
     @property
-    def class_to_idx(self):
+    def class_to_idx(self) -> Any:
+        """The number of each class by its name."""
         return {name: i for i, name in enumerate(self.classes)}
 
     def _folder(self):
@@ -135,10 +147,15 @@ class FashionMNIST(MNIST):
 class FakeData(VisionDataset):
     """Random images, for tests."""
 
-    def __init__(self, size=1000, image_size=(3, 224, 224), num_classes=10, transform=None, target_transform=None,
-                 random_offset=0):
+    def __init__(self, size: int = 1000, image_size: Any = (3, 224, 224), num_classes: int = 10,
+                 transform: Function | None = None, target_transform: Function | None = None,
+                 random_offset: int = 0) -> None:
         super().__init__(None, transform, target_transform)
         draw = np.random.default_rng(random_offset)
         channels, high, wide = image_size
         shape = (size, high, wide) if channels == 1 else (size, high, wide, channels)
         self._images, self._labels = draw.integers(0, 256, shape, np.uint8), draw.integers(0, num_classes, size)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

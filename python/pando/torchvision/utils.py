@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchvision.utils: many images as one, and files of them."""
+from __future__ import annotations
+
 import math
+import typing as _typing
+from typing import Any
 
 import numpy as np
 
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch.tensor import Tensor
 
 
-def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, pad_value=0.0, **_):
+def make_grid(tensor: Any, nrow: int = 8, padding: Any = 2, normalize: bool = False, value_range: Any = None,
+              pad_value: float = 0.0, **_: Any) -> Any:
     """The images [n, channels, height, width] side by side, in rows of `nrow`."""
     images = np.stack([t._array("make_grid") for t in tensor]) if isinstance(tensor, (list, tuple)) else \
         tensor._array("make_grid")
@@ -29,8 +35,12 @@ def make_grid(tensor, nrow=8, padding=2, normalize=False, value_range=None, pad_
     return Tensor(grid)
 
 
-def save_image(tensor, fp, format=None, **options):  # noqa: A002
+def save_image(tensor: Any, fp: Any, format: Any = None, **options: Any) -> Any:  # noqa: A002
     """Writes a grid of the images as a PNG file; needs matplotlib."""
     import matplotlib.image
     grid = make_grid(tensor, **options)._array("save_image")
     matplotlib.image.imsave(fp, np.clip(grid.transpose(1, 2, 0) * 255 + 0.5, 0, 255).astype(np.uint8), format=format)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

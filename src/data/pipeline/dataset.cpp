@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/cores.h"
 #include "data/pipeline/recipe.h"
 
 namespace pando::data {
@@ -48,8 +49,11 @@ Dataset Dataset::batch(std::int64_t size, const BatchOptions& options) const {
 
 Dataset Dataset::unbatch() const { return Dataset(unbatch_recipe(recipe_)); }
 
-Dataset Dataset::map(Function<Element(const Element&)> function) const {
+Dataset Dataset::map(Function<Element(const Element&)> function, const MapOptions& options) const {
   check_callable(function, "map: the function");
+  check_at_least(0, options.parallel_calls, "map: the number of parallel calls");
+  const std::int64_t threads = options.parallel_calls > 0 ? options.parallel_calls : usable_cores();
+  if (threads > 1) return Dataset(parallel_map_recipe(recipe_, std::move(function), threads));
   return Dataset(map_recipe(recipe_, std::move(function)));
 }
 

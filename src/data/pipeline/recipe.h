@@ -102,6 +102,8 @@ RecipePointer skip_recipe(RecipePointer input, std::int64_t count);
 RecipePointer batch_recipe(RecipePointer input, std::int64_t size, bool drop_remainder);
 RecipePointer unbatch_recipe(RecipePointer input);
 RecipePointer map_recipe(RecipePointer input, Function<Element(const Element&)> function);
+RecipePointer parallel_map_recipe(RecipePointer input, Function<Element(const Element&)> function,
+                                  std::int64_t threads);
 RecipePointer filter_recipe(RecipePointer input, Function<bool(const Element&)> predicate);
 RecipePointer cache_recipe(RecipePointer input);
 RecipePointer prefetch_recipe(RecipePointer input, std::int64_t count);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layers of Keras. Images are [batch, height, width, channels]."""
+import typing as _typing
+
 from pando.core.nearest import missing_attribute as _missing
 from pando.keras.layers.base import Layer
 from pando.keras.layers.convolution import (
@@ -18,9 +20,19 @@ from pando.keras.layers.python_layers import (
     GlobalAvgPool1D, GlobalMaxPool1D, GlobalMaxPooling1D, Identity, Lambda, MaxPool1D, MaxPooling1D, PReLU,
     RepeatVector, Softmax)
 
-__all__ = [name for name in dir() if not name.startswith("_") and name[0].isupper()] + [
-    "add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract"]
+__all__ = ["Activation", "Add", "Average", "AveragePooling1D", "AveragePooling2D", "AvgPool1D", "AvgPool2D",
+           "BatchNormalization", "Concatenate", "Conv1D", "Conv2D", "Conv2DTranspose", "Convolution1D", "Convolution2D",
+           "Convolution2DTranspose", "Cropping2D", "Deconvolution2D", "Dense", "DepthwiseConv2D", "Dot", "Dropout",
+           "ELU", "Embedding", "Flatten", "GaussianNoise", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
+           "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPooling1D",
+           "GlobalMaxPooling2D", "Identity", "Input", "InputLayer", "Lambda", "Layer", "LayerNormalization",
+           "LeakyReLU", "MaxPool1D", "MaxPool2D", "MaxPooling1D", "MaxPooling2D", "Maximum", "Minimum", "Multiply",
+           "PReLU", "Permute", "RandomFlip", "RandomRotation", "RandomTranslation", "ReLU", "RepeatVector", "Rescaling",
+           "Reshape", "SeparableConv2D", "SeparableConvolution2D", "Softmax", "Subtract", "UpSampling2D",
+           "ZeroPadding2D", "add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract"]
 
 
-def __getattr__(name):
-    raise _missing(__name__, name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing(__name__, name, __all__)

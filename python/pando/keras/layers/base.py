@@ -4,10 +4,15 @@
 A layer of Pando holds a layer of C++ that was made from the arguments. A user's layer is a Python object that C++ calls
 while it builds a graph: ``build`` makes weights, ``call`` computes with tensors. Neither runs while the model trains.
 """
+from __future__ import annotations
+
 import inspect
 import weakref
+import typing as _typing
+from typing import Any, Callable
 
 from pando import _core
+from pando.core.hints import DTypeLike, Identifier, ShapeLike
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
@@ -18,7 +23,7 @@ from pando.tf.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
 _registry = weakref.WeakValueDictionary()
 
 
-def python_layer(core):
+def python_layer(core: Any) -> Any:
     """The Python object of a layer of C++, made anew if it no longer exists."""
     known = _registry.get(hash(core))
     if known is not None:
@@ -45,7 +50,7 @@ class Layer(Described):
         layer._arguments = (args, kwargs)
         return layer
 
-    def __init__(self, trainable=True, name=None, dtype=None, **kwargs):
+    def __init__(self, trainable: bool = True, name: str | None = None, dtype: DTypeLike = None, **kwargs: Any) -> None:
         common_arguments(type(self).__name__, dtype=dtype, **kwargs)
         self._start(name, trainable, input_shape_of(kwargs))
         self._adopt(_core.python_layer(self, type(self).__name__, name or ""))
@@ -82,15 +87,19 @@ class Layer(Described):
 
     # What a user's class may override --------------------------------------------------------------------------------
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         """Makes the weights; called once, before the first ``call``. A size of ``None`` is the batch."""
         self.built = True
 
-    def call(self, inputs, *args, **kwargs):
-        """Computes the outputs from the inputs."""
-        raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+    if _typing.TYPE_CHECKING:
+        # A class may write it with any arguments.
+        call: Callable[..., Any]
+    else:
+        def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            """Computes the outputs from the inputs."""
+            raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """The arguments that the layer was made with, for ``from_config``."""
         if self._arguments is None:
             return {"name": self.name}
@@ -109,11 +118,11 @@ class Layer(Described):
         return config
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Any:
         """A new layer from what ``get_config`` returned."""
         return cls(**config)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> tuple[Any, ...]:
         """The shape of the output for an input of this shape, the batch being ``None``."""
         shape = tuple(input_shape)
         output = self(wrap(_core.input(shape[1:], "float32", "")))
@@ -121,8 +130,9 @@ class Layer(Described):
 
     # Weights ---------------------------------------------------------------------------------------------------------
 
-    def add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True,
-                   constraint=None, **kwargs):
+    def add_weight(self, name: str | None = None, shape: ShapeLike | None = None, dtype: DTypeLike = None,
+                   initializer: Identifier = None, regularizer: Any = None, trainable: bool = True,
+                   constraint: Any = None, **kwargs: Any) -> Weight:
         """Makes a weight and returns it; it can be used like a tensor in ``call``."""
         if name is not None and not isinstance(name, str):
             name, shape = (shape if isinstance(shape, str) else None), name
@@ -141,7 +151,7 @@ class Layer(Described):
             builder.add_weight(*arguments)
         return weight
 
-    def add_loss(self, losses, **kwargs):
+    def add_loss(self, losses: Any, **kwargs: Any) -> None:
         """Adds a penalty to the loss. Not in Pando: put it into the loss function."""
         raise NotImplementedError("add_loss is not in Pando; add the term in a loss function of your own")
 
@@ -176,7 +186,7 @@ class Layer(Described):
 
     # Calls -----------------------------------------------------------------------------------------------------------
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         training = kwargs.pop("training", None)
         structure = (args, kwargs)
         leaves = flatten(structure)

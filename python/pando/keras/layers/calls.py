@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which layer is being traced on this thread, and the weights that users' layers use meanwhile."""
+from __future__ import annotations
+
 import contextlib
 import threading
 import weakref
+from typing import Any
 
 from pando.core.errors import TraceError
 from pando.tf.tensor import Tensor, as_symbol
@@ -10,26 +13,30 @@ from pando.tf.tensor import Tensor, as_symbol
 _calls = threading.local()
 
 
+class NeedsTrace(TraceError):
+    """A call() that cannot be recorded as a network of layers, but can be traced once for training and once without."""
+
+
 class FollowsModel:
     """The argument ``training`` of a Model's call: layers that get it follow the model. It is not known yet whether the
     model trains, because the same network serves fit, evaluate and predict."""
 
     def __bool__(self):
-        raise TraceError("whether the model trains is not known while its call() is traced: give `training` to layers, "
+        raise NeedsTrace("whether the model trains is not known while its call() is recorded: give `training` to layers, "
                          "or put the branch into the call() of a Layer, which is traced once for each")
 
 
 FOLLOWS_MODEL = FollowsModel()
 
 
-def current_call():
+def current_call() -> Any:
     """What C++ offers to the innermost layer that is being traced on this thread; None outside of one."""
     stack = getattr(_calls, "stack", None)
     return stack[-1] if stack else None
 
 
 @contextlib.contextmanager
-def call_of(layer, caller):
+def call_of(layer: Any, caller: Any) -> Any:
     """Meanwhile the layer is traced; the caller is what C++ offers to it."""
     stack = _calls.__dict__.setdefault("stack", [])
     stack.append((layer, caller))
@@ -39,7 +46,7 @@ def call_of(layer, caller):
         stack.pop()
 
 
-def caller_of(layer):
+def caller_of(layer: Any) -> Any:
     """What C++ offers to this layer if it is being traced; otherwise None."""
     for known, caller in reversed(getattr(_calls, "stack", [])):
         if known is layer:
@@ -48,7 +55,7 @@ def caller_of(layer):
 
 
 @contextlib.contextmanager
-def watch_layers():
+def watch_layers() -> Any:
     """A list that gets all layers that are made on this thread meanwhile, in their order."""
     before, made = getattr(_calls, "watched", None), []
     _calls.watched = made
@@ -58,7 +65,7 @@ def watch_layers():
         _calls.watched = before
 
 
-def note_layer(layer):
+def note_layer(layer: Any) -> Any:
     """Adds a layer to the list of watch_layers()."""
     watched = getattr(_calls, "watched", None)
     if watched is not None:
@@ -71,7 +78,7 @@ class Weight(Tensor):
     __slots__ = ("_owner", "_index", "short_name")
     _result_class = Tensor
 
-    def __init__(self, owner, index, name):
+    def __init__(self, owner: Any, index: int | None, name: str | None) -> None:
         self._owner = weakref.ref(owner)
         self._index = index
         self.short_name = name
@@ -86,10 +93,11 @@ class Weight(Tensor):
         return self._owner()._layer.weights()[self._index]
 
     @property
-    def name(self):
+    def name(self) -> Any:
+        """The name of the weight, with that of its layer once that is built."""
         return self._parameter.name
 
-    def assign(self, value):
+    def assign(self, value: Any) -> Any:
         """Gives the weight a value: at the end of the step while the layer is traced, otherwise at once."""
         caller = caller_of(self._owner())
         if caller is None:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and pooling of images, [batch, height, width, channels]."""
+from __future__ import annotations
+
+from typing import Any
+
+from pando.core.hints import Activation, Identifier, Sizes
 from pando.keras import activations, initializers, regularizers
 from pando.keras.arguments import check_channels_last, refuse
 from pando.keras.layers.base import Layer
@@ -22,10 +27,12 @@ def _padding(who, padding):
 class Conv2D(Layer):
     """Convolution of images with ``filters`` filters."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1),
-                 groups=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: Sizes, strides: Sizes | None = (1, 1), padding: Any = "valid",
+                 data_format: str | None = None, dilation_rate: Sizes = (1, 1), groups: int = 1,
+                 activation: Activation = None, use_bias: bool = True,
+                 kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+                 kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+                 kernel_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any) -> None:
         refuse("Conv2D", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
                bias_constraint=bias_constraint)
         check_channels_last("Conv2D", data_format)
@@ -37,21 +44,25 @@ class Conv2D(Layer):
             **_weights(kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer)}, **kwargs)
 
     @property
-    def kernel(self):
+    def kernel(self) -> Any:
+        """The weights of the windows, [height, width, channels, filters]."""
         return self.weights[0]
 
     @property
-    def bias(self):
+    def bias(self) -> Any:
+        """What is added to each filter; ``None`` without a bias."""
         return self.weights[1]
 
 
 class Conv2DTranspose(Layer):
     """The transpose of a convolution: enlarges images by its strides."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", output_padding=None, data_format=None,
-                 dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: Sizes, strides: Sizes | None = (1, 1), padding: Any = "valid",
+                 output_padding: Sizes | None = None, data_format: str | None = None, dilation_rate: Sizes = (1, 1),
+                 activation: Activation = None, use_bias: bool = True,
+                 kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+                 kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+                 kernel_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any) -> None:
         refuse("Conv2DTranspose", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
                bias_constraint=bias_constraint, output_padding=output_padding)
         check_channels_last("Conv2DTranspose", data_format)
@@ -72,10 +83,12 @@ def _depthwise(depthwise_initializer, bias_initializer, depthwise_regularizer, b
 class DepthwiseConv2D(Layer):
     """Convolves each channel by itself, with depth_multiplier filters for each."""
 
-    def __init__(self, kernel_size, strides=(1, 1), padding="valid", depth_multiplier=1, data_format=None,
-                 dilation_rate=(1, 1), activation=None, use_bias=True, depthwise_initializer="glorot_uniform",
-                 bias_initializer="zeros", depthwise_regularizer=None, bias_regularizer=None,
-                 activity_regularizer=None, depthwise_constraint=None, bias_constraint=None, **kwargs):
+    def __init__(self, kernel_size: Sizes, strides: Sizes | None = (1, 1), padding: Any = "valid",
+                 depth_multiplier: int = 1, data_format: str | None = None, dilation_rate: Sizes = (1, 1),
+                 activation: Activation = None, use_bias: bool = True,
+                 depthwise_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+                 depthwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+                 depthwise_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any) -> None:
         refuse("DepthwiseConv2D", activity_regularizer=activity_regularizer,
                depthwise_constraint=depthwise_constraint, bias_constraint=bias_constraint)
         check_channels_last("DepthwiseConv2D", data_format)
@@ -89,11 +102,14 @@ class DepthwiseConv2D(Layer):
 class SeparableConv2D(Layer):
     """A depthwise convolution, then a 1 x 1 convolution that mixes the channels."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1),
-                 depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer="glorot_uniform",
-                 pointwise_initializer="glorot_uniform", bias_initializer="zeros", depthwise_regularizer=None,
-                 pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: Sizes, strides: Sizes | None = (1, 1), padding: Any = "valid",
+                 data_format: str | None = None, dilation_rate: Sizes = (1, 1), depth_multiplier: int = 1,
+                 activation: Activation = None, use_bias: bool = True,
+                 depthwise_initializer: Identifier = "glorot_uniform",
+                 pointwise_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+                 depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None,
+                 activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None,
+                 bias_constraint: Any = None, **kwargs: Any) -> None:
         refuse("SeparableConv2D", activity_regularizer=activity_regularizer,
                depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint,
                bias_constraint=bias_constraint)
@@ -108,7 +124,8 @@ class SeparableConv2D(Layer):
 
 
 class _Pooling2D(Layer):
-    def __init__(self, pool_size=(2, 2), strides=None, padding="valid", data_format=None, **kwargs):
+    def __init__(self, pool_size: Sizes = (2, 2), strides: Sizes | None = None, padding: Any = "valid",
+                 data_format: str | None = None, **kwargs: Any) -> None:
         kind = type(self).__name__
         self._make(kind, {"pool_size": pool_size, "strides": strides, "padding": _padding(kind, padding)},
                    data_format=data_format, **kwargs)
@@ -123,7 +140,7 @@ class AveragePooling2D(_Pooling2D):
 
 
 class _GlobalPooling2D(Layer):
-    def __init__(self, data_format=None, keepdims=False, **kwargs):
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         self._make(type(self).__name__, {"keepdims": bool(keepdims)}, data_format=data_format, **kwargs)
 
 
@@ -138,7 +155,7 @@ class GlobalMaxPooling2D(_GlobalPooling2D):
 class ZeroPadding2D(Layer):
     """Puts rows and columns of zeros around images."""
 
-    def __init__(self, padding=(1, 1), data_format=None, **kwargs):
+    def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any) -> None:
         if isinstance(padding, (tuple, list)) and all(isinstance(side, int) for side in padding):
             padding = tuple((side, side) for side in padding)
         self._make("ZeroPadding2D", {"padding": padding}, data_format=data_format, **kwargs)
@@ -147,7 +164,8 @@ class ZeroPadding2D(Layer):
 class UpSampling2D(Layer):
     """Repeats, or interpolates between, rows and columns."""
 
-    def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **kwargs):
+    def __init__(self, size: Sizes = (2, 2), data_format: str | None = None, interpolation: str = "nearest",
+                 **kwargs: Any) -> None:
         self._make("UpSampling2D", {"size": size, "interpolation": interpolation}, data_format=data_format, **kwargs)
 
 

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers of general use: Dense, Embedding, Activation, Dropout, shapes, inputs."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
 from pando import _core
+from pando.core.hints import Activation, DTypeLike, Identifier, ShapeLike
 from pando.keras import activations, initializers, regularizers
 from pando.keras.arguments import refuse, tell_once
 from pando.keras.layers.base import Layer
-from pando.tf.tensor import wrap
+from pando.tf.tensor import Tensor, wrap
 
 
-def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=None, tensor=None, ragged=None, batch_shape=None,
-          **kwargs):
+def Input(shape: ShapeLike | None = None, batch_size: int | None = None, name: str | None = None,
+          dtype: DTypeLike = None, sparse: bool | None = None, tensor: Any = None, ragged: bool | None = None,
+          type_spec: Any = None, *, batch_shape: ShapeLike | None = None, **kwargs: Any) -> Tensor:
     """A symbolic input of samples of this shape, without the batch."""
-    refuse("Input", sparse=sparse, ragged=ragged, tensor=tensor)
+    refuse("Input", sparse=sparse, ragged=ragged, tensor=tensor, type_spec=type_spec)
     if batch_shape is None:
         batch_shape = kwargs.pop("batch_input_shape", None)
     if kwargs:
@@ -28,8 +34,9 @@ def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=None, tenso
 class InputLayer(Layer):
     """The input of a Sequential model: samples of this shape, without the batch."""
 
-    def __init__(self, input_shape=None, batch_size=None, dtype=None, name=None, shape=None, batch_shape=None,
-                 batch_input_shape=None, **kwargs):
+    def __init__(self, input_shape: Any = None, batch_size: int | None = None, dtype: DTypeLike = None,
+                 name: str | None = None, shape: ShapeLike | None = None, batch_shape: ShapeLike | None = None,
+                 batch_input_shape: ShapeLike | None = None, **kwargs: Any) -> None:
         batch_shape = batch_shape or batch_input_shape
         shape = shape or input_shape or (tuple(batch_shape)[1:] if batch_shape else None)
         if shape is None:
@@ -39,11 +46,20 @@ class InputLayer(Layer):
 
 
 class Dense(Layer):
-    """Fully connected: activation(x . kernel + bias) along the last axis."""
+    """Fully connected: activation(x . kernel + bias) along the last axis.
 
-    def __init__(self, units, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **kwargs):
+    units: the size of the output. activation: a name such as "relu", or a function. The first layer of a model may say the
+    shape of a sample by ``input_shape``.
+
+    >>> from pando import keras
+    >>> keras.layers.Dense(10, activation="relu", input_shape=(4,)).units
+    10
+    """
+
+    def __init__(self, units: int, activation: Activation = None, use_bias: bool = True,
+                 kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+                 kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+                 kernel_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any) -> None:
         refuse("Dense", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
                bias_constraint=bias_constraint)
         self.units = int(units)
@@ -55,19 +71,23 @@ class Dense(Layer):
             "bias_regularizer": regularizers.native(bias_regularizer)}, **kwargs)
 
     @property
-    def kernel(self):
+    def kernel(self) -> Any:
+        """The matrix of weights, [inputs, units]."""
         return self.weights[0]
 
     @property
-    def bias(self):
+    def bias(self) -> Any:
+        """What is added to each unit; ``None`` without a bias."""
         return self.weights[1]
 
 
 class Embedding(Layer):
     """Looks integers in [0, input_dim) up in a table [input_dim, output_dim]."""
 
-    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", embeddings_regularizer=None,
-                 activity_regularizer=None, embeddings_constraint=None, mask_zero=False, input_length=None, **kwargs):
+    def __init__(self, input_dim: int, output_dim: int, embeddings_initializer: Identifier = "uniform",
+                 embeddings_regularizer: Any = None, activity_regularizer: Any = None,
+                 embeddings_constraint: Any = None, mask_zero: bool = False, input_length: int | None = None,
+                 **kwargs: Any) -> None:
         refuse("Embedding", activity_regularizer=activity_regularizer, embeddings_constraint=embeddings_constraint,
                mask_zero=mask_zero)
         if input_length is not None and not any(key in kwargs for key in ("input_shape", "batch_input_shape")):
@@ -83,14 +103,14 @@ class Embedding(Layer):
 class Flatten(Layer):
     """Joins all axes but the batch into one."""
 
-    def __init__(self, data_format=None, **kwargs):
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         self._make("Flatten", {}, data_format=data_format, **kwargs)
 
 
 class Reshape(Layer):
     """The same elements in another shape; one size may be -1."""
 
-    def __init__(self, target_shape, **kwargs):
+    def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
         self.target_shape = tuple(target_shape)
         self._make("Reshape", {"target_shape": self.target_shape}, **kwargs)
 
@@ -98,7 +118,7 @@ class Reshape(Layer):
 class Permute(Layer):
     """Puts axes into another order; axes count from 1, the batch stays where it is."""
 
-    def __init__(self, dims, **kwargs):
+    def __init__(self, dims: Sequence[int], **kwargs: Any) -> None:
         self.dims = tuple(dims)
         self._make("Permute", {"dims": list(self.dims)}, **kwargs)
 
@@ -106,7 +126,8 @@ class Permute(Layer):
 class Dropout(Layer):
     """In training, sets this part of the values to 0 and scales the others up."""
 
-    def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
+    def __init__(self, rate: float, noise_shape: ShapeLike | None = None, seed: int | None = None,
+                 **kwargs: Any) -> None:
         refuse("Dropout", noise_shape=noise_shape)
         if seed is not None:
             tell_once("Dropout: the seed of a layer has no effect in Pando; tf.random.set_seed() decides")
@@ -117,7 +138,7 @@ class Dropout(Layer):
 class Activation(Layer):
     """An activation as a layer of its own."""
 
-    def __init__(self, activation, **kwargs):
+    def __init__(self, activation: Activation, **kwargs: Any) -> None:
         self.activation = activations.get(activation)
         self._make("Activation", {"activation": activations.native(activation)}, **kwargs)
 
@@ -125,7 +146,8 @@ class Activation(Layer):
 class ReLU(Layer):
     """max(x, 0), with a slope for negative values and an upper limit if they are given."""
 
-    def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **kwargs):
+    def __init__(self, max_value: float | None = None, negative_slope: float | None = 0.0, threshold: float = 0.0,
+                 **kwargs: Any) -> None:
         refuse("ReLU", threshold=threshold or None)
         self._make("ReLU", {"max_value": None if max_value is None else float(max_value),
                             "negative_slope": float(negative_slope or 0.0)}, **kwargs)
@@ -134,7 +156,7 @@ class ReLU(Layer):
 class LeakyReLU(Layer):
     """x, or alpha * x where x is negative."""
 
-    def __init__(self, alpha=0.3, negative_slope=None, **kwargs):
+    def __init__(self, alpha: float | None = 0.3, *, negative_slope: float | None = None, **kwargs: Any) -> None:
         self.alpha = float(alpha if negative_slope is None else negative_slope)
         self._make("LeakyReLU", {"alpha": self.alpha}, **kwargs)
 
@@ -142,5 +164,5 @@ class LeakyReLU(Layer):
 class Rescaling(Layer):
     """x * scale + offset: 1 / 255 maps bytes to [0, 1]."""
 
-    def __init__(self, scale, offset=0.0, **kwargs):
+    def __init__(self, scale: Any, offset: float = 0.0, **kwargs: Any) -> None:
         self._make("Rescaling", {"scale": float(scale), "offset": float(offset)}, **kwargs)

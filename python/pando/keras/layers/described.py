@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What layers say about themselves: names, shapes, weights. Layer derives from it."""
+from __future__ import annotations
+
+import typing
+from typing import Any, Sequence
+
+import numpy as np
+
+from pando.core.hints import ArrayLike
+from pando.core.nearest import missing_attribute
 from pando.tf.tensor import wrap
 
 
@@ -7,11 +16,13 @@ class Described:
     """The properties of a layer, read from its layer of C++."""
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """The name that summaries and files have for it."""
         return self._layer.name
 
     @property
-    def built(self):
+    def built(self) -> bool:
+        """Whether it has its weights."""
         return self._layer.built
 
     @built.setter
@@ -19,7 +30,8 @@ class Described:
         pass
 
     @property
-    def trainable(self):
+    def trainable(self) -> bool:
+        """Whether ``fit`` changes its weights; set it before ``compile``."""
         return self._layer.trainable
 
     @trainable.setter
@@ -27,55 +39,69 @@ class Described:
         self._layer.trainable = bool(value)
 
     @property
-    def dtype(self):
+    def dtype(self) -> str:
+        """The type that it computes in."""
         return "float32"
 
     @property
-    def weights(self):
+    def weights(self) -> list[Any]:
+        """All weights, those that are trained first."""
         from pando.keras.variables import Variable
         return [Variable(parameter) for parameter in self._layer.weights()]
 
     variables = weights
 
     @property
-    def trainable_weights(self):
+    def trainable_weights(self) -> list[Any]:
+        """The weights that ``fit`` changes."""
         from pando.keras.variables import Variable
         return [Variable(parameter) for parameter in self._layer.trainable_weights()]
 
     trainable_variables = trainable_weights
 
     @property
-    def non_trainable_weights(self):
+    def non_trainable_weights(self) -> list[Any]:
+        """The weights that ``fit`` does not train, such as moving averages."""
         trained = {weight._parameter for weight in self.trainable_weights}
         return [weight for weight in self.weights if weight._parameter not in trained]
 
     non_trainable_variables = non_trainable_weights
 
     @property
-    def input(self):
+    def input(self) -> Any:
+        """The symbolic tensor, or the list of them, that it was called on."""
         return _one([wrap(symbol) for symbol in self._layer.inputs()])
 
     @property
-    def output(self):
+    def output(self) -> Any:
+        """The symbolic tensor, or the list of them, that it returned."""
         return _one([wrap(symbol) for symbol in self._layer.outputs()])
 
     @property
-    def input_shape(self):
+    def input_shape(self) -> Any:
+        """The shape of its input, with ``None`` for the batch."""
         return _one([tuple(wrap(symbol).shape) for symbol in self._layer.inputs()])
 
     @property
-    def output_shape(self):
+    def output_shape(self) -> Any:
+        """The shape of its output, with ``None`` for the batch."""
         return _one([tuple(wrap(symbol).shape) for symbol in self._layer.outputs()])
 
-    def count_params(self):
+    if not typing.TYPE_CHECKING:
+        def __getattr__(self, name):
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise missing_attribute(type(self).__name__, name, [*self.__dict__, *dir(type(self))])
+
+    def count_params(self) -> int:
         """The number of elements of all weights."""
         return self._layer.count_params()
 
-    def get_weights(self):
+    def get_weights(self) -> list[np.ndarray]:
         """The values of the weights, as a list of arrays."""
         return self._layer.get_weights()
 
-    def set_weights(self, weights):
+    def set_weights(self, weights: Sequence[ArrayLike]) -> None:
         """Sets the values of the weights."""
         self._layer.set_weights(list(weights))
 

@@ -1,34 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers that join several tensors."""
+from __future__ import annotations
+
+from typing import Any
+
 from pando.core import ops
+from pando.core.hints import Sizes
 from pando.keras.layers.base import Layer
 
 
 class Add(Layer):
     """The sum, element by element."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         self._make("Add", {}, **kwargs)
 
 
 class Multiply(Layer):
     """The product, element by element."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         self._make("Multiply", {}, **kwargs)
 
 
 class Concatenate(Layer):
     """Joins tensors along an axis."""
 
-    def __init__(self, axis=-1, **kwargs):
+    def __init__(self, axis: Sizes | None = -1, **kwargs: Any) -> None:
         self._make("Concatenate", {"axis": int(axis)}, **kwargs)
 
 
 class Subtract(Layer):
     """The first tensor minus the second."""
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         if len(inputs) != 2:
             raise ValueError(f"Subtract takes two tensors, not {len(inputs)}")
         return inputs[0] - inputs[1]
@@ -37,7 +42,7 @@ class Subtract(Layer):
 class Average(Layer):
     """The mean, element by element."""
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         total = inputs[0]
         for value in inputs[1:]:
             total = total + value
@@ -47,7 +52,7 @@ class Average(Layer):
 class Maximum(Layer):
     """The largest, element by element."""
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         result = inputs[0]
         for value in inputs[1:]:
             result = ops.maximum(result, value)
@@ -57,7 +62,7 @@ class Maximum(Layer):
 class Minimum(Layer):
     """The smallest, element by element."""
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         result = inputs[0]
         for value in inputs[1:]:
             result = ops.minimum(result, value)
@@ -67,11 +72,11 @@ class Minimum(Layer):
 class Dot(Layer):
     """The product of two tensors summed along an axis of each; with ``normalize`` their cosine."""
 
-    def __init__(self, axes, normalize=False, **kwargs):
+    def __init__(self, axes: Sizes, normalize: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         a, b = inputs
         rank = len(a.shape)
         axes = (self.axes, self.axes) if isinstance(self.axes, int) else tuple(self.axes)
@@ -97,6 +102,6 @@ average, maximum = _function(Average, "average"), _function(Maximum, "maximum")
 minimum, concatenate = _function(Minimum, "minimum"), _function(Concatenate, "concatenate")
 
 
-def dot(inputs, axes, normalize=False, **kwargs):
+def dot(inputs: Any, axes: Sizes, normalize: bool = False, **kwargs: Any) -> Any:
     """The product of two tensors summed along an axis of each."""
     return Dot(axes=axes, normalize=normalize, **kwargs)(inputs)

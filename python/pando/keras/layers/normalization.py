@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normalisation, and changes of images at random."""
+from __future__ import annotations
+
+from typing import Any
+
+from pando.core.hints import Identifier, Sizes
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import refuse, tell_once
 from pando.keras.layers.base import Layer
@@ -8,10 +13,13 @@ from pando.keras.layers.base import Layer
 class BatchNormalization(Layer):
     """Normalises each channel: by the statistics of the batch in training, by moving averages otherwise."""
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
-                 gamma_initializer="ones", moving_mean_initializer="zeros", moving_variance_initializer="ones",
-                 beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None,
-                 renorm=None, fused=None, virtual_batch_size=None, **kwargs):
+    def __init__(self, axis: Sizes | None = -1, momentum: float = 0.99, epsilon: float | None = 0.001,
+                 center: bool = True, scale: Any = True, beta_initializer: Identifier = "zeros",
+                 gamma_initializer: Identifier = "ones", moving_mean_initializer: Identifier = "zeros",
+                 moving_variance_initializer: Identifier = "ones", beta_regularizer: Any = None,
+                 gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None,
+                 *, renorm: Any = None, fused: bool | None = None, virtual_batch_size: int | None = None,
+                 **kwargs: Any) -> None:
         refuse("BatchNormalization", beta_constraint=beta_constraint, gamma_constraint=gamma_constraint, renorm=renorm,
                virtual_batch_size=virtual_batch_size)
         if axis not in (-1, 3, [-1], [3]) and not (axis == 1 and kwargs.get("input_shape") is None):
@@ -29,9 +37,10 @@ class BatchNormalization(Layer):
 class LayerNormalization(Layer):
     """Normalises each sample along the last axis."""
 
-    def __init__(self, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros",
-                 gamma_initializer="ones", beta_regularizer=None, gamma_regularizer=None, beta_constraint=None,
-                 gamma_constraint=None, **kwargs):
+    def __init__(self, axis: Sizes | None = -1, epsilon: float | None = 0.001, center: bool = True, scale: Any = True,
+                 beta_initializer: Identifier = "zeros", gamma_initializer: Identifier = "ones",
+                 beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
+                 gamma_constraint: Any = None, **kwargs: Any) -> None:
         refuse("LayerNormalization", beta_regularizer=beta_regularizer, gamma_regularizer=gamma_regularizer,
                beta_constraint=beta_constraint, gamma_constraint=gamma_constraint)
         if axis not in (-1, [-1]):
@@ -59,7 +68,7 @@ def _factor(who, factor):
 class RandomFlip(Layer):
     """Mirrors images at random, in training."""
 
-    def __init__(self, mode="horizontal_and_vertical", seed=None, **kwargs):
+    def __init__(self, mode: str = "horizontal_and_vertical", seed: int | None = None, **kwargs: Any) -> None:
         _seed("RandomFlip", seed)
         self._make("RandomFlip", {"mode": mode}, **kwargs)
 
@@ -67,8 +76,9 @@ class RandomFlip(Layer):
 class RandomTranslation(Layer):
     """Moves images by up to these parts of their height and width, in training."""
 
-    def __init__(self, height_factor, width_factor, fill_mode="reflect", interpolation="bilinear", seed=None,
-                 fill_value=0.0, **kwargs):
+    def __init__(self, height_factor: Any, width_factor: Any, fill_mode: str = "reflect",
+                 interpolation: str = "bilinear", seed: int | None = None, fill_value: float = 0.0,
+                 **kwargs: Any) -> None:
         _seed("RandomTranslation", seed)
         self._make("RandomTranslation", {
             "height_factor": _factor("RandomTranslation", height_factor),
@@ -79,7 +89,8 @@ class RandomTranslation(Layer):
 class RandomRotation(Layer):
     """Turns images by up to this part of a full turn, in training."""
 
-    def __init__(self, factor, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, **kwargs):
+    def __init__(self, factor: Any, fill_mode: str = "reflect", interpolation: str = "bilinear",
+                 seed: int | None = None, fill_value: float = 0.0, **kwargs: Any) -> None:
         _seed("RandomRotation", seed)
         self._make("RandomRotation", {"factor": _factor("RandomRotation", factor), "fill_mode": fill_mode,
                                       "fill_value": float(fill_value)}, **kwargs)

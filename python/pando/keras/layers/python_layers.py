@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers that are written in Python, on ops: what a user's own layer looks like."""
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
 from pando.core import ops
 from pando.core.dispatch import call
+from pando.core.hints import Activation, Function, Identifier, Sizes
 from pando.keras import activations, initializers
 from pando.keras.layers.base import Layer
 from pando.keras.layers.calls import current_call
@@ -11,74 +16,75 @@ from pando.tf.tensor import wrap
 class Lambda(Layer):
     """A function as a layer."""
 
-    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+    def __init__(self, function: Function, output_shape: Any = None, mask: Any = None,
+                 arguments: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.function, self.arguments = function, dict(arguments or {})
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return self.function(inputs, **self.arguments)
 
 
 class Identity(Layer):
     """Changes nothing."""
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return inputs
 
 
 class Softmax(Layer):
     """Probabilities along an axis: exp(x) divided by its sum."""
 
-    def __init__(self, axis=-1, **kwargs):
+    def __init__(self, axis: Sizes | None = -1, **kwargs: Any) -> None:
         if axis == -1:
             self._make("Softmax", {}, **kwargs)
         else:
             super().__init__(**kwargs)
         self.axis = axis
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return ops.softmax(inputs, axis=self.axis)
 
 
 class ELU(Layer):
     """x, or alpha * (exp(x) - 1) where x is negative."""
 
-    def __init__(self, alpha=1.0, **kwargs):
+    def __init__(self, alpha: float | None = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.alpha = float(alpha)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return ops.elu(inputs, alpha=self.alpha)
 
 
 class PReLU(Layer):
     """x, or a trained multiple of x where x is negative."""
 
-    def __init__(self, alpha_initializer="zeros", alpha_regularizer=None, alpha_constraint=None, shared_axes=None,
-                 **kwargs):
+    def __init__(self, alpha_initializer: Identifier = "zeros", alpha_regularizer: Any = None,
+                 alpha_constraint: Any = None, shared_axes: Sequence[int] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.alpha_initializer = initializers.get(alpha_initializer)
         self.alpha_regularizer, self.shared_axes = alpha_regularizer, shared_axes
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> Any:
         shape = list(input_shape[1:])
         for axis in self.shared_axes or []:
             shape[axis - 1] = 1
         self.alpha = self.add_weight(name="alpha", shape=shape, initializer=self.alpha_initializer,
                                      regularizer=self.alpha_regularizer)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return ops.relu(inputs) - self.alpha * ops.relu(-inputs)
 
 
 class GaussianNoise(Layer):
     """Adds normal noise in training."""
 
-    def __init__(self, stddev, seed=None, **kwargs):
+    def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.stddev = float(stddev)
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
         if not training:
             return inputs
         _, caller = current_call()
@@ -86,7 +92,7 @@ class GaussianNoise(Layer):
 
 
 class _GlobalPooling1D(Layer):
-    def __init__(self, data_format=None, keepdims=False, **kwargs):
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.keepdims = bool(keepdims)
 
@@ -94,23 +100,25 @@ class _GlobalPooling1D(Layer):
 class GlobalAveragePooling1D(_GlobalPooling1D):
     """The mean over the steps of a sequence, [batch, steps, features]."""
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return ops.mean(inputs, axis=1, keepdims=self.keepdims)
 
 
 class GlobalMaxPooling1D(_GlobalPooling1D):
     """The largest over the steps of a sequence, [batch, steps, features]."""
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return ops.max(inputs, axis=1, keepdims=self.keepdims)
 
 
 class Conv1D(Layer):
     """Convolution of sequences, [batch, steps, features]."""
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last",
-                 dilation_rate=1, groups=1, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: Sizes, strides: Sizes | None = 1, padding: Any = "valid",
+                 data_format: str | None = "channels_last", dilation_rate: Sizes = 1, groups: int = 1,
+                 activation: Activation = None, use_bias: bool = True,
+                 kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
+                 kernel_regularizer: Any = None, bias_regularizer: Any = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         one = [value[0] if isinstance(value, (tuple, list)) else value
                for value in (kernel_size, strides, dilation_rate)]
@@ -122,7 +130,7 @@ class Conv1D(Layer):
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> Any:
         self.kernel = self.add_weight(
             name="kernel", shape=(self.kernel_size, input_shape[-1] // self.groups, self.filters),
             initializer=self.kernel_initializer, regularizer=self.kernel_regularizer)
@@ -130,7 +138,7 @@ class Conv1D(Layer):
             self.bias = self.add_weight(name="bias", shape=(self.filters,), initializer=self.bias_initializer,
                                         regularizer=self.bias_regularizer)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         padding = self.padding
         if padding == "causal":
             inputs = ops.pad(inputs, [[0, 0], [self.dilation_rate * (self.kernel_size - 1), 0], [0, 0]])
@@ -147,12 +155,13 @@ class Conv1D(Layer):
 class _Pooling1D(Layer):
     _op = ""
 
-    def __init__(self, pool_size=2, strides=None, padding="valid", data_format="channels_last", **kwargs):
+    def __init__(self, pool_size: Sizes = 2, strides: Sizes | None = None, padding: Any = "valid",
+                 data_format: str | None = "channels_last", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.pool_size, self.padding = pool_size, str(padding).lower()
         self.strides = pool_size if strides is None else strides
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         images = ops.expand_dims(inputs, 1)
         return ops.squeeze(call(self._op, images, window=[1, self.pool_size], strides=[1, self.strides],
                                 padding=self.padding), 1)
@@ -171,24 +180,24 @@ class AveragePooling1D(_Pooling1D):
 class RepeatVector(Layer):
     """Repeats each sample [features] n times: [n, features]."""
 
-    def __init__(self, n, **kwargs):
+    def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.n = int(n)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return ops.broadcast_to(ops.expand_dims(inputs, 1), (-1, self.n, inputs.shape[-1]))
 
 
 class Cropping2D(Layer):
     """Cuts rows and columns off images."""
 
-    def __init__(self, cropping=((0, 0), (0, 0)), data_format=None, **kwargs):
+    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if isinstance(cropping, int):
             cropping = (cropping, cropping)
         self.cropping = tuple((side, side) if isinstance(side, int) else tuple(side) for side in cropping)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         (top, bottom), (left, right) = self.cropping
         return inputs[:, top:inputs.shape[1] - bottom, left:inputs.shape[2] - right, :]
 

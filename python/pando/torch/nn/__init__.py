@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.nn: modules, losses and parameters, with PyTorch's names, arguments, layouts and printing."""
+import typing as _typing
+
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch.nn import functional, init, parallel, utils
 from pando.torch.nn.activations import (ELU, GELU, CosineSimilarity, Flatten, Hardtanh, Identity, LeakyReLU, LogSigmoid,
@@ -25,5 +27,7 @@ __all__ = ["AdaptiveAvgPool2d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "Ba
            "Unflatten", "Upsample", "ZeroPad2d", "functional", "init", "parallel", "utils"]
 
 
-def __getattr__(name):
-    raise _missing_attribute("torch.nn", name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing_attribute("torch.nn", name, __all__)

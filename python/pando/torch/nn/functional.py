@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.nn.functional: what modules do, without their parameters."""
+from __future__ import annotations
+
 import functools
 import itertools
 import math
+import typing as _typing
+from typing import Any, Sequence
 
 import numpy as np
 
 from pando import _core
 from pando.core import dispatch, ops
+from pando.core.hints import ArrayLike, DTypeLike, Sizes
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch import functions as _functions
 from pando.torch import lazy
 from pando.torch.tensor import Tensor
@@ -36,55 +42,68 @@ def _shared_module(kind, *arguments):
 
 # Activations.
 
-def relu(input, inplace=False):  # noqa: A002, ARG001
+def relu(input: ArrayLike, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
+    """max(x, 0)."""
     return ops.relu(input)
 
 
-def relu6(input, inplace=False):  # noqa: A002, ARG001
+def relu6(input: ArrayLike, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
+    """x between 0 and 6, and the nearer of them outside."""
     return ops.clip(input, min=0.0, max=6.0)
 
 
-def leaky_relu(input, negative_slope=0.01, inplace=False):  # noqa: A002, ARG001
+def leaky_relu(input: ArrayLike, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
+    """x, or ``negative_slope * x`` where x is negative."""
     return ops.leaky_relu(input, alpha=float(negative_slope))
 
 
-def elu(input, alpha=1.0, inplace=False):  # noqa: A002, ARG001
+def elu(input: ArrayLike, alpha: float = 1.0, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
+    """x, or alpha * (exp(x) - 1) where x is negative."""
     return ops.elu(input, alpha=float(alpha))
 
 
-def gelu(input, approximate="none"):  # noqa: A002
+def gelu(input: ArrayLike, approximate: str = "none") -> Tensor:  # noqa: A002
+    """x times the probability that a normal number is below x; ``approximate="tanh"`` is the faster form."""
     return ops.gelu_tanh(input) if approximate == "tanh" else ops.gelu(input)
 
 
-def silu(input, inplace=False):  # noqa: A002, ARG001
+def silu(input: ArrayLike, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
+    """x * sigmoid(x)."""
     return ops.silu(input)
 
 
-def sigmoid(input):  # noqa: A002
+def sigmoid(input: ArrayLike) -> Tensor:  # noqa: A002
+    """1 / (1 + exp(-x))."""
     return ops.sigmoid(input)
 
 
-def tanh(input):  # noqa: A002
+def tanh(input: ArrayLike) -> Tensor:  # noqa: A002
+    """The hyperbolic tangent."""
     return ops.tanh(input)
 
 
-def softplus(input, beta=1, threshold=20):  # noqa: A002, ARG001
+def softplus(input: ArrayLike, beta: float = 1, threshold: float = 20) -> Tensor:  # noqa: A002, ARG001
+    """log(1 + exp(beta * x)) / beta, linear above ``threshold``."""
     return ops.softplus(input * beta) / beta if beta != 1 else ops.softplus(input)
 
 
-def logsigmoid(input):  # noqa: A002
+def logsigmoid(input: ArrayLike) -> Tensor:  # noqa: A002
+    """log(sigmoid(x))."""
     return -ops.softplus(-input)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):  # noqa: A002, ARG001
+def hardtanh(input: ArrayLike, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
+    """x between ``min_val`` and ``max_val``, and the nearer of them outside."""
     return ops.clip(input, min=float(min_val), max=float(max_val))
 
 
-def softmax(input, dim=None, _stacklevel=3, dtype=None):  # noqa: A002, ARG001
+def softmax(input: ArrayLike, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Tensor:  # noqa: A002, ARG001
+    """Probabilities along a dimension: exp(x) divided by its sum."""
     return ops.softmax(input, _implicit(input, dim))
 
 
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):  # noqa: A002, ARG001
+def log_softmax(input: ArrayLike, dim: Any = None, _stacklevel: int = 3, dtype: DTypeLike = None) -> Tensor:  # noqa: A002, ARG001
+    """The logarithm of the softmax along a dimension."""
     return ops.log_softmax(input, _implicit(input, dim))
 
 
@@ -92,11 +111,12 @@ def _implicit(input, dim):  # noqa: A002
     return dim if dim is not None else (0 if len(input.shape) in (0, 1, 3) else 1)
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12):  # noqa: A002
+def normalize(input: ArrayLike, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:  # noqa: A002
+    """The input divided by its p-norm along a dimension."""
     return input / ops.maximum(_functions.norm(input, p, dim, True), eps)
 
 
-def dropout(input, p=0.5, training=True, inplace=False):  # noqa: A002, ARG001
+def dropout(input: ArrayLike, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
     """Sets elements to 0 with probability p and scales the others up."""
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -113,7 +133,7 @@ def dropout(input, p=0.5, training=True, inplace=False):  # noqa: A002, ARG001
                               {"rate": float(p), "seed": initial_seed() & (2**62 - 1), "stream": 0}))
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):  # noqa: A002, ARG001
+def dropout2d(input: ArrayLike, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:  # noqa: A002, ARG001
     """Sets whole channels to 0."""
     if not training or p == 0:
         return input
@@ -128,12 +148,15 @@ alpha_dropout = feature_alpha_dropout = dropout
 
 # Products.
 
-def linear(input, weight, bias=None):  # noqa: A002
+def linear(input: ArrayLike, weight: Any, bias: Any = None) -> Tensor:  # noqa: A002
+    """input @ weight.T + bias."""
     product = ops.matmul(input, weight, transpose_b=True) if len(input.shape) > 1 else ops.matmul(weight, input)
     return product if bias is None else product + bias
 
 
-def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):  # noqa: A002
+def conv2d(input: ArrayLike, weight: Any, bias: Any = None, stride: Sizes | None = 1, padding: Any = 0,
+           dilation: Sizes = 1, groups: int = 1) -> Tensor:  # noqa: A002
+    """Convolution of images [batch, channels, height, width] with weights [out, in / groups, height, width]."""
     x, filters = ops.transpose(input, [0, 2, 3, 1]), ops.transpose(weight, [2, 3, 1, 0])
     if padding in ("same", "valid"):
         spans = [d * (k - 1) if padding == "same" else 0 for d, k in zip(_pair(dilation), weight.shape[2:])]
@@ -145,16 +168,23 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return ops.transpose(y if bias is None else y + bias, [0, 3, 1, 2])
 
 
-def embedding(input, weight, padding_idx=None, **_):  # noqa: A002, ARG001
+def embedding(input: ArrayLike, weight: Any, padding_idx: Any = None, max_norm: float | None = None,  # noqa: A002, ARG001
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """The rows of ``weight`` that the numbers of the input choose."""
+    if max_norm is not None or scale_grad_by_freq:
+        raise NotImplementedError("embedding: max_norm and scale_grad_by_freq are not in Pando")
     return ops.gather(weight, input)
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
+    """A one at the place of each number, else zeros."""
     depth = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
     return ops.one_hot(tensor, depth, "int64" if isinstance(tensor._value, np.ndarray) else "int32")
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):  # noqa: A002
+def layer_norm(input: ArrayLike, normalized_shape: Sizes, weight: Any = None, bias: Any = None,
+               eps: float = 1e-5) -> Tensor:  # noqa: A002
+    """Normalises over the last dimensions, those of ``normalized_shape``."""
     axes = list(range(-len(normalized_shape), 0))
     centred = input - ops.mean(input, axes, True)
     y = centred * ops.rsqrt(ops.mean(ops.square(centred), axes, True) + eps)
@@ -164,23 +194,27 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):  # no
 
 # Pooling and sizes.
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,  # noqa: A002
-               return_indices=False):
+def max_pool2d(input: ArrayLike, kernel_size: Sizes, stride: Sizes | None = None, padding: Any = 0, dilation: Sizes = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Tensor:  # noqa: A002
+    """The largest value of each window."""
     return _module("MaxPool2d", kernel_size, stride, padding, dilation, return_indices,
                    ceil_mode)(input)
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,  # noqa: A002
-               divisor_override=None):
+def avg_pool2d(input: ArrayLike, kernel_size: Sizes, stride: Sizes | None = None, padding: Any = 0,
+               ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Any = None) -> Tensor:  # noqa: A002
+    """The mean of each window."""
     return _module("AvgPool2d", kernel_size, stride, padding, ceil_mode, count_include_pad,
                    divisor_override)(input)
 
 
-def adaptive_avg_pool2d(input, output_size):  # noqa: A002
+def adaptive_avg_pool2d(input: ArrayLike, output_size: Any) -> Tensor:  # noqa: A002
+    """Means of windows chosen so that the result has this height and width."""
     return _module("AdaptiveAvgPool2d", output_size)(input)
 
 
-def pad(input, pad, mode="constant", value=None):  # noqa: A002
+def pad(input: ArrayLike, pad: Sequence[int], mode: Any = "constant", value: float | None = None) -> Tensor:  # noqa: A002
+    """Adds a border: ``pad`` has the widths (before, after), the last dimension first."""
     if mode != "constant":
         raise ValueError(f"pad: the mode is {mode!r} but must be 'constant'")
     widths = [(0, 0)] * len(input.shape)
@@ -189,7 +223,8 @@ def pad(input, pad, mode="constant", value=None):  # noqa: A002
     return ops.pad(input, widths, value or 0.0)
 
 
-def pixel_shuffle(input, upscale_factor):  # noqa: A002
+def pixel_shuffle(input: ArrayLike, upscale_factor: int) -> Tensor:  # noqa: A002
+    """Moves channels to pixels: an image ``upscale_factor`` times as high and wide."""
     n, c, h, w = input.shape
     r = upscale_factor
     if c % (r * r) != 0:
@@ -198,12 +233,17 @@ def pixel_shuffle(input, upscale_factor):  # noqa: A002
     return ops.reshape(ops.transpose(x, [0, 1, 4, 2, 5, 3]), [n, c // (r * r), h * r, w * r])
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", **_):  # noqa: A002
-    if mode != "nearest":
-        raise ValueError(f"interpolate: the mode is {mode!r} but must be 'nearest'")
+def interpolate(input: ArrayLike, size: Any = None, scale_factor: Any = None, mode: str = "nearest",  # noqa: A002
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:
+    """The image larger by a whole factor, each pixel repeated; ``size`` is the new height and width."""
+    if mode != "nearest" or align_corners or recompute_scale_factor or antialias:
+        raise NotImplementedError(f"interpolate: mode={mode!r} is not in Pando with these arguments; use mode='nearest'")
     n, c, h, w = input.shape
-    factors = [s // d for s, d in zip(_pair(size), (h, w))] if size is not None else [int(f) for f in
-                                                                                    _pair(scale_factor)]
+    wanted = _pair(size) if size is not None else [f * d for f, d in zip(_pair(scale_factor), (h, w))]
+    factors = [int(s // d) for s, d in zip(wanted, (h, w))]
+    if any(f < 1 or f * d != s for f, s, d in zip(factors, wanted, (h, w))):
+        raise NotImplementedError(f"interpolate: from {h} x {w} to {wanted[0]:g} x {wanted[1]:g}: Pando has whole factors only")
     x = ops.broadcast_to(ops.reshape(input, [n, c, h, 1, w, 1]), [n, c, h, factors[0], w, factors[1]])
     return ops.reshape(x, [n, c, h * factors[0], w * factors[1]])
 
@@ -219,8 +259,10 @@ def _reduction(reduction, size_average=None, reduce=None):
     return "sum" if size_average is False else reduction
 
 
-def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,  # noqa: A002
-                  reduction="mean", label_smoothing=0.0):
+def cross_entropy(input: ArrayLike, target: ArrayLike, weight: Any = None, size_average: bool | None = None,
+                  ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:  # noqa: A002
+    """The cross-entropy of logits [batch, classes, ...] and classes, or probabilities like the input."""
     reduction = _reduction(reduction, size_average, reduce)
     from pando.torch import nn
     if weight is not None:
@@ -229,8 +271,9 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     return _module("CrossEntropyLoss", None, None, ignore_index, None, reduction, label_smoothing)(input, target)
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,  # noqa: A002
-             reduction="mean"):
+def nll_loss(input: ArrayLike, target: ArrayLike, weight: Any = None, size_average: bool | None = None,
+             ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # noqa: A002
+    """Minus the log-probability of the right class; the input is that of ``log_softmax``."""
     reduction = _reduction(reduction, size_average, reduce)
     from pando.torch import nn
     if weight is not None:
@@ -238,32 +281,43 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return _module("NLLLoss", None, None, ignore_index, None, reduction)(input, target)
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):  # noqa: A002
+def mse_loss(input: ArrayLike, target: ArrayLike, size_average: bool | None = None, reduce: bool | None = None,
+             reduction: str = "mean") -> Tensor:  # noqa: A002
+    """The squares of the errors, reduced by "mean", "sum" or "none"."""
     return _module("MSELoss", None, None, _reduction(reduction, size_average, reduce))(input, target)
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):  # noqa: A002
+def l1_loss(input: ArrayLike, target: ArrayLike, size_average: bool | None = None, reduce: bool | None = None,
+            reduction: str = "mean") -> Tensor:  # noqa: A002
+    """The absolute errors, reduced by "mean", "sum" or "none"."""
     return _module("L1Loss", None, None, _reduction(reduction, size_average, reduce))(input, target)
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):  # noqa: A002
+def smooth_l1_loss(input: ArrayLike, target: ArrayLike, size_average: bool | None = None, reduce: bool | None = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:  # noqa: A002
+    """Squares of errors below ``beta``, absolute values above."""
     return _module("SmoothL1Loss", None, None, _reduction(reduction, size_average, reduce), beta)(input, target)
 
 
-def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,  # noqa: A002
-                                     reduction="mean", pos_weight=None):
+def binary_cross_entropy_with_logits(input: ArrayLike, target: ArrayLike, weight: Any = None,
+                                     size_average: bool | None = None, reduce: bool | None = None,
+                                     reduction: str = "mean", pos_weight: Any = None) -> Tensor:  # noqa: A002
+    """The cross-entropy of yes-or-no targets and logits."""
     from pando.torch import nn
     return nn.BCEWithLogitsLoss(weight, reduction=_reduction(reduction, size_average, reduce),
                                 pos_weight=pos_weight)(input, target)
 
 
-def reduced(losses, reduction):
+def reduced(losses: Any, reduction: str) -> Tensor:
+    """The loss reduced by "mean", "sum" or "none"."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return ops.mean(losses) if reduction == "mean" else ops.sum(losses) if reduction == "sum" else losses
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):  # noqa: A002
+def binary_cross_entropy(input: ArrayLike, target: ArrayLike, weight: Any = None, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # noqa: A002
+    """The cross-entropy of yes-or-no targets and probabilities."""
     if tuple(input.shape) != tuple(target.shape):
         raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
                          "deprecated. Please ensure they have the same size.")
@@ -271,7 +325,9 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return reduced(losses if weight is None else losses * weight, _reduction(reduction, size_average, reduce))
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):  # noqa: A002
+def kl_div(input: ArrayLike, target: ArrayLike, size_average: bool | None = None, reduce: bool | None = None,
+           reduction: str = "mean", log_target: bool = False) -> Tensor:  # noqa: A002
+    """The divergence of log-probabilities, the input, from probabilities, the target."""
     losses = ops.exp(target) * (target - input) if log_target else \
         target * (ops.log(ops.maximum(target, 1e-38)) - input)
     if reduction == "batchmean":
@@ -279,21 +335,31 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return reduced(losses, _reduction(reduction, size_average, reduce))
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between two tensors along a dimension."""
     norms = _functions.norm(x1, 2, dim) * _functions.norm(x2, 2, dim)
     return ops.sum(x1 * x2, dim) / ops.maximum(norms, eps)
 
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of the difference of two tensors along the last dimension."""
     return _functions.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, reduction="mean", **_):
+def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: Any = 2, eps: float = 1e-6,
+                        swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
+                        reduction: str = "mean") -> Tensor:
+    """How much the positive example must still become nearer than the negative one; with ``swap``, than the nearer of the
+    distances from the anchor and from the positive example."""
+    reduction = _reduction(reduction, size_average, reduce)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = ops.minimum(far, pairwise_distance(positive, negative, p, eps))
     return reduced(ops.maximum(near - far + margin, 0.0), reduction)
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+def scaled_dot_product_attention(query: Any, key: Any, value: ArrayLike, attn_mask: Any = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: Any = None) -> Tensor:
     """Attention; a mask of booleans says what may be looked at, one of floats is added."""
     scores = ops.matmul(query, key, transpose_b=True) * (scale or 1 / math.sqrt(query.shape[-1]))
     if is_causal:
@@ -301,3 +367,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None:
         scores = ops.where(attn_mask, scores, -1e30) if attn_mask.dtype == "bool" else scores + attn_mask
     return ops.matmul(dropout(ops.softmax(scores, -1), dropout_p, dropout_p > 0), value)
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

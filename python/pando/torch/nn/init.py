@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.nn.init: values for parameters, in place."""
+from __future__ import annotations
+
 import math
+import typing as _typing
+from typing import Any
 
 import numpy as np
 
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch.creation import generator_of
 
 
-def calculate_gain(nonlinearity, param=None):
+def calculate_gain(nonlinearity: str, param: Any = None) -> Any:
     """The factor by which an activation makes its input smaller."""
     if nonlinearity == "leaky_relu":
         return math.sqrt(2 / (1 + (0.01 if param is None else param)**2))
@@ -30,15 +35,19 @@ def _set(tensor, array):
     return tensor
 
 
-def uniform_(tensor, a=0.0, b=1.0, generator=None):
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Fills the tensor with numbers between ``a`` and ``b``, and returns it."""
     return _set(tensor, generator_of(generator).uniform(a, b, tuple(tensor.shape)))
 
 
-def normal_(tensor, mean=0.0, std=1.0, generator=None):
+def normal_(tensor: Any, mean: Any = 0.0, std: Any = 1.0, generator: Any = None) -> Any:
+    """Fills the tensor with normally distributed numbers, and returns it."""
     return _set(tensor, generator_of(generator).normal(mean, std, tuple(tensor.shape)))
 
 
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+def trunc_normal_(tensor: Any, mean: Any = 0.0, std: Any = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Any:
+    """Fills the tensor with normally distributed numbers between ``a`` and ``b``, and returns it."""
     draw = generator_of(generator).normal
     values = draw(mean, std, tuple(tensor.shape))
     while (outside := (values < a) | (values > b)).any():
@@ -46,28 +55,34 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     return _set(tensor, values)
 
 
-def constant_(tensor, val):
+def constant_(tensor: Any, val: float) -> Any:
+    """Fills the tensor with one value, and returns it."""
     return _set(tensor, np.full(tuple(tensor.shape), val))
 
 
-def ones_(tensor):
+def ones_(tensor: Any) -> Any:
+    """Fills the tensor with ones, and returns it."""
     return constant_(tensor, 1.0)
 
 
-def zeros_(tensor):
+def zeros_(tensor: Any) -> Any:
+    """Fills the tensor with zeros, and returns it."""
     return constant_(tensor, 0.0)
 
 
-def eye_(tensor):
+def eye_(tensor: Any) -> Any:
+    """Makes the matrix the unit matrix, and returns it."""
     return _set(tensor, np.eye(*tensor.shape))
 
 
-def xavier_uniform_(tensor, gain=1.0, generator=None):
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Glorot's uniform numbers, whose range falls with inputs + outputs."""
     limit = gain * math.sqrt(6 / sum(_fans(tensor)))
     return uniform_(tensor, -limit, limit, generator)
 
 
-def xavier_normal_(tensor, gain=1.0, generator=None):
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Glorot's normal numbers, whose deviation falls with inputs + outputs."""
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(_fans(tensor))), generator)
 
 
@@ -77,18 +92,27 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
     return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[mode == "fan_out"])
 
 
-def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_uniform_(tensor: Any, a: float = 0, mode: Any = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Any = None) -> Any:
+    """He's uniform numbers, for layers followed by ReLU and its kin."""
     limit = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -limit, limit, generator)
 
 
-def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+def kaiming_normal_(tensor: Any, a: float = 0, mode: Any = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Any = None) -> Any:
+    """He's normal numbers, for layers followed by ReLU and its kin."""
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def orthogonal_(tensor, gain=1, generator=None):
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """Fills the matrix with orthogonal rows or columns, and returns it."""
     rows = tensor.shape[0]
     flat = generator_of(generator).normal(size=(rows, int(np.prod(tensor.shape[1:]))))
     q, r = np.linalg.qr(flat.T if rows < flat.shape[1] else flat)
     q = q * np.sign(np.diag(r))
     return _set(tensor, gain * (q.T if rows < flat.shape[1] else q).reshape(tuple(tensor.shape)))
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

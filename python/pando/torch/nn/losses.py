@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The losses of torch.nn. In PopTorch, a training model minimises the last of them unless identity_loss says otherwise."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pando import _core
+from pando.core.hints import ArrayLike
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch.nn import functional
 from pando.torch.nn.module import Module
@@ -25,18 +30,18 @@ class _Loss(Module):
     def _make_leaf(self):
         return self._make()
 
-    def forward(self, input, target):  # noqa: A002
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Any:  # noqa: A002
         return self._run_leaf(input, target)
 
-    def extra_repr(self):
+    def extra_repr(self) -> Any:
         return ""
 
 
 class CrossEntropyLoss(_Loss):
     """Logits [batch, classes, ...] against classes, or probabilities like the input."""
 
-    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
-                 label_smoothing=0.0):
+    def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
         self._begin(lambda: _torch.cross_entropy_loss(_weight(weight), ignore_index, self.reduction, label_smoothing),
                     reduction, size_average, reduce)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
@@ -45,7 +50,8 @@ class CrossEntropyLoss(_Loss):
 class NLLLoss(_Loss):
     """Log-probabilities [batch, classes, ...] against classes."""
 
-    def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         self._begin(lambda: _torch.nll_loss(_weight(weight), ignore_index, self.reduction), reduction, size_average,
                     reduce)
         self.ignore_index = ignore_index
@@ -54,28 +60,30 @@ class NLLLoss(_Loss):
 class MSELoss(_Loss):
     """The squares of the errors."""
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         self._begin(lambda: _torch.mse_loss(self.reduction), reduction, size_average, reduce)
 
 
 class L1Loss(_Loss):
     """The absolute errors."""
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         self._begin(lambda: _torch.l1_loss(self.reduction), reduction, size_average, reduce)
 
 
 class SmoothL1Loss(_Loss):
     """Squares of small errors, absolute values of large ones."""
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                 beta: float = 1.0) -> None:
         self._begin(lambda: _torch.smooth_l1_loss(self.reduction, beta), reduction, size_average, reduce)
 
 
 class BCEWithLogitsLoss(_Loss):
     """Yes-or-no targets against logits."""
 
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean", pos_weight: Any = None) -> None:
         self._begin(lambda: _torch.bce_with_logits_loss(_weight(weight), self.reduction, _weight(pos_weight)), reduction,
                     size_average, reduce)
 
@@ -83,7 +91,7 @@ class BCEWithLogitsLoss(_Loss):
 class _FunctionLoss(Module):
     """A loss that is made of other ops; in PopTorch, identity_loss makes it the loss of a model."""
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = functional._reduction(reduction, size_average, reduce)
 
@@ -95,32 +103,35 @@ class _FunctionLoss(Module):
 class BCELoss(_FunctionLoss):
     """Yes-or-no targets against probabilities."""
 
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.weight = weight
 
-    def forward(self, input, target):  # noqa: A002
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Any:  # noqa: A002
         return self._marked(functional.binary_cross_entropy(input, target, self.weight, reduction=self.reduction))
 
 
 class KLDivLoss(_FunctionLoss):
     """The divergence of log-probabilities from probabilities."""
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
+    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+                 log_target: bool = False) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
-    def forward(self, input, target):  # noqa: A002
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Any:  # noqa: A002
         return self._marked(functional.kl_div(input, target, reduction=self.reduction, log_target=self.log_target))
 
 
 class TripletMarginLoss(_FunctionLoss):
     """How much nearer the positive example must be than the negative one."""
 
-    def __init__(self, margin=1.0, p=2.0, eps=1e-6, reduction="mean", **_):
-        super().__init__(reduction=reduction)
-        self.margin, self.p, self.eps = margin, p, eps
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+                 size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
-    def forward(self, anchor, positive, negative):
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:
         return self._marked(functional.triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps,
-                                                           self.reduction))
+                                                           self.swap, reduction=self.reduction))

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module: parameters, buffers and modules by name. The tree is Python's; leaves that the library has hold a layer of C++."""
+from __future__ import annotations
+
 import itertools
+import typing as _typing
+from typing import Any, Callable, Iterator, TypeVar
 
 import numpy as np
 
 from pando import _core
 from pando.core import dispatch
+from pando.core.hints import Function
 from pando.core.nearest import missing_attribute
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch import lazy
@@ -14,6 +19,7 @@ from pando.torch.nn.states import States
 from pando.torch.tensor import Tensor
 
 _numbers = itertools.count()
+_Self = TypeVar("_Self", bound="Module")
 
 
 class Module(States):
@@ -22,19 +28,27 @@ class Module(States):
     # The layer of C++ that a leaf runs.
     _leaf = None
 
-    def __init__(self):
+    def __init__(self) -> None:
         fields = self.__dict__
         fields["training"] = True
         for name in ("_parameters", "_buffers", "_modules", "_forward_pre_hooks", "_forward_hooks", "_calls"):
             fields[name] = {}
         fields["_number"] = next(_numbers)
 
-    def forward(self, *inputs):
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    if _typing.TYPE_CHECKING:
+        # A class may write it with any arguments.
+        forward: Callable[..., Any]
+    else:
+        def forward(self, *inputs: Any) -> Any:
+            """Computes the outputs; derived classes write it, and callers call the module itself."""
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def __call__(self, *inputs, **arguments):
-        if "_modules" not in self.__dict__:
+    def __call__(self, *inputs: Any, **arguments: Any) -> Any:
+        fields = self.__dict__
+        if "_modules" not in fields:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() in __init__() first")
+        if not fields["_forward_pre_hooks"] and not fields["_forward_hooks"]:
+            return self.forward(*inputs, **arguments)
         for hook in list(self._forward_pre_hooks.values()):
             changed = hook(self, inputs)
             if changed is not None:
@@ -108,17 +122,20 @@ class Module(States):
     def __dir__(self):
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Adds a parameter under this name; None reserves the name."""
         if param is None:
             self._parameters[name] = None
         else:
             setattr(self, name, param)
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Adds a tensor that is saved with the module but not trained."""
         self._buffers[name] = None if tensor is None else tensor if isinstance(tensor, Buffer) else Buffer(
             tensor, persistent)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: Any) -> None:
+        """Adds a child under this name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._modules[name] = module
@@ -143,7 +160,9 @@ class Module(States):
 
     # The tree.
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(self, memo: Any = None, prefix: str = "",
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """The module and all modules in it, each with its path."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -154,17 +173,20 @@ class Module(States):
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self):
+    def modules(self) -> Iterator[Module]:
+        """The module and all modules in it."""
         return (module for _, module in self.named_modules())
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly in it, each with its name."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
 
-    def children(self):
+    def children(self) -> Iterator[Module]:
+        """The modules directly in it."""
         return (module for _, module in self.named_children())
 
     def _named(self, kind, prefix, recurse, duplicates=False):
@@ -176,85 +198,106 @@ class Module(States):
                     seen.add(id(value))
                     yield (f"{path}.{name}" if path else name), value
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(self, prefix: str = "", recurse: bool = True, *,
+                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """All parameters, each with its path such as "fc1.weight"."""
         return self._named("_parameters", prefix, recurse, not remove_duplicate)
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, as optimizers take them."""
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+        """All buffers, each with its path."""
         return self._named("_buffers", prefix, recurse, not remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+        """All buffers."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Module:
+        """The module of this path, such as "features.0"."""
         module = self
         for name in target.split(".") if target else []:
             module = getattr(module, name)
         return module
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of this path, such as "fc1.weight"."""
         path, _, name = target.rpartition(".")
         return getattr(self.get_submodule(path), name)
 
-    def apply(self, fn):
+    def apply(self: _Self, fn: Function) -> _Self:
+        """Calls ``fn`` with each module in it, children first, and returns the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def train(self, mode=True):
+    def train(self: _Self, mode: bool = True) -> _Self:
+        """Sets training mode for drop-out and batch normalisation, and returns the module."""
         for module in self.modules():
             module.__dict__["training"] = bool(mode)
         return self
 
-    def eval(self):
+    def eval(self: _Self) -> _Self:
+        """Sets evaluation mode: ``train(False)``."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self: _Self, requires_grad: bool = True) -> _Self:
+        """Sets whether gradients of the parameters are computed, and returns the module."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):  # noqa: ARG002
+    def zero_grad(self, set_to_none: bool = True) -> None:  # noqa: ARG002
+        """Forgets the gradients of the parameters."""
         for parameter in self.parameters():
             parameter._grad = None
 
-    def to(self, *targets, **_):
+    def to(self: _Self, *targets: Any, **_: Any) -> _Self:
+        """The module itself: where it runs is decided when it is compiled. Types other than floats are refused."""
         from pando.core.dtypes import DType
         for target in targets:
             if isinstance(target, DType) and not target.is_floating_point:
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes")
         return self
 
-    def cuda(self, device=None):  # noqa: ARG002
+    def cuda(self: _Self, device: Any = None) -> _Self:  # noqa: ARG002
+        """The module itself; says once that Pando chooses the device."""
         from pando.torch.devices import tell_cuda
         tell_cuda()
         return self
 
-    def cpu(self):
+    def cpu(self: _Self) -> _Self:
+        """The module itself."""
         return self
 
     float = half = double = bfloat16 = cpu
 
-    def share_memory(self):
+    def share_memory(self: _Self) -> _Self:
+        """The module itself."""
         return self
 
-    def type(self, dst_type):  # noqa: A003, ARG002
+    def type(self: _Self, dst_type: Any) -> _Self:  # noqa: A003, ARG002
+        """The module itself: parameters are float32."""
         return self
 
     # Hooks.
 
-    def register_forward_hook(self, hook, **_):
+    def register_forward_hook(self, hook: Function, **_: Any) -> Any:
+        """Calls ``hook(module, inputs, output)`` after each ``forward``; ``remove()`` of what is returned ends it."""
         return _Handle(self._forward_hooks, hook)
 
-    def register_forward_pre_hook(self, hook, **_):
+    def register_forward_pre_hook(self, hook: Function, **_: Any) -> Any:
+        """Calls ``hook(module, inputs)`` before each ``forward``; ``remove()`` of what is returned ends it."""
         return _Handle(self._forward_pre_hooks, hook)
 
     # Printing.
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
+        """What is printed between the parentheses."""
         if self._leaf is None:
             return ""
         text = str(self._leaf)
@@ -298,9 +341,9 @@ class Module(States):
 class _Handle:
     """Removes a hook."""
 
-    def __init__(self, hooks, hook):
+    def __init__(self, hooks: Any, hook: Function) -> None:
         self._hooks, self._key = hooks, next(_numbers)
         hooks[self._key] = hook
 
-    def remove(self):
+    def remove(self) -> Any:
         self._hooks.pop(self._key, None)

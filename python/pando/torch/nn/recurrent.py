@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """RNN, LSTM and GRU, unrolled over the steps of their input: a program has one part for each step, so inputs must have
 one length."""
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 
 from pando.core import ops
+from pando.core.hints import ArrayLike
 from pando.torch.creation import rand
 from pando.torch.nn import functional
 from pando.torch.nn.module import Module
@@ -74,8 +78,8 @@ class _Layers(_Gated):
     """Layers of cells over a sequence: [length, batch, features], or [batch, length, features] if batch_first."""
     _states = 1
 
-    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-                 bidirectional=False, **options):
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: Any = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, **options: Any) -> None:
         super().__init__()
         if bidirectional or options.pop("proj_size", 0):
             raise ValueError(f"{type(self).__name__}: bidirectional and proj_size are not in Pando; leave them out")
@@ -86,10 +90,10 @@ class _Layers(_Gated):
         for layer in range(num_layers):
             self._add_weights(f"_l{layer}", input_size if layer == 0 else hidden_size, hidden_size, bias)
 
-    def flatten_parameters(self):
+    def flatten_parameters(self) -> Any:
         """Without effect: the weights of a layer are matrices already."""
 
-    def forward(self, input, hx=None):  # noqa: A002
+    def forward(self, input: ArrayLike, hx: Any = None) -> Any:  # noqa: A002
         if len(input.shape) != 3:
             raise RuntimeError(f"{type(self).__name__}: the input has shape {list(input.shape)} but must have the axes "
                                "[length, batch, features]")
@@ -110,7 +114,7 @@ class _Layers(_Gated):
         states = tuple(ops.stack(kept, 0) for kept in last)
         return ops.stack(steps, axis), states if len(states) > 1 else states[0]
 
-    def extra_repr(self):
+    def extra_repr(self) -> Any:
         text = f"{self.input_size}, {self.hidden_size}"
         text += f", num_layers={self.num_layers}" if self.num_layers != 1 else ""
         text += ", batch_first=True" if self.batch_first else ""
@@ -133,18 +137,18 @@ class GRU(_Layers, _Gru):
 class _Cell(_Gated):
     _states = 1
 
-    def __init__(self, input_size, hidden_size, bias=True, **_):
+    def __init__(self, input_size: int, hidden_size: int, bias: Any = True, **_: Any) -> None:
         super().__init__()
         self.input_size, self.hidden_size = input_size, hidden_size
         self._add_weights("", input_size, hidden_size, bias)
 
-    def forward(self, input, hx=None):  # noqa: A002
+    def forward(self, input: ArrayLike, hx: Any = None) -> Any:  # noqa: A002
         given = tuple(self._zeros(input) for _ in range(self._states)) if hx is None else hx if isinstance(
             hx, tuple) else (hx,)
         state = self._step("", input, given)
         return state if self._states > 1 else state[0]
 
-    def extra_repr(self):
+    def extra_repr(self) -> Any:
         return f"{self.input_size}, {self.hidden_size}"
 
 

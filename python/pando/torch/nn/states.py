@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The values of a tree of modules by their names, and back."""
+from __future__ import annotations
+
 import collections
+from typing import Any, Mapping
 
 import numpy as np
 
@@ -10,7 +13,8 @@ _IncompatibleKeys = collections.namedtuple("IncompatibleKeys", ("missing_keys", 
 class States:
     """A part of Module: state_dict() and load_state_dict()."""
 
-    def state_dict(self, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+        """The parameters and buffers by name, as tensors that can be saved."""
         result = collections.OrderedDict() if destination is None else destination
         for path, module in self.named_modules(prefix=prefix.rstrip("."), remove_duplicate=False):
             for kind in ("_parameters", "_buffers"):
@@ -19,7 +23,8 @@ class States:
                         result[f"{path}.{name}" if path else name] = value if keep_vars else value.detach()
         return result
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):  # noqa: ARG002
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, *, assign: bool = False) -> Any:  # noqa: ARG002
+        """Sets parameters and buffers from such a dict; ``strict`` wants exactly the names that there are."""
         known = self.state_dict(keep_vars=True)
         missing = [name for name in known if name not in state_dict]
         unexpected = [name for name in state_dict if name not in known and not name.endswith("num_batches_tracked")]

@@ -1,22 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.optim: what is done with gradients, with PyTorch's names, defaults and arithmetic. An optimizer runs in C++, as part
 of a compiled step; Python keeps its groups."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any, Iterable, Mapping
+
 import numpy as np
 
 from pando import _core
+from pando.core.hints import Function, Pair
+from pando.core.nearest import check_keywords
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch import lazy
 from pando.torch.nn.parameter import Parameter
 from pando.torch.optim import lr_scheduler
+from pando.torch.tensor import gradient_not_kept
 
 _torch = _core.torch
+# How PyTorch computes, which changes no result.
+_WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
 
 
 class _Compiled:
     """The optimizer of C++ that programs are compiled with, and what identifies it."""
 
-    def __init__(self, core, states, key):
+    def __init__(self, core: Any, states: Any, key: Any) -> None:
         self.core, self.states, self.key = core, states, key
+
+
+class _Use:
+    """That a step has used gradients, and whether they were looked at after it."""
+    __slots__ = ("is_looked_at",)
+
+    def __init__(self):
+        self.is_looked_at = False
 
 
 class Optimizer:
@@ -24,18 +42,19 @@ class Optimizer:
     # The name of what makes it in C++, and the options that it has.
     _make = None
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         self.defaults = dict(defaults)
         self.param_groups = []
         self._states = _core.poptorch.OptimizerStates()
         self._compiled = None
+        self._use, self._keeps = None, False
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds parameters with options of their own; those that are not given are the defaults."""
         group = {**self.defaults, **param_group}
         given = param_group["params"]
@@ -51,25 +70,25 @@ class Optimizer:
         self.param_groups.append(group)
         self._compiled = None
 
-    def zero_grad(self, set_to_none=True):  # noqa: ARG002
+    def zero_grad(self, set_to_none: bool = True) -> None:  # noqa: ARG002
+        """Forgets the gradients of all parameters; call it before ``backward``."""
         for group in self.param_groups:
             for p in group["params"]:
                 p._grad = None
 
-    def core(self):
+    def core(self) -> Any:
         """C++'s optimizer with the options that the groups have now; a new learning rate needs no new one."""
-        groups = [([p._value.core for p in g["params"]], {k: v for k, v in g.items() if k in self.defaults})
-                  for g in self.param_groups]
-        key = (id(self), tuple((tuple(id(p) for p in g["params"]),
-                                tuple((k, v) for k, v in sorted(o.items()) if k != "lr"))
-                               for g, (_, o) in zip(self.param_groups, groups)))
+        options = [name for name in self.defaults if name != "lr"]
+        key = (id(self), tuple([(*map(id, g["params"]), *[g.get(name) for name in options]) for g in self.param_groups]))
         if self._compiled is None or self._compiled.key != key:
-            plain = [(cores, {k: v for k, v in options.items() if k not in self._ignored}) for cores, options in groups]
+            plain = [([p._value.core for p in g["params"]],
+                      {k: v for k, v in g.items() if k in self.defaults and k not in self._ignored})
+                     for g in self.param_groups]
             self._compiled = _Compiled(getattr(_torch, self._make)(plain), self._states, key)
         self.set_rates()
         return self._compiled
 
-    def set_rates(self):
+    def set_rates(self) -> Any:
         """Gives C++ the learning rates that the groups have now."""
         for i, group in enumerate(self.param_groups):
             if self._compiled.core.lr(i) != group["lr"]:
@@ -77,7 +96,7 @@ class Optimizer:
 
     _ignored = ()
 
-    def step(self, closure=None):
+    def step(self, closure: Function | None = None) -> Any:
         """Runs the recorded step: everything that was asked for since the last one, and the update, as one program."""
         loss = closure() if closure is not None else None
         updates, owned = [], []
@@ -85,8 +104,10 @@ class Optimizer:
             for p in group["params"]:
                 if p._grad is None or not p.requires_grad:
                     continue
-                gradient = p.grad
+                gradient = p._grad
                 value = gradient._value
+                if value is None:
+                    raise gradient_not_kept()
                 if isinstance(value, np.ndarray):
                     value = lazy.leaf(value)
                 updates.append((p._value, value))
@@ -97,14 +118,23 @@ class Optimizer:
         # Other gradients depend on the values before the update.
         others = [t._value for t in lazy.gradients_alive
                   if id(t) not in mine and isinstance(t._value, lazy.Node) and t._value.value is None]
-        lazy.run(others, self.core(), updates)
+        kept = [node for _, node in updates] if self._keeps_gradients() else []
+        lazy.run(others + kept, self.core(), updates)
+        self._use = _Use()
         for gradient in owned:
             value = gradient._value
             if isinstance(value, lazy.Node):
                 gradient._value = value.value
+            gradient._use = self._use
         return loss
 
-    def state_dict(self):
+    def _keeps_gradients(self):
+        """Whether gradients can be looked at after the step. They cost time, so they are kept by the first step, and from
+        then on if a program has looked at them."""
+        self._keeps = self._keeps or (self._use is not None and self._use.is_looked_at)
+        return self._keeps or self._use is None
+
+    def state_dict(self) -> dict[str, Any]:
         """What is kept for the parameters, by name, and the options of the groups."""
         numbers = {id(p): i for i, p in enumerate(p for g in self.param_groups for p in g["params"])}
         return {"state": {"updates": self._states.updates,
@@ -112,7 +142,8 @@ class Optimizer:
                 "param_groups": [{**{k: v for k, v in g.items() if k != "params"},
                                   "params": [numbers[id(p)] for p in g["params"]]} for g in self.param_groups]}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Sets what ``state_dict`` returned."""
         if len(state_dict["param_groups"]) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         for group, loaded in zip(self.param_groups, state_dict["param_groups"]):
@@ -134,6 +165,12 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
+def _check_keywords(who, keywords):
+    if keywords.pop("maximize", False):
+        raise ValueError(f"{who}: maximize=True is not in Pando; minimise the negative of the loss")
+    check_keywords(who, keywords, _WITHOUT_EFFECT)
+
+
 def _check(value, name, low=0.0):
     if not value >= low:
         raise ValueError(f"Invalid {name}: {value}")
@@ -143,8 +180,10 @@ class SGD(Optimizer):
     """Gradient descent, with momentum if it is given."""
     _make, _ignored = "sgd", ("maximize", "foreach", "differentiable")
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
-                 foreach=None, differentiable=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, differentiable: bool = False, **keywords: Any) -> None:
+        _check_keywords("SGD", keywords)
         _check(lr, "learning rate")
         _check(momentum, "momentum value")
         _check(weight_decay, "weight_decay value")
@@ -159,7 +198,9 @@ class Adam(Optimizer):
     """Adam; weight_decay is added to the gradient."""
     _make, _ignored = "adam", ("amsgrad",)
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: Pair = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, amsgrad: bool = False, **keywords: Any) -> None:
+        _check_keywords("Adam", keywords)
         _check(lr, "learning rate")
         _check(eps, "epsilon value")
         if amsgrad:
@@ -172,7 +213,9 @@ class AdamW(Adam):
     """Adam with weight decay that does not go through the gradient."""
     _make = "adamw"
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-3, betas: Pair = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 1e-2, amsgrad: bool = False, **keywords: Any) -> None:
+        _check_keywords("AdamW", keywords)
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad)
 
 
@@ -180,7 +223,9 @@ class RMSprop(Optimizer):
     """Divides the gradient by a running root mean square."""
     _make = "rmsprop"
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+                 weight_decay: float = 0, momentum: float = 0, centered: bool = False, **keywords: Any) -> None:
+        _check_keywords("RMSprop", keywords)
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
                                   "momentum": momentum, "centered": centered})
@@ -190,7 +235,9 @@ class Adadelta(Optimizer):
     """Divides the gradient by its running root mean square, and multiplies it by that of the changes so far."""
     _make = "adadelta"
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, **keywords: Any) -> None:
+        _check_keywords("Adadelta", keywords)
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay})
 
@@ -199,7 +246,9 @@ class Adagrad(Optimizer):
     """Divides the gradient by the root of the sum of all squares so far."""
     _make = "adagrad"
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, **_):
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+                 initial_accumulator_value: float = 0, eps: float = 1e-10, **keywords: Any) -> None:
+        _check_keywords("Adagrad", keywords)
         _check(lr, "learning rate")
         super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay,
                                   "initial_accumulator_value": initial_accumulator_value, "eps": eps})
@@ -208,5 +257,7 @@ class Adagrad(Optimizer):
 __all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
 
 
-def __getattr__(name):
-    raise _missing_attribute("torch.optim", name, __all__)
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    def __getattr__(name):
+        raise _missing_attribute("torch.optim", name, __all__)

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.utils."""
-from pando.torch.utils import data
+import typing as _typing
 
-__all__ = ["data"]
+from pando.core.nearest import attributes_of as _attributes_of
+from pando.torch.utils import data, dlpack
+
+__all__ = ["data", "dlpack"]
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.utils.data: data sets, samplers and DataLoader. Data that C++ has, tensors and torchvision's images, are loaded in
 C++ without Python, and ahead if there are workers; any other data set is asked for its samples in Python."""
+from __future__ import annotations
+
 import bisect
 import itertools
+import typing as _typing
+from typing import Any, Sequence
 
 import numpy as np
 
 from pando import _core
+from pando.core.hints import ArrayLike, Function
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch.creation import generator_of
 from pando.torch.devices import tell_once
@@ -33,7 +39,7 @@ class IterableDataset(Dataset):
 class TensorDataset(Dataset):
     """Row i of every tensor is sample i."""
 
-    def __init__(self, *tensors):
+    def __init__(self, *tensors: Any) -> None:
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
@@ -45,14 +51,14 @@ class TensorDataset(Dataset):
         return len(self.tensors[0])
 
     def _core_loader(self, subset, *options):
-        arrays = [np.ascontiguousarray(tensor._array("TensorDataset")) for tensor in self.tensors]
+        arrays = [np.asarray(tensor._array("TensorDataset")) for tensor in self.tensors]
         return _core.data.array_loader(arrays, subset, *options)
 
 
 class Subset(Dataset):
     """Some samples of a data set."""
 
-    def __init__(self, dataset, indices):
+    def __init__(self, dataset: Any, indices: ArrayLike) -> None:
         self.dataset, self.indices = dataset, indices
 
     def __getitem__(self, index):
@@ -72,7 +78,7 @@ class Subset(Dataset):
 class ConcatDataset(Dataset):
     """Data sets one after the other."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Any) -> None:
         self.datasets = list(datasets)
         self.cumulative_sizes = list(itertools.accumulate(len(dataset) for dataset in self.datasets))
 
@@ -85,7 +91,7 @@ class ConcatDataset(Dataset):
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
 
 
-def random_split(dataset, lengths, generator=None):
+def random_split(dataset: Any, lengths: Sequence[Any], generator: Any = None) -> Any:
     """Parts of these lengths, or of these shares of all samples, in a random order."""
     if abs(sum(lengths) - 1) < 1e-6 and all(0 <= length <= 1 for length in lengths):
         sizes = [int(len(dataset) * share) for share in lengths]
@@ -102,7 +108,7 @@ def random_split(dataset, lengths, generator=None):
 class Sampler:
     """Indices of samples, in the order in which they are loaded."""
 
-    def __init__(self, data_source=None):
+    def __init__(self, data_source: Any = None) -> None:
         self.data_source = data_source
 
     def __len__(self):
@@ -110,12 +116,15 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
+    """The samples in their order."""
     def __iter__(self):
         return iter(range(len(self.data_source)))
 
 
 class RandomSampler(Sampler):
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+    """The samples in random order; with ``replacement``, some of them several times."""
+    def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
+                 generator: Any = None) -> None:
         super().__init__(data_source)
         self.replacement, self.generator = replacement, generator
         self.num_samples = num_samples if num_samples is not None else len(data_source)
@@ -131,7 +140,8 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    def __init__(self, indices, generator=None):
+    """Some samples, in random order."""
+    def __init__(self, indices: ArrayLike, generator: Any = None) -> None:
         super().__init__(indices)
         self.generator = generator
 
@@ -140,7 +150,8 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
+    """Samples drawn by weight."""
+    def __init__(self, weights: Any, num_samples: int | None, replacement: bool = True, generator: Any = None) -> None:
         self.weights, self.num_samples = np.asarray(weights, np.float64), num_samples
         self.replacement, self.generator = replacement, generator
 
@@ -156,7 +167,7 @@ class WeightedRandomSampler(Sampler):
 class BatchSampler(Sampler):
     """Lists of indices of another sampler."""
 
-    def __init__(self, sampler, batch_size, drop_last):
+    def __init__(self, sampler: Any, batch_size: int | None, drop_last: Any) -> None:
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __len__(self):
@@ -170,7 +181,7 @@ class BatchSampler(Sampler):
                 yield batch
 
 
-def default_collate(batch):
+def default_collate(batch: Any) -> Any:
     """One batch of samples: tensors are stacked, and tuples and dicts of them collated by part."""
     first = batch[0]
     if isinstance(first, CoreTensor):
@@ -201,10 +212,12 @@ default_convert = default_collate
 class DataLoader:
     """Batches of the samples of a data set; each loop over it is an epoch."""
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
-                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,  # noqa: ARG002
-                 multiprocessing_context=None, generator=None, *, prefetch_factor=None,  # noqa: ARG002
-                 persistent_workers=False, pin_memory_device=""):  # noqa: ARG002
+    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
+                 batch_sampler: Any = None, num_workers: int = 0, collate_fn: Function | None = None,
+                 pin_memory: bool = False, drop_last: bool = False, timeout: int = 0,
+                 worker_init_fn: Function | None = None, multiprocessing_context: Any = None, generator: Any = None, *,
+                 prefetch_factor: int | None = None, persistent_workers: bool | None = False,
+                 pin_memory_device: str = "") -> None:  # noqa: ARG002
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if batch_size is not None and batch_size < 1:
@@ -265,6 +278,10 @@ class DataLoader:
                 yield self.collate_fn(batch)
 
 
-def get_worker_info():
+def get_worker_info() -> Any:
     """None: samples are made in the process itself."""
     return None
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The default graph: placeholders, constants, variables and their names. C++ keeps it; Python gives names a prefix."""
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from pando import _core
 from pando.core import dtypes
+from pando.core.hints import DTypeLike
 from pando.core.structure import flatten
 from pando.tf.tensor import Tensor, convert, wrap
 
@@ -25,10 +30,11 @@ class Variable(Tensor):
     _result_class = Tensor
     _all = []
 
-    def __init__(self, initial_value, trainable=True, name=None, dtype=None, **kwargs):
+    def __init__(self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: DTypeLike = None,
+                 **kwargs: Any) -> None:
         if callable(initial_value):
             initial_value = initial_value()
-        array = np.ascontiguousarray(convert(initial_value, dtype)._value)
+        array = np.asarray(convert(initial_value, dtype)._value)
         self._variable = _core.Variable(array, _prefixed(name or "Variable"), bool(trainable))
         Variable._all.append(self)
 
@@ -37,31 +43,38 @@ class Variable(Tensor):
         return self._variable.symbol()
 
     @property
-    def name(self):
+    def name(self) -> Any:
+        """The name, with those of its scopes and ":0"."""
         return self._variable.name + ":0"
 
     @property
-    def trainable(self):
+    def trainable(self) -> Any:
+        """Whether optimizers change it."""
         return self._variable.trainable
 
     @property
-    def op(self):
+    def op(self) -> Any:
+        """The operation that has its name."""
         return self
 
-    initializer = property(lambda self: _core.global_variables_initializer())
+    initializer = property(lambda self: _core.global_variables_initializer(),
+                           doc="The operation that gives all variables their first values.")
 
-    def assign(self, value, name=None, **kwargs):
+    def assign(self, value: Any, name: str | None = None, **kwargs: Any) -> Any:
         """The variable takes the value at the end of the step."""
         from pando.ipu.ipu_compiler import symbol_of
         return self._variable.assign(symbol_of(value))
 
-    def assign_add(self, delta, **kwargs):
+    def assign_add(self, delta: Any, **kwargs: Any) -> Any:
+        """An operation that adds to the value."""
         return self.assign(self + delta)
 
-    def assign_sub(self, delta, **kwargs):
+    def assign_sub(self, delta: Any, **kwargs: Any) -> Any:
+        """An operation that subtracts from the value."""
         return self.assign(self - delta)
 
-    def read_value(self):
+    def read_value(self) -> Any:
+        """The value, as a tensor of the graph."""
         return wrap(self._value)
 
     value = read_value
@@ -88,8 +101,9 @@ def _prefixed(name):
 class variable_scope:
     """Variables made within it have names that begin with its name."""
 
-    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None, reuse=None,
-                 dtype=None, use_resource=None, **kwargs):
+    def __init__(self, name_or_scope: Any, default_name: Any = None, values: Any = None, initializer: Any = None,
+                 regularizer: Any = None, reuse: Any = None, dtype: DTypeLike = None, use_resource: Any = None,
+                 **kwargs: Any) -> None:
         self.name = getattr(name_or_scope, "name", name_or_scope) or default_name
 
     def __enter__(self):
@@ -99,11 +113,12 @@ class variable_scope:
     def __exit__(self, *arguments):
         _scopes.pop()
 
-    def reuse_variables(self):
+    def reuse_variables(self) -> Any:
         """Variables of the same name are always the same."""
 
 
-def get_variable(name, shape=None, dtype="float32", initializer=None, regularizer=None, trainable=True, **kwargs):
+def get_variable(name: str | None, shape: Any = None, dtype: DTypeLike = "float32", initializer: Any = None,
+                 regularizer: Any = None, trainable: bool = True, **kwargs: Any) -> Any:
     """The variable of that name, made if there is none."""
     from pando.keras import initializers
     if initializer is not None and not callable(initializer) and not isinstance(initializer, str):
@@ -111,10 +126,10 @@ def get_variable(name, shape=None, dtype="float32", initializer=None, regularize
     else:
         made = initializers.get(initializer or "glorot_uniform")
         array = np.asarray(made(tuple(shape if shape is not None else ()), dtype), dtype=dtypes.of(dtype).numpy)
-    return _made(_core.get_variable(_prefixed(name), np.ascontiguousarray(array), bool(trainable)))
+    return _made(_core.get_variable(_prefixed(name), np.asarray(array), bool(trainable)))
 
 
-def placeholder(dtype, shape=None, name=None):
+def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Any:
     """A value that must be fed to every run."""
     if shape is None:
         raise ValueError("placeholder: give its shape; None is possible for the first size only")
@@ -124,7 +139,7 @@ def placeholder(dtype, shape=None, name=None):
     return made
 
 
-def tensor_named(name):
+def tensor_named(name: str | None) -> Any:
     """The placeholder of a name, for feeds by name."""
     found = _placeholders.get(name if ":" in name else f"{name}:0")
     if found is None:
@@ -132,20 +147,21 @@ def tensor_named(name):
     return found
 
 
-def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
+def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str | None = "Const",
+             verify_shape: bool = False) -> Any:
     """A value that never changes."""
     array = convert(value, dtype)._value
     if shape is not None:
         array = np.broadcast_to(array, tuple(shape)) if array.size == 1 else array.reshape(tuple(shape))
-    return wrap(_core.tf_constant(np.ascontiguousarray(array)))
+    return wrap(_core.tf_constant(np.asarray(array)))
 
 
-def assign(ref, value, **kwargs):
+def assign(ref: Any, value: Any, **kwargs: Any) -> Any:
     """The variable takes the value at the end of the step."""
     return ref.assign(value)
 
 
-def global_variables_initializer():
+def global_variables_initializer() -> Any:
     """Gives every variable that exists now its initial value, including those of layers and optimizers."""
     return _core.global_variables_initializer()
 
@@ -153,29 +169,31 @@ def global_variables_initializer():
 initialize_all_variables = local_variables_initializer = global_variables_initializer
 
 
-def global_variables(scope=None):
+def global_variables(scope: Any = None) -> Any:
+    """All variables of the default graph, in the order in which they were made."""
     return [variable for variable in Variable._all if scope is None or variable.name.startswith(scope)]
 
 
-def trainable_variables(scope=None):
+def trainable_variables(scope: Any = None) -> Any:
+    """The variables of the default graph that optimizers change."""
     return [variable for variable in global_variables(scope) if variable.trainable]
 
 
-def get_collection(key, scope=None):
+def get_collection(key: Any, scope: Any = None) -> Any:
     """The variables of the graph; other collections are empty."""
     if key == GraphKeys.TRAINABLE_VARIABLES:
         return trainable_variables(scope)
     return global_variables(scope) if key == GraphKeys.GLOBAL_VARIABLES else []
 
 
-def gradients(ys, xs, **kwargs):
+def gradients(ys: Any, xs: Any, **kwargs: Any) -> Any:
     """The gradients of a scalar, within a computation that is compiled."""
     y = ys[0] if isinstance(ys, (list, tuple)) else ys
     made = _core.tf_gradients(y._value, [x._value for x in flatten(xs)])
     return [wrap(symbol) for symbol in made]
 
 
-def reset_default_graph():
+def reset_default_graph() -> Any:
     """Forgets all variables."""
     Variable._all.clear()
     _placeholders.clear()
@@ -187,7 +205,8 @@ class Graph:
 
     _entered = False
 
-    def as_default(self):
+    def as_default(self) -> Any:
+        """Makes it the graph of what is made in the ``with`` block."""
         return self
 
     def __enter__(self):
@@ -199,10 +218,11 @@ class Graph:
     def __exit__(self, *arguments):
         return None
 
-    def finalize(self):
+    def finalize(self) -> Any:
         """Accepted."""
 
-    def get_tensor_by_name(self, name):
+    def get_tensor_by_name(self, name: str | None) -> Any:
+        """A placeholder or variable by its name, such as "x:0"."""
         return tensor_named(name)
 
 
@@ -210,5 +230,6 @@ _default = Graph()
 _default._entered = True
 
 
-def get_default_graph():
+def get_default_graph() -> Any:
+    """The graph that functions add to."""
     return _default

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: run what was built, feed it, fetch its values."""
+from __future__ import annotations
+
+from typing import Any, Mapping
+
 import numpy as np
 
 from pando import _core
@@ -12,7 +16,7 @@ _sessions = []
 class ConfigProto:
     """Accepted: Pando has no options for sessions."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.__dict__.update(kwargs)
         self.graph_options = self.gpu_options = self
 
@@ -20,7 +24,7 @@ class ConfigProto:
 class Session:
     """Runs fetches: tensors, variables, operations, compiled computations, and lists, tuples or dicts of them."""
 
-    def __init__(self, target="", graph=None, config=None):
+    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         self._native = _core.Session()
         # The last fetches as C++ takes them: loops run the same ones again and again.
         self._last = (None, None)
@@ -33,13 +37,15 @@ class Session:
     def __exit__(self, *arguments):
         _sessions.remove(self)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the session; its variables stay as they are."""
 
-    def as_default(self):
+    def as_default(self) -> Any:
+        """Makes it the session of ``eval`` and ``run`` in the ``with`` block."""
         return self
 
-    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None,
+            run_metadata: Any = None) -> Any:
         """The values of the fetches, in their structure; None for an operation."""
         last, prepared = self._last
         if last is not fetches or is_nested(fetches):
@@ -51,11 +57,12 @@ class Session:
 class InteractiveSession(Session):
     """A session that is the default from the beginning."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         _sessions.append(self)
 
-    def close(self):
+    def close(self) -> Any:
+        """Ends the session; another one, if there is one, is the default again."""
         if self in _sessions:
             _sessions.remove(self)
 
@@ -63,13 +70,13 @@ class InteractiveSession(Session):
 class _Prepared:
     """Fetches as a flat list for C++, and the way back."""
 
-    def __init__(self, fetches):
+    def __init__(self, fetches: Any) -> None:
         self._structure = fetches
         leaves = flatten(fetches) if is_nested(fetches) else [fetches]
         self._finish = [_finisher(leaf) for leaf in leaves]
-        self.natives = [_fetch(leaf) for leaf in leaves]
+        self.natives = _core.Fetches([_fetch(leaf) for leaf in leaves])
 
-    def pack(self, results):
+    def pack(self, results: Any) -> Any:
         values = [finish(arrays) for finish, arrays in zip(self._finish, results)]
         return pack(self._structure, values) if is_nested(self._structure) else values[0]
 
@@ -107,10 +114,10 @@ def _feeds(feed_dict):
         elif array.dtype == np.float64 and symbol.dtype == "float32" or (
                 array.dtype == np.int64 and symbol.dtype == "int32"):
             array = array.astype(symbol.dtype)
-        feeds.append((symbol, np.ascontiguousarray(array)))
+        feeds.append((symbol, array))
     return feeds
 
 
-def get_default_session():
+def get_default_session() -> Any:
     """The innermost session that was entered, or None."""
     return _sessions[-1] if _sessions else None

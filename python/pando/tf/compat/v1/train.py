@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.train of TensorFlow 1: optimizers that add their update to the computation that is compiled, and Saver."""
+from __future__ import annotations
+
+import typing as _typing
+from typing import Any
+
 from pando import _core
+from pando.core.hints import Path
+from pando.core.nearest import attributes_of as _attributes_of
 from pando.tf.tensor import wrap
 
 
 class Optimizer:
     """Adds its update to the computation that is being compiled."""
 
-    def __init__(self, **arguments):
+    def __init__(self, **arguments: Any) -> None:
         self._native = _core.make_train_optimizer(type(self).__name__, arguments)
 
-    def compute_gradients(self, loss, var_list=None, **kwargs):
+    def compute_gradients(self, loss: Any, var_list: Any = None, **kwargs: Any) -> Any:
         """Pairs of gradients and variables."""
         variables = [variable._variable for variable in var_list or []]
         return [(wrap(gradient), parameter)
                 for gradient, parameter in self._native.compute_gradients(loss._value, variables)]
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """The update by these gradients."""
         pairs = []
         for gradient, variable in grads_and_vars:
@@ -24,7 +31,7 @@ class Optimizer:
             pairs.append((gradient._value, parameter))
         return self._native.apply_gradients(pairs)
 
-    def minimize(self, loss, global_step=None, var_list=None, **kwargs):
+    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, **kwargs: Any) -> Any:
         """The update that makes the loss smaller."""
         return self.apply_gradients(self.compute_gradients(loss, var_list))
 
@@ -32,21 +39,23 @@ class Optimizer:
 class GradientDescentOptimizer(Optimizer):
     """Gradient descent."""
 
-    def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
+    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str | None = "GradientDescent") -> None:
         super().__init__(learning_rate=_rate(learning_rate))
 
 
 class MomentumOptimizer(Optimizer):
     """Gradient descent with momentum."""
 
-    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
+    def __init__(self, learning_rate: Any, momentum: float, use_locking: bool = False, name: str | None = "Momentum",
+                 use_nesterov: bool = False) -> None:
         super().__init__(learning_rate=_rate(learning_rate), momentum=float(momentum), use_nesterov=bool(use_nesterov))
 
 
 class AdamOptimizer(Optimizer):
     """Steps scaled by running means of the gradient and of its square."""
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
+    def __init__(self, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+                 use_locking: bool = False, name: str | None = "Adam") -> None:
         super().__init__(learning_rate=_rate(learning_rate), beta1=float(beta1), beta2=float(beta2),
                          epsilon=float(epsilon))
 
@@ -54,8 +63,8 @@ class AdamOptimizer(Optimizer):
 class RMSPropOptimizer(Optimizer):
     """Divides the gradient by a running root mean square."""
 
-    def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False,
-                 name="RMSProp"):
+    def __init__(self, learning_rate: Any, decay: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-10,
+                 use_locking: bool = False, centered: bool = False, name: str | None = "RMSProp") -> None:
         super().__init__(learning_rate=_rate(learning_rate), decay=float(decay), momentum=float(momentum),
                          epsilon=float(epsilon), centered=bool(centered))
 
@@ -69,23 +78,27 @@ def _rate(value):
 class Saver:
     """Writes all that sessions keep between runs to one file, and reads it back."""
 
-    def __init__(self, var_list=None, max_to_keep=5, **kwargs):
+    def __init__(self, var_list: Any = None, max_to_keep: int = 5, **kwargs: Any) -> None:
         self._native = _core.Saver()
 
-    def save(self, sess, save_path, global_step=None, **kwargs):
+    def save(self, sess: Any, save_path: Path, global_step: Any = None, **kwargs: Any) -> Any:
         """Writes the file and returns its path."""
         path = str(save_path) if global_step is None else f"{save_path}-{int(global_step)}"
         self._native.save(sess._native, path)
         return path
 
-    def restore(self, sess, save_path):
+    def restore(self, sess: Any, save_path: Path) -> Any:
         """Reads the file; everything is initialised for the session afterwards."""
         self._native.restore(sess._native, str(save_path))
 
 
-def get_or_create_global_step(graph=None):
+def get_or_create_global_step(graph: Any = None) -> Any:
     """The number of updates; Pando's optimizers count by themselves."""
     return None
 
 
 get_global_step = get_or_create_global_step
+
+# A type checker knows what there is.
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _attributes_of(__name__)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python threads and Pando's own: models, sessions, loaders and data sets used by several at once, with Python functions
+among them. The thread sanitizer runs this file, too."""
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import pando.poptorch as poptorch
+import pando.tf as tf
+import pando.tf.compat.v1 as tf1
+import pando.torch as torch
+from pando import ipu, keras
+
+X = np.random.default_rng(1).random((64, 4)).astype("float32")
+Y = (X.sum(1, keepdims=True) > 2).astype("float32")
+
+
+@pytest.fixture(autouse=True)
+def eager_switching():
+    """Threads take turns as often as Python lets them."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def in_threads(count, work):
+    """Calls work(i) in that many threads; returns the results, or raises what one of them raised."""
+    results, errors = [None] * count, []
+
+    def run(i):
+        try:
+            results[i] = work(i)
+        except BaseException as error:  # noqa: BLE001, it is raised again
+            errors.append(error)
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+def make_model():
+    model = keras.Sequential([keras.layers.Dense(8, activation="relu", input_shape=(4,)), keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse")
+    return model
+
+
+def test_models_train_at_once_with_python_callbacks():
+    class Counter(keras.callbacks.Callback):
+        def __init__(self):
+            super().__init__()
+            self.batches = self.epochs = 0
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.batches += 1
+
+        def on_epoch_end(self, epoch, logs=None):
+            self.epochs += 1
+            self.model.predict(X[:2], verbose=0)
+
+    def work(_):
+        counter = Counter()
+        make_model().fit(X, Y, batch_size=16, epochs=3, verbose=0, callbacks=[counter])
+        return counter.batches, counter.epochs
+    assert in_threads(3, work) == [(12, 3)] * 3
+
+
+def test_a_model_is_used_while_it_trains():
+    model = make_model()
+
+    def work(i):
+        if i == 0:
+            return len(model.fit(X, Y, batch_size=8, epochs=5, verbose=0).history["loss"])
+        return [model.predict(X[:8], verbose=0).shape for _ in range(5)][-1]
+    assert in_threads(3, work) == [5, (8, 1), (8, 1)]
+
+
+def test_data_sets_with_python_functions_feed_several_models():
+    calls = []
+
+    def look(x, y):
+        calls.append(1)
+        return (x * 2 if float(tf.reduce_sum(x)) > 0 else x), y
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(64, seed=1).batch(16)
+    data = data.map(look).map(lambda x, y: (x + 0.0, y), num_parallel_calls=2).prefetch(2)
+    losses = in_threads(3, lambda _: make_model().fit(data, epochs=2, verbose=0).history["loss"])
+    assert all(len(loss) == 2 for loss in losses) and len(calls) >= 3 * 2 * 4
+
+
+def test_a_generator_feeds_a_model_while_other_threads_run_python():
+    stop = threading.Event()
+
+    def spin():
+        while not stop.is_set():
+            sum(range(100))
+    other = threading.Thread(target=spin)
+    other.start()
+    try:
+        def batches():
+            for i in range(0, 64, 16):
+                yield X[i:i + 16], Y[i:i + 16]
+        data = tf.data.Dataset.from_generator(batches, output_signature=(
+            tf.TensorSpec((16, 4), tf.float32), tf.TensorSpec((16, 1), tf.float32)))
+        assert len(make_model().fit(data, epochs=3, verbose=0).history["loss"]) == 3
+    finally:
+        stop.set()
+        other.join()
+
+
+class Samples(torch.utils.data.Dataset):
+    """A data set that is Python."""
+
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, i):
+        return torch.from_numpy(X[i]), torch.from_numpy(Y[i])
+
+
+def test_loaders_with_workers_feed_executors():
+    def work(i):
+        model = torch.nn.Linear(4, 1)
+
+        class WithLoss(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.model, self.loss = model, torch.nn.MSELoss()
+
+            def forward(self, x, y):
+                output = self.model(x)
+                return output, self.loss(output, y)
+        training = poptorch.trainingModel(WithLoss(), poptorch.Options(),
+                                          optimizer=torch.optim.SGD(model.parameters(), lr=0.1))
+        data = Samples() if i % 2 else torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
+        loader = torch.utils.data.DataLoader(data, batch_size=8, shuffle=True, num_workers=2)
+        return sum(float(training(x, y)[1]) >= 0 for _ in range(2) for x, y in loader)
+    assert in_threads(2, work) == [16, 8]
+
+
+def test_loaders_are_left_in_the_middle():
+    loader = torch.utils.data.DataLoader(Samples(), batch_size=2, num_workers=2)
+    assert in_threads(3, lambda _: [next(iter(loader))[0].shape[0] for _ in range(3)]) == [[2, 2, 2]] * 3
+
+
+def test_plain_loops_of_pytorch_run_at_once():
+    def work(_):
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(5):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(torch.from_numpy(X)), torch.from_numpy(Y))
+            loss.backward()
+            optimizer.step()
+        return loss.item() >= 0
+    assert in_threads(2, work) == [True, True]
+
+
+def test_one_session_runs_in_several_threads():
+    tf1.reset_default_graph()
+    ipu.utils.configure_ipu_system(ipu.utils.auto_select_ipus(ipu.utils.create_ipu_config(), 1))
+    fed = tf1.placeholder(tf1.float32, (3,))
+    doubled = fed * 2.0
+    with tf1.Session() as session:
+        results = in_threads(3, lambda i: [session.run(doubled, {fed: np.full(3, i, "float32")}).tolist()
+                                           for _ in range(20)][-1])
+    assert results == [[2.0 * i] * 3 for i in range(3)]
+
+
+def test_arrays_die_on_the_threads_of_the_library():
+    def work(_):
+        for _ in range(5):
+            x, y = X.copy(), Y.copy()
+            data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8).prefetch(4)
+            del x, y
+            make_model().fit(data, verbose=0)
+        return True
+    assert in_threads(2, work) == [True, True]
+
+
+def test_a_model_is_asked_while_a_callback_of_its_training_is_python():
+    """A call that waits for its turn leaves Python to the callback that it waits for."""
+    begun = threading.Event()
+
+    class Slow(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            begun.set()
+            sum(range(1000))
+    model = make_model()
+
+    def work(i):
+        if i == 0:
+            model.fit(X, Y, batch_size=4, epochs=5, verbose=0, callbacks=[Slow()])
+        else:
+            begun.wait()
+            model.set_gradient_accumulation_options(gradient_accumulation_steps_per_replica=2)
+            model.set_pipelining_options(gradient_accumulation_steps_per_replica=2)
+            model.compile(optimizer="sgd", loss="mse")
+        return model.summary(print_fn=lambda _: None)
+    assert in_threads(2, work) == [None, None]

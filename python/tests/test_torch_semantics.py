@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch: gradients after a step, indices of traced and recorded tensors, and quotients, as in PyTorch."""
+import numpy as np
+import pytest
+
+import pando.torch as torch
+from pando import poptorch
+
+
+def _step(model, optimizer):
+    optimizer.zero_grad()
+    loss = model(torch.ones(2, 3)).pow(2).sum()
+    loss.backward()
+    optimizer.step()
+
+
+def test_gradients_can_be_looked_at_after_each_step():
+    model = torch.nn.Linear(3, 1, bias=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(4):
+        before = model.weight.detach().numpy().copy()
+        _step(model, optimizer)
+        np.testing.assert_allclose(model.weight.grad.numpy(), np.full((1, 3), 4 * before.sum()), rtol=1e-5)
+        np.testing.assert_allclose(model.weight.detach().numpy(), before - 0.01 * model.weight.grad.numpy(), rtol=1e-5)
+
+
+def test_gradients_that_are_not_looked_at_are_not_kept():
+    model = torch.nn.Linear(3, 1, bias=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    _step(model, optimizer)
+    _step(model, optimizer)
+    with pytest.raises(RuntimeError, match="has used this gradient, and it was not kept"):
+        _ = model.weight.grad
+    _step(model, optimizer)
+    assert model.weight.grad is not None
+
+
+INDICES = {
+    "step": lambda x: x[:, ::2], "steps": lambda x: x[:, 1::2, ::3], "backwards": lambda x: x[:, ::-1],
+    "rows": lambda x: x[::2], "backwards by two": lambda x: x[..., 4:0:-2],
+    "mask of rows": lambda x: x[np.array([True, False, True, False])], "list of columns": lambda x: x[:, [0, 2, 4, 4]],
+    "list at the end": lambda x: x[..., [1, -1]], "mask of elements": lambda x: x[np.arange(120).reshape(4, 5, 6) % 7 == 0]}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_indices_choose_the_same_while_traced_and_while_recorded(name):
+    class Chosen(torch.nn.Module):
+        def forward(self, x):
+            return INDICES[name](x)
+    array = np.arange(120, dtype=np.float32).reshape(4, 5, 6)
+    wanted = INDICES[name](array)
+    np.testing.assert_array_equal(poptorch.inferenceModel(Chosen())(torch.from_numpy(array)).numpy(), wanted)
+    recorded = INDICES[name](torch.nn.Parameter(torch.from_numpy(array)))
+    np.testing.assert_array_equal(recorded.detach().numpy(), wanted)
+
+
+def test_two_tensors_of_integers_choose_elements_while_traced():
+    class Chosen(torch.nn.Module):
+        def forward(self, x, labels):
+            return x[torch.arange(4), labels]
+    array, labels = np.arange(20, dtype=np.float32).reshape(4, 5), np.array([3, 0, 4, 1])
+    chosen = poptorch.inferenceModel(Chosen())(torch.from_numpy(array), torch.from_numpy(labels))
+    np.testing.assert_array_equal(chosen.numpy(), array[np.arange(4), labels])
+
+
+def test_parts_are_set_while_traced():
+    class Changed(torch.nn.Module):
+        def forward(self, x):
+            y = x * 1
+            y[:, 1] = 7.0
+            y[y > 15] = -1.0
+            y[0, ::2] = x[1, ::2]
+            return y
+    array = np.arange(20, dtype=np.float32).reshape(4, 5)
+    wanted = array.copy()
+    wanted[:, 1] = 7.0
+    wanted[wanted > 15] = -1.0
+    wanted[0, ::2] = array[1, ::2]
+    np.testing.assert_array_equal(poptorch.inferenceModel(Changed())(torch.from_numpy(array)).numpy(), wanted)
+
+
+def test_a_mask_that_is_not_known_says_what_to_do():
+    class Masked(torch.nn.Module):
+        def forward(self, x):
+            return x[x > 1]
+    with pytest.raises(TypeError, match=r"use where\(mask, x, 0\)"):
+        poptorch.inferenceModel(Masked())(torch.ones(2, 3))
+
+
+def test_remainders_and_quotients_are_those_of_pytorch():
+    x = torch.tensor([-5.0, 5.0, -7.5])
+    assert torch.fmod(x, 3).tolist() == [-2.0, 2.0, -1.5]
+    assert torch.remainder(x, 3).tolist() == [1.0, 2.0, 1.5]
+    assert torch.div(x, 2, rounding_mode="trunc").tolist() == [-2.0, 2.0, -3.0]
+    assert torch.div(x, 2, rounding_mode="floor").tolist() == [-3.0, 2.0, -4.0]
+    with pytest.raises(RuntimeError, match="rounding_mode"):
+        torch.div(x, 2, rounding_mode="up")
