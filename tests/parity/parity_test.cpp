@@ -149,7 +149,8 @@ TEST_P(Parity, TwentyStepsInFloat64GivePyTorchsLosses) {
 
 TEST_P(Parity, TwentyStepsGivePyTorchsLossesAndWeights) {
   const auto& [example, instruction_set] = GetParam();
-  const Trained &reference = exact(example), found = train<float>(example, {.tiles = 2, .instruction_set = instruction_set});
+  const Trained &reference = exact(example),
+                found = train<float>(example, {.tiles = 2, .instruction_set = instruction_set});
   const Trained pytorch = trained_by_pytorch(example, reference);
   const auto limit = [](double of_pytorch) {
     return margin * std::max<double>(of_pytorch, std::numeric_limits<float>::epsilon());

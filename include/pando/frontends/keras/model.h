@@ -160,8 +160,8 @@ class PANDO_API Model : public Layer {
   // batches.
   void split_into_stages(int stages, std::int64_t batch_size = 32);
 
-  // Says what training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, hints and,
-  // if the times of a step and of messages are known, the predicted time of an update with several workers.
+  // Says what training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, hints
+  // and, if the times of a step and of messages are known, the predicted time of an update with several workers.
   struct ExplainOptions {
     std::int64_t samples = 0;
     std::int64_t batch_size = 32;

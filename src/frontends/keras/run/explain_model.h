@@ -6,8 +6,8 @@
 
 namespace pando::keras {
 
-// Compiles the training step for such batches to know what it needs. Throws Error as fit() would, and if a prediction is
-// asked for whose figures are not known.
+// Compiles the training step for such batches to know what it needs. Throws Error as fit() would, and if a prediction
+// is asked for whose figures are not known.
 Explanation explain_model(Model& model, const Model::ExplainOptions& options);
 
 // A stage for each call of the network that is not an input, so that the largest stage is as small as possible.
