@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-ROUNDS = 5
+ROUNDS = 3
 # For Open MPI in a container, where the user is root.
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
@@ -46,8 +46,8 @@ def milliseconds(printed):
 class Measurement:
     def __init__(self, pando, workers, model):
         self.pando, self.workers = pando, workers
-        self.bench = [pando, "bench", model, "--tiles", "1", "--dataset", "synthetic_digits", "--json"]
-        self.explain = [pando, "explain", model, "--tiles", "1", "--dataset", "synthetic_digits", "--json"]
+        options = [model, "--tiles", "1", "--dataset", "synthetic_digits", "--steps-per-execution", "20", "--json"]
+        self.bench, self.explain = [pando, "bench", *options], [pando, "explain", *options]
         self.alone, self.apart, self.together = [], [], []
 
     def measure(self):
@@ -83,7 +83,7 @@ def main():
             alone, apart, together = (statistics.median(times)
                                       for times in [measurement.alone, measurement.apart, measurement.together])
             print(f"{model:<12}{alone:>10.3f}{apart:>10.3f}{predicted:>11.3f}{together:>10.3f}"
-                  f"{100 * (predicted / together - 1):>7.1f}%{100 * alone / together:>10.1f}%")
+                  f"{100 * (predicted / together - 1):>7.1f}%{100 * alone / together:>10.1f}%", flush=True)
 
 
 if __name__ == "__main__":

@@ -111,9 +111,9 @@ int launch(const Arguments& arguments) {
     // 2 is a wrong command line, 3 a loss that is not a number: another attempt ends in the same way.
     const bool is_final = status == 0 || status == 2 || status == 3 || status == 130 || watch.interrupted();
     if (is_final || left == 0) return watch.interrupted() ? 130 : status;
-    tell(fmt::format("pando launch: the program {}; it is started again{} ({} restarts left)", ending(status),
+    tell(fmt::format("pando launch: the program {}; it is started again{} ({} left)", ending(status),
                      is_pando_train(program) && !option_of(program, "--checkpoint").empty() ? " with --resume" : "",
-                     left - 1));
+                     left == 2 ? "1 restart" : fmt::format("{} restarts", left - 1)));
     add_resume(words, program);
   }
 }

@@ -71,6 +71,12 @@ TEST_F(KerasTraining, CompileFitEvaluatePredict) {
   model.fit(train.x, train.y, {.verbose = 0, .class_weight = {{0, 2.0}}, .validation_data = validation});
   keras::Model::ExplainOptions sizes{.samples = 200, .batch_size = 16};
   EXPECT_NE(model.explain(sizes).find("Micro-batch"), std::string::npos);
+  // How long an update of 1,000 workers would take, with messages of 20 us and 10 GB/s.
+  sizes.workers = {1000};
+  sizes.step_seconds = 0.002;
+  sizes.network_latency = 20e-6;
+  sizes.network_bandwidth = 10e9;
+  EXPECT_NE(model.explain(sizes).find("    1,000 "), std::string::npos);
 
   keras::ModelOptions named{.name = "small"};
   keras::Sequential other({layers::Dense(1)}, named);

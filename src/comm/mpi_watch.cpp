@@ -97,6 +97,11 @@ void MpiWorkers::say_failure() const {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
+// mpirun sees a death on its machine as soon as this worker does and ends all; MPI_Abort would only begin that again.
+bool MpiWorkers::is_ended_by_starter() const {
+  return life_of(processes_[static_cast<std::size_t>(failure_->rank)]) == Life::ended;
+}
+
 // A program that computes, or does something else, is not kept waiting for workers that will never come.
 void MpiWorkers::end_unless_noticed() {
   if (!failure_ || is_noticed_ || is_over_) return;
@@ -107,6 +112,7 @@ void MpiWorkers::end_unless_noticed() {
   if (is_ended_.exchange(true)) return;
   if (is_speaker()) say_failure();
   is_over_ = true;
+  if (is_ended_by_starter()) std::_Exit(1);
   mpi_.abort();
 }
 
@@ -169,8 +175,8 @@ void MpiWorkers::end() noexcept {
   wake_up_.wake();
   thread_.join();
   mpi_.forget(&pulse_);
-  if (has_failed) mpi_.abort();
-  else mpi_.finish();
+  if (!has_failed) mpi_.finish();
+  else if (!is_ended_by_starter()) mpi_.abort();
 }
 
 }  // namespace pando

@@ -10,6 +10,8 @@
 #include <cstdlib>
 
 #include "base/environment.h"
+#include "base/notice.h"
+#include "comm/background.h"
 #include "comm/last_checkpoint.h"
 #include "comm/mpi_library.h"
 #include "comm/mpi_tags.h"
@@ -42,9 +44,11 @@ MpiWorkers::Settings settings_of_environment() {
 class Waiting {
  public:
   void pause() const {
-    if (MpiWorkers::Clock::now() - begun_ < std::chrono::milliseconds(1)) std::this_thread::yield();
+    const bool is_short = MpiWorkers::Clock::now() - begun_ < std::chrono::milliseconds(1);
+    if (is_short && !is_in_background) std::this_thread::yield();
     else std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+  bool is_long() const { return MpiWorkers::Clock::now() - begun_ > std::chrono::minutes(1); }
 
  private:
   MpiWorkers::Clock::time_point begun_ = MpiWorkers::Clock::now();
@@ -164,7 +168,19 @@ void MpiWorkers::wait(std::vector<Request>& requests) {
       if (failure_) throw_failure();
     }
     waiting.pause();
+    if (waiting.is_long() && !is_told_of_wait_.exchange(true)) tell_of_wait(requests);
   }
+}
+
+// It may compute, or do something else than this worker, which only the user can tell.
+void MpiWorkers::tell_of_wait(const std::vector<Request>& requests) const {
+  const auto open = std::find_if(requests.begin(), requests.end(), [](const Request& one) { return !one.is_done; });
+  warn(
+      "workers",
+      fmt::format("Worker {} has waited for worker {} for a minute, and goes on waiting: it is alive. If that does not "
+                  "end, the two do not run the same program with the same data.",
+                  rank_, open->other),
+      Line::below_bar);
 }
 
 // A program that ends while others still wait for it has failed, or does something else than they.

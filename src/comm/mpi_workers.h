@@ -63,6 +63,7 @@ class MpiWorkers final : public Workers {
              std::vector<Request>& requests);
   void wait(std::vector<Request>& requests);
   std::size_t test(std::vector<Request>& requests);
+  void tell_of_wait(const std::vector<Request>& requests) const;
   void check_left(const std::vector<Request>& requests);
   [[noreturn]] void throw_failure();
   void fail(Failure failure) noexcept;
@@ -77,6 +78,7 @@ class MpiWorkers final : public Workers {
   bool look_around();
   void say_failure() const;
   bool is_speaker() const;
+  bool is_ended_by_starter() const;
   void end_unless_noticed();
   void end_by_termination();
   bool wait_for_the_end();
@@ -99,7 +101,7 @@ class MpiWorkers final : public Workers {
   bool is_over_ = false;
 
   WakeUp wake_up_;
-  std::atomic<bool> is_ended_ = false;
+  std::atomic<bool> is_ended_ = false, is_told_of_wait_ = false;
   Thread thread_;
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/notice.h"
 #include "comm/sum_cost.h"
 #include "comm/worker_sums.h"
 
@@ -148,6 +149,15 @@ std::optional<Scaling> predict_scaling(const Explanation& explanation, const Giv
                        static_cast<double>(std::max<std::int64_t>(1, counts.updates_per_execution / workers));
   }
   return scaling;
+}
+
+Measurements kept_measurements() {
+  try {
+    return read_measurements();
+  } catch (const Error& error) {
+    warn("explain", error.what());
+    return {};
+  }
 }
 
 }  // namespace pando

@@ -23,4 +23,8 @@ struct GivenFigures {
 std::optional<Scaling> predict_scaling(const Explanation& explanation, const GivenFigures& given,
                                        const Measurements& measured);
 
+// What `pando bench` has kept. A file that cannot be read is warned about, because it must not end a run that only
+// mentions predictions.
+Measurements kept_measurements();
+
 }  // namespace pando

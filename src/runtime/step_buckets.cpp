@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/waiting.h"
+#include "comm/background.h"
 #include "comm/local_group.h"
 
 namespace pando {
@@ -130,6 +131,7 @@ void StepBuckets::stop() {
 }
 
 void StepBuckets::work() {
+  is_in_background = true;
   try {
     add_up();
   } catch (const Stopped&) {

@@ -67,12 +67,12 @@ void wait_until(Condition condition) {
   while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-// The last name in a folder; empty if there is none.
+// The last checkpoint in a folder; empty if there is none.
 std::string newest(const std::string& folder) {
   std::string last;
   std::error_code absent;
   for (const auto& entry : std::filesystem::directory_iterator(folder, absent))
-    last = std::max(last, entry.path().string());
+    if (entry.path().filename().string().starts_with("checkpoint-")) last = std::max(last, entry.path().string());
   return last;
 }
 

@@ -149,6 +149,9 @@ TEST(Measurements, AreReadAsTheyWereWritten) {
   std::ofstream(path) << R"({"network": {"workers": 2, "hosts": 1, "latency": 0}})";
   EXPECT_EQ(message([] { read_measurements(); }),
             path + ": not what 'pando bench' writes: 'latency' is 0 but must be above 0; remove it and measure again");
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(kept_measurements().steps.empty());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("remove it and measure again"), std::string::npos);
   unsetenv("PANDO_MEASUREMENTS");
 }
 

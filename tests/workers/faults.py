@@ -5,10 +5,12 @@
 Usage: faults.py MPIRUN MEET_FAULTS PANDO
 """
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 MPIRUN, PROGRAM, PANDO = sys.argv[1:4]
@@ -109,11 +111,17 @@ def expect_launched():
     status, said = Run([PANDO, "launch", "-n", "2", "--restarts", "2", "--", "sh", "-c", "exit 7"]).end()
     check(status == 7, f"launch ends with status {status}\n{said}")
     check(said.count("pando launch: the program ended with status 7; it is started again") == 2, said)
+    expect_once(said, "(1 restart left)")
     expect_once(said, "(0 restarts left)")
     status, said = Run([PANDO, "launch", "-n", "2", "--", "sh", "-c", "exit 0"]).end()
     check(status == 0 and "again" not in said, f"launch: {status} {said}")
     status, said = Run([PANDO, "launch", "-n", "2", "--", "sh", "-c", "exit 2"]).end()
     check(status == 2 and "again" not in said, f"a wrong command line is tried again\n{said}")
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "checkpoint-00000001.safetensors").touch()
+        status, said = Run([PANDO, "launch", "--", "pando", "train", "mlp", "--checkpoint", folder]).end()
+        check(status == 1 and "again" not in said, f"another run would be resumed: {status} {said}")
+        expect_once(said, f"{folder} has the checkpoints of a run")
     run = Run([PANDO, "launch", "-n", "2", "--", PROGRAM, "on"])
     processes = run.ready(2)
     run.process.send_signal(signal.SIGTERM)

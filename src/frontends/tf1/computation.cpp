@@ -106,7 +106,7 @@ std::string Computation::explain() {
     explanation.workers = target_->worker_count();
     explanation.backend = target_->ipus.front().backend();
     // Only a pipeline has updates that workers share; a loop runs on one IPU.
-    if (explanation.stages.size() > 1) explanation.scaling = predict_scaling(explanation, {}, read_measurements());
+    if (explanation.stages.size() > 1) explanation.scaling = predict_scaling(explanation, {}, kept_measurements());
     text += (text.empty() ? "" : "\n") + to_text(explanation);
   }
   return text;

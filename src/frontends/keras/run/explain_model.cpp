@@ -58,7 +58,7 @@ Explanation explain_model(Model& model, const Model::ExplainOptions& options) {
                                          .step_seconds = options.step_seconds,
                                          .latency = options.network_latency,
                                          .bandwidth = options.network_bandwidth},
-                                        read_measurements());
+                                        kept_measurements());
   return explanation;
 }
 

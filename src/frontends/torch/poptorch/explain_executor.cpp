@@ -36,7 +36,7 @@ Explanation PoplarExecutor::State::explanation(const char* what) const {
     explanation.learning_rate = optimizer->lr(0);
     explanation.steps_grow_with_gradients = rule.grows_with_gradients;
   }
-  explanation.scaling = predict_scaling(explanation, {}, read_measurements());
+  explanation.scaling = predict_scaling(explanation, {}, kept_measurements());
   return explanation;
 }
 
