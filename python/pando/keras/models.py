@@ -54,6 +54,7 @@ class Model(Layer, Training):
                     raise TypeError(f"Model: {what} must be what Input and layers return, not {tensor!r}")
         self.__dict__["_input_structure"] = _names_of(inputs)
         self.__dict__["_output_structure"] = _without_tensors(outputs)
+        self.__dict__["_output_makers"] = [getattr(tensor, "_maker", "") for tensor in flatten(outputs)]
         self.__dict__["_output_keys"] = sorted(outputs) if isinstance(outputs, dict) else None
         self._adopt(_core.Model([tensor._value for tensor in flatten(inputs)],
                                 [tensor._value for tensor in flatten(outputs)], self._given_name or ""))
@@ -187,12 +188,15 @@ class Model(Layer, Training):
         return self._layer.name
 
     def _input_names(self):
-        return self.__dict__.get("_input_structure") or []
+        given = self.__dict__.get("_input_structure")
+        if given or self._layer is None or isinstance(self, Sequential):
+            return given or []
+        return [_core.input_layer(symbol).name for symbol in self._layer.inputs()]
 
     def _output_names(self):
         if self.__dict__.get("_output_keys"):
             return self._output_keys
-        return []
+        return self.__dict__.get("_output_makers", [])
 
     def get_config(self) -> dict[str, Any]:
         """The layers and how they are connected, as nested dicts."""

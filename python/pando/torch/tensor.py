@@ -323,9 +323,9 @@ class Tensor(CoreTensor):
 
 def gradient_not_kept():
     """The error for a gradient that only its step has seen."""
-    return RuntimeError("optimizer.step() has used this gradient, and it was not kept: no program had looked at gradients "
-                        "after the first step. Look at them before step(), or after the first step, too; call "
-                        "zero_grad() before the next backward()")
+    return RuntimeError("optimizer.step() has used this gradient, and it was not kept: of large models that costs time, "
+                        "and the program had not looked at gradients after the first step. Look at them before step(), or "
+                        "after the first step, too; call zero_grad() before the next backward()")
 
 
 def _restore(array):
