@@ -95,3 +95,30 @@ def test_remainders_and_quotients_are_those_of_pytorch():
     assert torch.div(x, 2, rounding_mode="floor").tolist() == [-3.0, 2.0, -4.0]
     with pytest.raises(RuntimeError, match="rounding_mode"):
         torch.div(x, 2, rounding_mode="up")
+
+
+def test_a_leaf_is_changed_in_place_without_losing_its_gradient():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    for _ in range(2):
+        (w**2).sum().backward()
+        with torch.no_grad():
+            w -= 0.25 * w.grad
+            w.grad.zero_()
+    assert w.requires_grad and w.is_leaf
+    assert w.tolist() == [0.25, 0.5]
+    w.data = torch.tensor([3.0, 4.0])
+    (w**2).sum().backward()
+    assert w.grad.tolist() == [6.0, 8.0]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        w += 1
+
+
+def test_functions_that_programs_use_on_known_tensors():
+    x = torch.arange(12).reshape(3, 4).float()
+    assert torch.flip(x, [0])[0].tolist() == [8.0, 9.0, 10.0, 11.0]
+    assert x.median().item() == 5.0 and x.prod(1).tolist() == [0.0, 840.0, 7920.0]
+    values, indices = x.median(dim=1)
+    assert values.tolist() == [1.0, 5.0, 9.0] and indices.tolist() == [1, 1, 1]
+    assert x.new_zeros(2).dtype == torch.float32 and x.long().new_ones(1, 2).dtype == torch.int64
+    values, inverse, counts = torch.unique(torch.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1, 3], [1, 0, 1], [1, 2])

@@ -155,7 +155,8 @@ class Training(Stages):
             "checkpoint_keep": int(checkpoint_keep), "checkpoint_resume": bool(resume)}
         params = {"verbose": arguments["verbose"], "epochs": arguments["epochs"], "steps": steps_per_epoch or None}
         if samples.dataset is None:
-            params["steps"] = -(-len(samples.x[0]) // arguments["batch_size"])
+            trained = len(samples.x[0]) - int(len(samples.x[0]) * arguments["validation_split"])
+            params["steps"] = -(-trained // arguments["batch_size"])
         self.__dict__["_stopping"] = False
         given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks is not None else []
         history = History()
