@@ -122,3 +122,10 @@ def test_functions_that_programs_use_on_known_tensors():
     assert x.new_zeros(2).dtype == torch.float32 and x.long().new_ones(1, 2).dtype == torch.int64
     values, inverse, counts = torch.unique(torch.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
     assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1, 3], [1, 0, 1], [1, 2])
+
+
+@pytest.mark.parametrize("loss", [torch.nn.CrossEntropyLoss(), torch.nn.NLLLoss(), torch.nn.functional.cross_entropy])
+def test_a_class_that_is_not_there_is_refused(loss):
+    with pytest.raises(IndexError, match="Target 5 is out of bounds"):
+        loss(torch.zeros(2, 3), torch.tensor([0, 5]))
+    assert loss(torch.zeros(2, 3), torch.tensor([0, -100])).item() == loss(torch.zeros(1, 3), torch.tensor([0])).item()
