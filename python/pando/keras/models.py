@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import weakref
 import typing as _typing
 from typing import Any, Callable, Mapping, Sequence
 
@@ -13,9 +12,10 @@ from pando.core.messages import warn
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
 from pando.keras.layers.base import Layer, python_layer
-from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, call_of, current_call
+from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
+from pando.keras.whole import Whole
 from pando.tf.tensor import Tensor, is_symbolic, wrap
 
 
@@ -78,7 +78,7 @@ class Model(Layer, Training):
             outputs = self._call_recorded(inputs)
         except NeedsTrace:
             # Its call() is then a layer of its own, which is traced once for training and once without.
-            whole = _Whole(self)
+            whole = Whole(self)
             self.__dict__["_whole"] = whole
             outputs = whole(inputs)
         self._from_tensors(inputs, outputs)
@@ -113,7 +113,7 @@ class Model(Layer, Training):
             try:
                 return self._call_recorded(inputs, training)
             except NeedsTrace:
-                self.__dict__["_whole"] = _Whole(self)
+                self.__dict__["_whole"] = Whole(self)
                 return self._whole(inputs, training=training)
         if self._layer is None:
             from pando.core.arrays import as_array
@@ -211,23 +211,6 @@ class Model(Layer, Training):
     def _repr_html_(self):
         from pando.keras.html import model_html
         return model_html(self)
-
-
-class _Whole(Layer):
-    """The call() of a model as one layer, for one that depends on whether the model trains, or that adds losses."""
-
-    def __init__(self, model):
-        self._start(None, True, None)
-        self._adopt(_core.python_layer(self, type(model).__name__, ""))
-        self.__dict__["_model"] = weakref.ref(model)
-        self.__dict__["_children"] = list(model.__dict__.get("_children", []))
-
-    def call(self, inputs, training=None):
-        model = self._model()
-        arguments = {"training": training} if "training" in inspect.signature(model.call).parameters else {}
-        _, caller = current_call()
-        with call_of(model, caller):
-            return model.call(inputs, **arguments)
 
 
 class Sequential(Model):
