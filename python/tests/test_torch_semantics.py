@@ -129,3 +129,15 @@ def test_a_class_that_is_not_there_is_refused(loss):
     with pytest.raises(IndexError, match="Target 5 is out of bounds"):
         loss(torch.zeros(2, 3), torch.tensor([0, 5]))
     assert loss(torch.zeros(2, 3), torch.tensor([0, -100])).item() == loss(torch.zeros(1, 3), torch.tensor([0])).item()
+
+
+def test_distances_are_those_of_pytorch():
+    functional = torch.nn.functional
+    a, b, c = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 4.0]]), torch.tensor([[0.0, 3.0]])
+    assert functional.cosine_similarity(a, b).item() == pytest.approx(0.8)
+    assert functional.pairwise_distance(a, b, eps=0.0).item() == pytest.approx(3.0)
+    near, far, other = 3.0, np.sqrt(10.0), 1.0
+    plain = functional.triplet_margin_loss(a, b, c, margin=1.0, eps=0.0).item()
+    assert plain == pytest.approx(near - far + 1, abs=1e-5)
+    swapped = functional.triplet_margin_loss(a, b, c, margin=1.0, eps=0.0, swap=True).item()
+    assert swapped == pytest.approx(near - other + 1, abs=1e-5)

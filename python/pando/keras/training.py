@@ -6,7 +6,6 @@ import inspect
 import sys
 from typing import Any, Mapping, Sequence
 
-from pando import _core
 from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers

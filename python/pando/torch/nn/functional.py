@@ -15,9 +15,8 @@ from pando.core.hints import ArrayLike, DTypeLike, Sizes
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.torch import functions as _functions
 from pando.torch import lazy
-from pando.torch.nn.functional_losses import (  # noqa: F401
-    binary_cross_entropy, binary_cross_entropy_with_logits, cosine_similarity, cross_entropy, kl_div, l1_loss,
-    _module, mse_loss, nll_loss, pairwise_distance, reduced, _reduction, smooth_l1_loss, triplet_margin_loss)
+from pando.torch.nn.functional_losses import *  # noqa: F403
+from pando.torch.nn.functional_losses import _module, _reduction  # noqa: F401
 from pando.torch.tensor import Tensor
 
 _dropouts = itertools.count(1)

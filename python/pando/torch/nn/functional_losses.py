@@ -7,7 +7,11 @@ from typing import Any
 
 from pando.core import ops
 from pando.core.hints import ArrayLike
+from pando.torch import functions as _functions
 from pando.torch.tensor import Tensor
+
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_similarity", "cross_entropy", "kl_div",
+           "l1_loss", "mse_loss", "nll_loss", "pairwise_distance", "smooth_l1_loss", "triplet_margin_loss"]
 
 
 def _module(kind, *arguments):
