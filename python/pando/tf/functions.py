@@ -30,12 +30,20 @@ def _binary(function, name):
     return call
 
 
+_REDUCTIONS = {
+    "reduce_sum": "The sum over the axes, or of all elements.", "reduce_mean": "The mean over the axes, or of all elements.",
+    "reduce_max": "The largest over the axes, or of all elements.",
+    "reduce_min": "The smallest over the axes, or of all elements.",
+    "reduce_any": "Whether any element is true, over the axes or of all.",
+    "reduce_all": "Whether all elements are true, over the axes or of all."}
+
+
 def _reduction(function, name):
     def call(input_tensor, axis=None, keepdims=False, name=None, reduction_indices=None, keep_dims=None):
         axis = reduction_indices if axis is None else axis
         axis = list(axis) if isinstance(axis, (tuple, list, np.ndarray)) else axis
         return function(convert(input_tensor), axis, bool(keep_dims if keep_dims is not None else keepdims))
-    call.__name__, call.__doc__ = name, f"{name} over the axes, or over all of them."
+    call.__name__, call.__doc__ = name, _REDUCTIONS[name]
     return call
 
 
