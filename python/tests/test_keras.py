@@ -297,3 +297,37 @@ def test_dicts_find_inputs_and_outputs_by_the_names_of_their_layers():
     np.testing.assert_array_equal(model.predict(given)[0], model.predict([given["title"], given["body"]])[0])
     with pytest.raises(ValueError, match="'priority' is missing"):
         model.evaluate(given, {"department": wanted["department"]}, verbose=0)
+
+
+def test_metrics_compute_from_arrays_outside_of_models():
+    accuracy = keras.metrics.Accuracy()
+    accuracy.update_state([1, 2, 3], [1, 2, 4])
+    assert accuracy.result().numpy() == pytest.approx(2 / 3)
+    mean = keras.metrics.Mean()
+    mean(3.0)
+    assert float(mean(5.0)) == 4.0
+
+
+def test_a_metric_with_a_state_of_its_own_says_what_to_write():
+    class Total(keras.metrics.Metric):
+        def __init__(self):
+            super().__init__(name="total")
+            self.total = self.add_weight(name="total")
+    with pytest.raises(NotImplementedError, match="write call"):
+        Total()
+
+
+def test_a_class_may_take_a_dict():
+    class Named(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(1)
+
+        def call(self, inputs):
+            return self.dense(inputs["a"]) + self.dense(inputs["b"])
+    model = Named()
+    model.compile("sgd", "mse")
+    given = {"b": np.ones((8, 3)), "a": np.zeros((8, 3))}
+    model.fit(given, np.ones((8, 1)), verbose=0)
+    kernel, bias = model.get_weights()
+    np.testing.assert_allclose(model.predict(given), np.full((8, 1), kernel.sum() + 2 * bias), rtol=1e-5)

@@ -31,6 +31,11 @@ class Metric:
         """Adds the samples of a batch."""
         self._add(self.call(convert(y_true), convert(y_pred)).numpy(), sample_weight)
 
+    def add_weight(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: a metric of Pando is a mean over samples, which programs compute."""
+        raise NotImplementedError(f"{type(self).__name__}.add_weight: metrics of Pando have no state of their own; write "
+                                  "call(self, y_true, y_pred), which returns one number for each sample, and no update_state")
+
     def _add(self, values, sample_weight):
         values = np.asarray(values, dtype=np.float64)
         weights = np.ones_like(values) if sample_weight is None else np.broadcast_to(sample_weight, values.shape)
@@ -39,7 +44,7 @@ class Metric:
 
     def result(self) -> Any:
         """The mean of all samples since the last reset."""
-        return Tensor(np.float32(self._total / self._count if self._count else 0.0).reshape(()))
+        return Tensor(np.asarray(self._total / self._count if self._count else 0.0, np.float32))
 
     def reset_state(self) -> Any:
         """Forgets all samples."""

@@ -98,11 +98,13 @@ class Model(Layer, Training):
         elif not self._layer.built:
             self._layer.build([tuple(input_shape)])
 
-    def _ensure_built(self, arrays, names=None):
+    def _ensure_built(self, arrays):
         """Builds a class with call() for these arrays."""
         if self._layer is None:
-            inputs = [wrap(_core.input(array.shape[1:], array.dtype.name, "")) for array in arrays]
-            self._build_from(inputs[0] if len(inputs) == 1 else inputs)
+            names = self._input_names()
+            inputs = [wrap(_core.input(array.shape[1:], array.dtype.name, name))
+                      for array, name in zip(arrays, names or [""] * len(arrays))]
+            self._build_from(dict(zip(names, inputs)) if names else inputs[0] if len(inputs) == 1 else inputs)
             self._compile_now()
 
     def __call__(self, inputs: Any, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:

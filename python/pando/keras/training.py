@@ -168,6 +168,8 @@ class Training(Stages, ModelFiles):
         return history
 
     def _samples(self, x, y=None, sample_weight=None, targets=True):
+        if self._layer is None and isinstance(x, dict):
+            self.__dict__["_input_structure"] = sorted(x)
         samples = samples_of(self, x, y, sample_weight, targets)
         if self._layer is None:
             if samples.dataset is not None:
