@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pando import _core
+from pando.core import ops
 from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import losses
@@ -101,7 +102,16 @@ def _named(class_name, kind, doc):
                                           "__module__": __name__})
 
 
-Accuracy = _named("Accuracy", "accuracy", "How often the prediction is right.")
+class Accuracy(Metric):
+    """How often the prediction equals the target; the name "accuracy" in ``compile`` chooses by the shapes instead."""
+
+    def __init__(self, name: str | None = "accuracy", dtype: DTypeLike = None) -> None:
+        super().__init__(name)
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
+        return ops.cast(ops.equal(ops.cast(y_true, y_pred.dtype.name), y_pred), "float32")
+
+
 CategoricalAccuracy = _named("CategoricalAccuracy", "categorical_accuracy",
                              "How often the largest score is that of the one-hot target.")
 SparseCategoricalAccuracy = _named("SparseCategoricalAccuracy", "sparse_categorical_accuracy",

@@ -177,12 +177,12 @@ def shape(input: Any, out_type: str = "int32", name: str | None = None) -> Any:
 
 def size(input: Any, name: str | None = None) -> Any:
     """The number of elements."""
-    return Tensor(np.int32(np.prod(convert(input).shape)).reshape(()))
+    return Tensor(np.asarray(np.prod(convert(input).shape), np.int32))
 
 
 def rank(input: Any, name: str | None = None) -> Any:
     """The number of axes."""
-    return Tensor(np.int32(len(convert(input).shape)).reshape(()))
+    return Tensor(np.asarray(len(convert(input).shape), np.int32))
 
 
 def zeros(shape: Any, dtype: DTypeLike = "float32", name: str | None = None) -> Any:
