@@ -84,7 +84,7 @@ for _ in range(3):
     del iterator
 print("dropped")
 """
-    assert run_python("-c", program, timeout=120).stdout == "dropped\n"
+    assert run_python("-c", program, timeout=300).stdout == "dropped\n"
 
 
 def test_what_a_function_raises_reaches_the_caller():

@@ -281,3 +281,53 @@ def test_notebooks_show_tables_and_curves(data):
     history = model.fit(*data, epochs=2, verbose=0)
     assert "<table>" in model._repr_html_() and "Dense" in model._repr_html_()
     assert "<svg" in history._repr_html_() and "polyline" in history._repr_html_()
+
+
+def test_dicts_find_inputs_and_outputs_by_the_names_of_their_layers():
+    title, body = keras.Input((8,), name="title"), keras.Input((6,), name="body")
+    joined = layers.concatenate([layers.Dense(4)(title), layers.Dense(4)(body)])
+    outputs = [layers.Dense(1, name="priority")(joined), layers.Dense(3, activation="softmax", name="department")(joined)]
+    model = keras.Model(inputs=[title, body], outputs=outputs)
+    given = {"title": np.ones((16, 8)), "body": np.zeros((16, 6))}
+    wanted = {"priority": np.ones((16, 1)), "department": np.eye(3)[np.arange(16) % 3]}
+    losses = {"priority": "mse", "department": "categorical_crossentropy"}
+    model.compile("sgd", losses, loss_weights={"department": 0.25, "priority": 2.0})
+    logs = model.evaluate(given, wanted, return_dict=True, verbose=0)
+    assert logs["loss"] == pytest.approx(2.0 * logs["priority_loss"] + 0.25 * logs["department_loss"], rel=1e-5)
+    np.testing.assert_array_equal(model.predict(given)[0], model.predict([given["title"], given["body"]])[0])
+    with pytest.raises(ValueError, match="'priority' is missing"):
+        model.evaluate(given, {"department": wanted["department"]}, verbose=0)
+
+
+def test_metrics_compute_from_arrays_outside_of_models():
+    accuracy = keras.metrics.Accuracy()
+    accuracy.update_state([1, 2, 3], [1, 2, 4])
+    assert accuracy.result().numpy() == pytest.approx(2 / 3)
+    mean = keras.metrics.Mean()
+    mean(3.0)
+    assert float(mean(5.0)) == 4.0
+
+
+def test_a_metric_with_a_state_of_its_own_says_what_to_write():
+    class Total(keras.metrics.Metric):
+        def __init__(self):
+            super().__init__(name="total")
+            self.total = self.add_weight(name="total")
+    with pytest.raises(NotImplementedError, match="write call"):
+        Total()
+
+
+def test_a_class_may_take_a_dict():
+    class Named(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(1)
+
+        def call(self, inputs):
+            return self.dense(inputs["a"]) + self.dense(inputs["b"])
+    model = Named()
+    model.compile("sgd", "mse")
+    given = {"b": np.ones((8, 3)), "a": np.zeros((8, 3))}
+    model.fit(given, np.ones((8, 1)), verbose=0)
+    kernel, bias = model.get_weights()
+    np.testing.assert_allclose(model.predict(given), np.full((8, 1), kernel.sum() + 2 * bias), rtol=1e-5)

@@ -203,3 +203,19 @@ def test_a_model_is_asked_while_a_callback_of_its_training_is_python():
             model.compile(optimizer="sgd", loss="mse")
         return model.summary(print_fn=lambda _: None)
     assert in_threads(2, work) == [None, None]
+
+
+def test_an_executor_is_asked_while_another_thread_attaches_it():
+    model = poptorch.inferenceModel(torch.nn.Linear(4, 1))
+    x = torch.from_numpy(X[:2])
+    model(x)
+
+    def work(i):
+        for _ in range(50):
+            if i == 0:
+                model.detachFromDevice()
+                model.attachToDevice()
+            else:
+                model.isAttachedToDevice(), model.isCompiled()
+        return True
+    assert in_threads(3, work) == [True] * 3

@@ -24,8 +24,8 @@ def test_gradients_can_be_looked_at_after_each_step():
         np.testing.assert_allclose(model.weight.detach().numpy(), before - 0.01 * model.weight.grad.numpy(), rtol=1e-5)
 
 
-def test_gradients_that_are_not_looked_at_are_not_kept():
-    model = torch.nn.Linear(3, 1, bias=False)
+def test_gradients_of_a_large_model_that_are_not_looked_at_are_not_kept():
+    model = torch.nn.Linear(3, 30000, bias=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     _step(model, optimizer)
     _step(model, optimizer)
@@ -95,3 +95,49 @@ def test_remainders_and_quotients_are_those_of_pytorch():
     assert torch.div(x, 2, rounding_mode="floor").tolist() == [-3.0, 2.0, -4.0]
     with pytest.raises(RuntimeError, match="rounding_mode"):
         torch.div(x, 2, rounding_mode="up")
+
+
+def test_a_leaf_is_changed_in_place_without_losing_its_gradient():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    for _ in range(2):
+        (w**2).sum().backward()
+        with torch.no_grad():
+            w -= 0.25 * w.grad
+            w.grad.zero_()
+    assert w.requires_grad and w.is_leaf
+    assert w.tolist() == [0.25, 0.5]
+    w.data = torch.tensor([3.0, 4.0])
+    (w**2).sum().backward()
+    assert w.grad.tolist() == [6.0, 8.0]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        w += 1
+
+
+def test_functions_that_programs_use_on_known_tensors():
+    x = torch.arange(12).reshape(3, 4).float()
+    assert torch.flip(x, [0])[0].tolist() == [8.0, 9.0, 10.0, 11.0]
+    assert x.median().item() == 5.0 and x.prod(1).tolist() == [0.0, 840.0, 7920.0]
+    values, indices = x.median(dim=1)
+    assert values.tolist() == [1.0, 5.0, 9.0] and indices.tolist() == [1, 1, 1]
+    assert x.new_zeros(2).dtype == torch.float32 and x.long().new_ones(1, 2).dtype == torch.int64
+    values, inverse, counts = torch.unique(torch.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1, 3], [1, 0, 1], [1, 2])
+
+
+@pytest.mark.parametrize("loss", [torch.nn.CrossEntropyLoss(), torch.nn.NLLLoss(), torch.nn.functional.cross_entropy])
+def test_a_class_that_is_not_there_is_refused(loss):
+    with pytest.raises(IndexError, match="Target 5 is out of bounds"):
+        loss(torch.zeros(2, 3), torch.tensor([0, 5]))
+    assert loss(torch.zeros(2, 3), torch.tensor([0, -100])).item() == loss(torch.zeros(1, 3), torch.tensor([0])).item()
+
+
+def test_distances_are_those_of_pytorch():
+    functional = torch.nn.functional
+    a, b, c = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 4.0]]), torch.tensor([[0.0, 3.0]])
+    assert functional.cosine_similarity(a, b).item() == pytest.approx(0.8)
+    assert functional.pairwise_distance(a, b, eps=0.0).item() == pytest.approx(3.0)
+    near, far, other = 3.0, np.sqrt(10.0), 1.0
+    plain = functional.triplet_margin_loss(a, b, c, margin=1.0, eps=0.0).item()
+    assert plain == pytest.approx(near - far + 1, abs=1e-5)
+    swapped = functional.triplet_margin_loss(a, b, c, margin=1.0, eps=0.0, swap=True).item()
+    assert swapped == pytest.approx(near - other + 1, abs=1e-5)

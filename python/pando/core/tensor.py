@@ -49,7 +49,8 @@ def _ops():
 
 class Tensor(_core.Buffer):
     """An array of numbers, or a value of a model that is known later."""
-    __slots__ = ("_value", "__weakref__")
+    # _maker: the name of the layer of Keras that made it, if one did.
+    __slots__ = ("_value", "_maker", "__weakref__")
     # NumPy leaves operators with a tensor to the tensor.
     __array_priority__ = 1000
     # Whether a list on the left of an operator is a tensor; otherwise a list takes the elements of a tensor.

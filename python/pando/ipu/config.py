@@ -53,7 +53,16 @@ class _FloatingPoint:
 
 
 class IPUConfig:
-    """Nothing takes effect before ``configure_ipu_system``."""
+    """Which virtual IPUs a program has; nothing takes effect before ``configure_ipu_system``.
+
+    ``auto_select_ipus`` is their number, ``tiles_per_ipu`` the cores of each (0: as many as are fastest), ``backend`` "cpu" or
+    "cuda". Options of real IPUs are accepted without effect.
+
+    >>> from pando import ipu
+    >>> config = ipu.config.IPUConfig()
+    >>> config.auto_select_ipus = 2
+    >>> config.configure_ipu_system()
+    """
 
     def __init__(self) -> None:
         for name in _OWN:

@@ -23,19 +23,22 @@ class CoreScope:
         self._scope.exit()
 
 
+def ensure_configured():
+    """As upstream: without a configuration there is one IPU."""
+    if not any("IPU" in device["name"] for device in _core.devices()):
+        from pando.ipu.config import IPUConfig
+        config = IPUConfig()
+        config.auto_select_ipus = 1
+        config.configure_ipu_system()
+
+
 class IPUStrategy:
     """Where models run: on the IPUs that the device has when the scope is entered."""
     _core_strategy = _core.IPUStrategy
 
     def __init__(self, ipu_device: str = "/device:IPU:0", cpu_device: str = "/device:CPU:0",
                  enable_dataset_iterators: bool = True, **kwargs: Any) -> None:
-        devices = [device["name"] for device in _core.devices()]
-        if not any("IPU" in name for name in devices):
-            # As upstream: without a configuration there is one IPU.
-            from pando.ipu.config import IPUConfig
-            config = IPUConfig()
-            config.auto_select_ipus = 1
-            config.configure_ipu_system()
+        ensure_configured()
         self._strategy = self._core_strategy(ipu_device)
 
     def scope(self) -> CoreScope:

@@ -7,11 +7,12 @@ from typing import Any
 
 from pando import _core
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.ipu.ipu_strategy import CoreScope
+from pando.ipu.ipu_strategy import CoreScope, ensure_configured
 
 
 def ipu_scope(device: Any = "/device:IPU:0") -> Any:
     """What is compiled within it runs on the device."""
+    ensure_configured()
     return CoreScope(_core.ipu_scope(device))
 
 

@@ -154,7 +154,11 @@ class ModelCheckpoint(_Builtin):
 
 
 class EarlyStopping(_Builtin):
-    """Ends training when the monitored value has not become better for ``patience`` epochs."""
+    """Ends training when the monitored value has not become better for ``patience`` epochs.
+
+    monitor: a name in the logs, such as "val_loss". min_delta: what counts as better. mode: "min", "max", or "auto", which the
+    name decides. restore_best_weights: gives the model the weights of its best epoch at the end.
+    """
 
     def __init__(self, monitor: str = "val_loss", min_delta: float = 0, patience: int = 0, verbose: int | str = 0,
                  mode: str = "auto", baseline: float | None = None, restore_best_weights: bool = False,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pando import _core
+from pando.core import ops
 from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import losses
@@ -31,6 +32,11 @@ class Metric:
         """Adds the samples of a batch."""
         self._add(self.call(convert(y_true), convert(y_pred)).numpy(), sample_weight)
 
+    def add_weight(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: a metric of Pando is a mean over samples, which programs compute."""
+        raise NotImplementedError(f"{type(self).__name__}.add_weight: metrics of Pando have no state of their own; write "
+                                  "call(self, y_true, y_pred), which returns one number for each sample, and no update_state")
+
     def _add(self, values, sample_weight):
         values = np.asarray(values, dtype=np.float64)
         weights = np.ones_like(values) if sample_weight is None else np.broadcast_to(sample_weight, values.shape)
@@ -39,7 +45,7 @@ class Metric:
 
     def result(self) -> Any:
         """The mean of all samples since the last reset."""
-        return Tensor(np.float32(self._total / self._count if self._count else 0.0).reshape(()))
+        return Tensor(np.asarray(self._total / self._count if self._count else 0.0, np.float32))
 
     def reset_state(self) -> Any:
         """Forgets all samples."""
@@ -96,7 +102,16 @@ def _named(class_name, kind, doc):
                                           "__module__": __name__})
 
 
-Accuracy = _named("Accuracy", "accuracy", "How often the prediction is right.")
+class Accuracy(Metric):
+    """How often the prediction equals the target; the name "accuracy" in ``compile`` chooses by the shapes instead."""
+
+    def __init__(self, name: str | None = "accuracy", dtype: DTypeLike = None) -> None:
+        super().__init__(name)
+
+    def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
+        return ops.cast(ops.equal(ops.cast(y_true, y_pred.dtype.name), y_pred), "float32")
+
+
 CategoricalAccuracy = _named("CategoricalAccuracy", "categorical_accuracy",
                              "How often the largest score is that of the one-hot target.")
 SparseCategoricalAccuracy = _named("SparseCategoricalAccuracy", "sparse_categorical_accuracy",

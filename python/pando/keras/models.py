@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import weakref
 import typing as _typing
 from typing import Any, Callable, Mapping, Sequence
 
@@ -13,9 +12,10 @@ from pando.core.messages import warn
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
 from pando.keras.layers.base import Layer, python_layer
-from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, call_of, current_call
+from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
+from pando.keras.whole import Whole
 from pando.tf.tensor import Tensor, is_symbolic, wrap
 
 
@@ -54,6 +54,7 @@ class Model(Layer, Training):
                     raise TypeError(f"Model: {what} must be what Input and layers return, not {tensor!r}")
         self.__dict__["_input_structure"] = _names_of(inputs)
         self.__dict__["_output_structure"] = _without_tensors(outputs)
+        self.__dict__["_output_makers"] = [getattr(tensor, "_maker", "") for tensor in flatten(outputs)]
         self.__dict__["_output_keys"] = sorted(outputs) if isinstance(outputs, dict) else None
         self._adopt(_core.Model([tensor._value for tensor in flatten(inputs)],
                                 [tensor._value for tensor in flatten(outputs)], self._given_name or ""))
@@ -77,7 +78,7 @@ class Model(Layer, Training):
             outputs = self._call_recorded(inputs)
         except NeedsTrace:
             # Its call() is then a layer of its own, which is traced once for training and once without.
-            whole = _Whole(self)
+            whole = Whole(self)
             self.__dict__["_whole"] = whole
             outputs = whole(inputs)
         self._from_tensors(inputs, outputs)
@@ -97,11 +98,13 @@ class Model(Layer, Training):
         elif not self._layer.built:
             self._layer.build([tuple(input_shape)])
 
-    def _ensure_built(self, arrays, names=None):
+    def _ensure_built(self, arrays):
         """Builds a class with call() for these arrays."""
         if self._layer is None:
-            inputs = [wrap(_core.input(array.shape[1:], array.dtype.name, "")) for array in arrays]
-            self._build_from(inputs[0] if len(inputs) == 1 else inputs)
+            names = self._input_names()
+            inputs = [wrap(_core.input(array.shape[1:], array.dtype.name, name))
+                      for array, name in zip(arrays, names or [""] * len(arrays))]
+            self._build_from(dict(zip(names, inputs)) if names else inputs[0] if len(inputs) == 1 else inputs)
             self._compile_now()
 
     def __call__(self, inputs: Any, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
@@ -112,7 +115,7 @@ class Model(Layer, Training):
             try:
                 return self._call_recorded(inputs, training)
             except NeedsTrace:
-                self.__dict__["_whole"] = _Whole(self)
+                self.__dict__["_whole"] = Whole(self)
                 return self._whole(inputs, training=training)
         if self._layer is None:
             from pando.core.arrays import as_array
@@ -187,12 +190,15 @@ class Model(Layer, Training):
         return self._layer.name
 
     def _input_names(self):
-        return self.__dict__.get("_input_structure") or []
+        given = self.__dict__.get("_input_structure")
+        if given or self._layer is None or isinstance(self, Sequential):
+            return given or []
+        return [_core.input_layer(symbol).name for symbol in self._layer.inputs()]
 
     def _output_names(self):
         if self.__dict__.get("_output_keys"):
             return self._output_keys
-        return []
+        return self.__dict__.get("_output_makers", [])
 
     def get_config(self) -> dict[str, Any]:
         """The layers and how they are connected, as nested dicts."""
@@ -207,23 +213,6 @@ class Model(Layer, Training):
     def _repr_html_(self):
         from pando.keras.html import model_html
         return model_html(self)
-
-
-class _Whole(Layer):
-    """The call() of a model as one layer, for one that depends on whether the model trains, or that adds losses."""
-
-    def __init__(self, model):
-        self._start(None, True, None)
-        self._adopt(_core.python_layer(self, type(model).__name__, ""))
-        self.__dict__["_model"] = weakref.ref(model)
-        self.__dict__["_children"] = list(model.__dict__.get("_children", []))
-
-    def call(self, inputs, training=None):
-        model = self._model()
-        arguments = {"training": training} if "training" in inspect.signature(model.call).parameters else {}
-        _, caller = current_call()
-        with call_of(model, caller):
-            return model.call(inputs, **arguments)
 
 
 class Sequential(Model):

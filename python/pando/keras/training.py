@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from typing import Any, Mapping, Sequence
 
-from pando import _core
 from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers
-from pando.keras.arguments import refuse, tell_once
+from pando.keras.arguments import tell_once
 from pando.keras.callbacks import History, native_callbacks
 from pando.keras.data import samples_of
+from pando.keras.model_files import ModelFiles
 from pando.keras.stages import Stages
-from pando.keras.weight_files import load_by_order
 from pando.core.nearest import unknown_argument
 
 _COMPILE_WITHOUT_EFFECT = ("run_eagerly", "jit_compile", "auto_scale_loss", "distribute",
@@ -57,7 +55,7 @@ def _accept(who, kwargs, names):
             tell_once(f"{who}: {name} has no effect in Pando")
 
 
-class Training(Stages):
+class Training(Stages, ModelFiles):
     """The methods of Model that run programs."""
 
     def compile(self, optimizer: Identifier | Any = "rmsprop", loss: Any = None, metrics: Any = None,
@@ -115,7 +113,8 @@ class Training(Stages):
             **kwargs: Any) -> History:
         """Trains the model and returns the History of losses and metrics.
 
-        x: an array or tensor, a list or dict of them for several inputs, a Dataset, a generator, or a ``keras.utils.Sequence``.
+        x: an array or tensor, a list or dict of them for several inputs, a Dataset, a generator, or a
+            ``keras.utils.Sequence``.
         y: the targets, likewise; a Dataset or generator has them with x.
         batch_size: the samples of a micro-batch, 32 if it is not given; a Dataset has its own.
         verbose: 1 or "auto" shows a bar, 2 a line for each epoch, 0 nothing.
@@ -155,7 +154,8 @@ class Training(Stages):
             "checkpoint_keep": int(checkpoint_keep), "checkpoint_resume": bool(resume)}
         params = {"verbose": arguments["verbose"], "epochs": arguments["epochs"], "steps": steps_per_epoch or None}
         if samples.dataset is None:
-            params["steps"] = -(-len(samples.x[0]) // arguments["batch_size"])
+            trained = len(samples.x[0]) - int(len(samples.x[0]) * arguments["validation_split"])
+            params["steps"] = -(-trained // arguments["batch_size"])
         self.__dict__["_stopping"] = False
         given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks is not None else []
         history = History()
@@ -168,6 +168,8 @@ class Training(Stages):
         return history
 
     def _samples(self, x, y=None, sample_weight=None, targets=True):
+        if self._layer is None and isinstance(x, dict):
+            self.__dict__["_input_structure"] = sorted(x)
         samples = samples_of(self, x, y, sample_weight, targets)
         if self._layer is None:
             if samples.dataset is not None:
@@ -275,43 +277,6 @@ class Training(Stages):
         else:
             sys.stdout.write(text)
 
-    # Files -----------------------------------------------------------------------------------------------------------
-
-    def save(self, filepath: Path, overwrite: bool = True, include_optimizer: bool = True, save_format: str | None = None,
-             signatures: Any = None, options: Any = None, save_traces: bool = True) -> None:
-        """Writes a folder with the layers as JSON and the weights; Pando has this one format.
-
-        The state of the optimizer is in checkpoints, which ``fit(checkpoint_directory=...)`` writes.
-        """
-        refuse("save", signatures=signatures)
-        _check_overwrite("save", filepath, overwrite)
-        self._built("save").save(str(filepath))
-
-    def save_weights(self, filepath: Path, overwrite: bool = True, save_format: str | None = None,
-                     options: Any = None) -> None:
-        """Writes the weights: .safetensors if the path ends so, otherwise .npz; ``save_format`` has no effect."""
-        _check_overwrite("save_weights", _weights_path(filepath), overwrite)
-        self._built("save_weights").save_weights(_weights_path(filepath))
-
-    def load_weights(self, filepath: Path, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
-        """Reads the weights that ``save_weights`` wrote; they are found by their names, or by their order."""
-        refuse("load_weights", skip_mismatch=skip_mismatch or None)
-        path = _weights_path(filepath)
-        try:
-            self._built("load_weights").load_weights(path)
-        except _core.Error as error:
-            if "needs" not in str(error) or not load_by_order(self._layer, path):
-                raise
-
-    def to_json(self, **kwargs: Any) -> str:
-        """The layers and how they are connected."""
-        return self._built("to_json").to_json()
-
-
-def _check_overwrite(who, path, overwrite):
-    if not overwrite and os.path.exists(path):
-        raise FileExistsError(f"{who}: {path} exists, and overwrite is False")
-
 
 def _refuse_own_steps(cls):
     """A class with a step of its own would train in another way than it says."""
@@ -332,12 +297,3 @@ def _results(logs, return_dict):
         return dict(logs)
     values = [float(value) for value in logs.values()]
     return values[0] if len(values) == 1 else values
-
-
-def _weights_path(path):
-    path = str(path)
-    for ending in (".weights.h5", ".h5", ".hdf5", ".keras", ".ckpt", ".tf"):
-        if path.endswith(ending):
-            tell_once(f"weights are in a .safetensors file in Pando, not {ending}")
-            return path[:-len(ending)] + ".safetensors"
-    return path if path.endswith((".npz", ".safetensors")) else path + ".npz"

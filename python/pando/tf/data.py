@@ -240,7 +240,7 @@ class Dataset:
 
     def cardinality(self) -> Any:
         """The number of elements, or INFINITE_CARDINALITY, or UNKNOWN_CARDINALITY."""
-        return Tensor(np.int64(self._dataset.cardinality()).reshape(()))
+        return Tensor(np.asarray(self._dataset.cardinality(), np.int64))
 
     def __len__(self):
         count = self._dataset.cardinality()

@@ -30,12 +30,20 @@ def _binary(function, name):
     return call
 
 
+_REDUCTIONS = {
+    "reduce_sum": "The sum over the axes, or of all elements.", "reduce_mean": "The mean over the axes, or of all elements.",
+    "reduce_max": "The largest over the axes, or of all elements.",
+    "reduce_min": "The smallest over the axes, or of all elements.",
+    "reduce_any": "Whether any element is true, over the axes or of all.",
+    "reduce_all": "Whether all elements are true, over the axes or of all."}
+
+
 def _reduction(function, name):
     def call(input_tensor, axis=None, keepdims=False, name=None, reduction_indices=None, keep_dims=None):
         axis = reduction_indices if axis is None else axis
         axis = list(axis) if isinstance(axis, (tuple, list, np.ndarray)) else axis
         return function(convert(input_tensor), axis, bool(keep_dims if keep_dims is not None else keepdims))
-    call.__name__, call.__doc__ = name, f"{name} over the axes, or over all of them."
+    call.__name__, call.__doc__ = name, _REDUCTIONS[name]
     return call
 
 
@@ -169,12 +177,12 @@ def shape(input: Any, out_type: str = "int32", name: str | None = None) -> Any:
 
 def size(input: Any, name: str | None = None) -> Any:
     """The number of elements."""
-    return Tensor(np.int32(np.prod(convert(input).shape)).reshape(()))
+    return Tensor(np.asarray(np.prod(convert(input).shape), np.int32))
 
 
 def rank(input: Any, name: str | None = None) -> Any:
     """The number of axes."""
-    return Tensor(np.int32(len(convert(input).shape)).reshape(()))
+    return Tensor(np.asarray(len(convert(input).shape), np.int32))
 
 
 def zeros(shape: Any, dtype: DTypeLike = "float32", name: str | None = None) -> Any:

@@ -16,7 +16,7 @@ from pando.torch.shapes import *  # noqa: F403
 from pando.torch.shapes import cat, transpose
 from pando.torch.tensor import Tensor
 
-_Reduced = {name: collections.namedtuple(name, ("values", "indices")) for name in ("max", "min", "sort", "topk")}
+_Reduced = {name: collections.namedtuple(name, ("values", "indices")) for name in ("max", "min", "sort", "topk", "median")}
 
 
 def _known(x, what):
@@ -231,6 +231,29 @@ def unique(input: ArrayLike, sorted: bool = True, return_inverse: bool = False, 
     return tuple(map(Tensor, found))
 
 
+def flip(input: ArrayLike, dims: Any) -> Tensor:  # noqa: A002
+    """The elements in reverse order along these dimensions."""
+    dims = [dims] if isinstance(dims, int) else dims
+    turned = {dim % input.dim() for dim in dims}
+    return input[tuple(slice(None, None, -1) if i in turned else slice(None) for i in range(input.dim()))]
+
+
+def prod(input: ArrayLike, dim: Any = None, keepdim: bool = False, dtype: DTypeLike = None) -> Tensor:  # noqa: A002
+    """The product of all elements, or along a dimension, of a tensor whose values are known."""
+    made = np.prod(_known(input, "prod"), axis=dim, keepdims=keepdim)
+    return Tensor(np.asarray(made, None if dtype is None else dtypes.of(dtype).numpy))
+
+
+def median(input: ArrayLike, dim: Any = None, keepdim: bool = False) -> Any:  # noqa: A002
+    """The lower of the middle elements; along a dimension, with its index. Of a tensor whose values are known."""
+    array = _known(input, "median")
+    if dim is None:
+        return Tensor(np.asarray(np.sort(array, axis=None)[(array.size - 1) // 2]))
+    order = np.take(np.argsort(array, dim, kind="stable"), [(array.shape[dim] - 1) // 2], dim)
+    values = np.take_along_axis(array, order, dim)
+    return _Reduced["median"](*(Tensor(a if keepdim else np.squeeze(a, dim)) for a in (values, order)))
+
+
 def isnan(input: ArrayLike) -> Tensor:  # noqa: A002
     """Which elements are not a number."""
     return ops.not_equal(input, input)
@@ -274,7 +297,7 @@ swapaxes = swapdims = transpose
 _PLAIN = ("sum mean var std max min amax amin argmax argmin norm all any reshape view view_as permute transpose t "
           "flatten unsqueeze squeeze expand expand_as repeat split chunk unbind narrow select index_select gather "
           "masked_fill clamp clip softmax log_softmax logsumexp matmul mm bmm mv dot outer tril triu sort argsort topk "
-          "cumsum nonzero count_nonzero unique isnan isfinite equal allclose swapaxes swapdims").split()
+          "cumsum flip prod median nonzero count_nonzero unique isnan isfinite equal allclose swapaxes swapdims").split()
 METHODS = [*_PLAIN, *ELEMENTWISE]
 FUNCTIONS = [*METHODS, "cat", "concat", "concatenate", "stack", "where", "addmm", "numel", "is_tensor"]
 FUNCTIONS = [name for name in FUNCTIONS if name not in ("view", "view_as", "expand", "expand_as", "repeat")]

@@ -75,6 +75,13 @@ def copy_(self, src: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG001
     return self._set(src)
 
 
+def _new(name):
+    def method(self, *arguments: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:  # noqa: ARG001
+        from pando.torch import creation
+        return getattr(creation, name)(*arguments, dtype=dtype or self.dtype, requires_grad=requires_grad)
+    return _named(method, f"new_{name}", f"As torch.{name}(), with the type of this tensor.")
+
+
 def type_as(self, other: Tensor) -> Tensor:
     """The tensor as the type of the other."""
     return self.type(other.dtype)
@@ -89,6 +96,8 @@ def install():
         setattr(Tensor, name + "_", _in_place(name))
     for name, dtype in _TYPES.items():
         setattr(Tensor, name, _as_type(name, dtype))
+    for name in ("zeros", "ones", "empty", "full", "tensor"):
+        setattr(Tensor, f"new_{name}", _new(name))
     for method in (uniform_, normal_, bernoulli_, random_, zero_, fill_, copy_, type_as):
         setattr(Tensor, method.__name__, method)
 

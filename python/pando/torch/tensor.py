@@ -215,7 +215,11 @@ class Tensor(CoreTensor):
 
     @data.setter
     def data(self, value):
-        self._set(value)
+        needed, self._value = self.requires_grad, self._array("data")
+        self._take(value)
+        if needed:
+            self._value = self._array("data")
+            self.requires_grad_()
 
     def retain_grad(self) -> Any:
         """Refused for tensors that are computed: use ``torch.autograd.grad``."""
@@ -275,7 +279,17 @@ class Tensor(CoreTensor):
         return self._array("numpy")
 
     def _set(self, value):
-        """Takes the value, as in-place methods do."""
+        """Takes the value, as in-place methods do. A leaf that requires a gradient stays one, within no_grad()."""
+        before = self._value
+        if type(before) is lazy.Node and before.record is None and before.requires_grad:
+            if lazy.grad_mode.enabled:
+                raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+            self._value = before.value
+            self._value = self._take(value)._array("in place")
+            return self.requires_grad_()
+        return self._take(value)
+
+    def _take(self, value):
         made = value if isinstance(value, CoreTensor) else Tensor(np.asarray(value, self.dtype.numpy))
         if tuple(made.shape) != tuple(self.shape):
             made = ops.broadcast_to(made, self.shape)
@@ -323,9 +337,9 @@ class Tensor(CoreTensor):
 
 def gradient_not_kept():
     """The error for a gradient that only its step has seen."""
-    return RuntimeError("optimizer.step() has used this gradient, and it was not kept: no program had looked at gradients "
-                        "after the first step. Look at them before step(), or after the first step, too; call "
-                        "zero_grad() before the next backward()")
+    return RuntimeError("optimizer.step() has used this gradient, and it was not kept: of large models that costs time, "
+                        "and the program had not looked at gradients after the first step. Look at them before step(), or "
+                        "after the first step, too; call zero_grad() before the next backward()")
 
 
 def _restore(array):

@@ -16,7 +16,7 @@ from pando.core.hints import DTypeLike, Identifier, ShapeLike
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
-from pando.keras.layers.calls import FOLLOWS_MODEL, Weight, call_of, note_layer
+from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, call_of, caller_of, note_layer
 from pando.keras.layers.described import Described
 from pando.tf.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
 
@@ -152,8 +152,18 @@ class Layer(Described):
         return weight
 
     def add_loss(self, losses: Any, **kwargs: Any) -> None:
-        """Adds a penalty to the loss. Not in Pando: put it into the loss function."""
-        raise NotImplementedError("add_loss is not in Pando; add the term in a loss function of your own")
+        """Adds terms to the loss of the model; to be called in ``call``, with tensors that it computes from the inputs.
+
+        A term with one number for each sample counts as its mean.
+        """
+        caller = caller_of(self)
+        if caller is None:
+            raise NeedsTrace(f"add_loss: call it in the call() of '{self.name}', where the term is computed")
+        for term in losses if isinstance(losses, (list, tuple)) else [losses]:
+            term = term() if callable(term) else term
+            if not is_symbolic(term):
+                raise TypeError(f"add_loss: {term!r} does not depend on the inputs of '{self.name}'")
+            caller.add_loss(term._value)
 
     def _build_weights(self, builder, shapes):
         self.__dict__["_builder"] = builder
@@ -198,6 +208,8 @@ class Layer(Described):
         symbols = [as_symbol(tensor, like=tensors) for tensor in tensors]
         self._remember(structure, leaves, len(symbols))
         outputs = [wrap(symbol) for symbol in self._layer.call(symbols, _flag(training))]
+        for output in outputs:
+            output._maker = self.name
         return self._pack_outputs(outputs)
 
     def _remember(self, structure, leaves, count):

@@ -25,7 +25,15 @@ def _padding(who, padding):
 
 
 class Conv2D(Layer):
-    """Convolution of images with ``filters`` filters."""
+    """Convolution of images, [batch, height, width, channels], with ``filters`` filters.
+
+    kernel_size, strides, dilation_rate: one number, or (height, width). padding: "valid" keeps within the image, "same" fills
+    it up with zeros, so that strides of 1 keep its size. groups: parts of the channels that have filters of their own.
+
+    >>> from pando import keras
+    >>> keras.layers.Conv2D(8, 3, padding="same")(keras.Input((28, 28, 1))).shape
+    TensorShape([None, 28, 28, 8])
+    """
 
     def __init__(self, filters: int, kernel_size: Sizes, strides: Sizes | None = (1, 1), padding: Any = "valid",
                  data_format: str | None = None, dilation_rate: Sizes = (1, 1), groups: int = 1,

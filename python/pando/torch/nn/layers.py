@@ -39,7 +39,12 @@ class _Leaf(Module):
 
 
 class Linear(_Leaf):
-    """y = x A^T + b. The weight is [out_features, in_features]."""
+    """y = x A^T + b. The weight is [out_features, in_features].
+
+    >>> import pando.torch as torch
+    >>> torch.nn.Linear(3, 2)(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: Any = True, device: Any = None,
                  dtype: DTypeLike = None) -> None:  # noqa: ARG002

@@ -33,6 +33,18 @@ class _Loss(Module):
     def forward(self, input: ArrayLike, target: ArrayLike) -> Any:  # noqa: A002
         return self._run_leaf(input, target)
 
+    def _check_classes(self, input, target):  # noqa: A002
+        """Raises for a class that is not there, as far as the classes are known now."""
+        classes = target._value if isinstance(target, CoreTensor) else None
+        if not isinstance(classes, np.ndarray) or classes.dtype.kind not in "iu" or not classes.size or input.dim() < 2:
+            return
+        lowest, highest, count = classes.min(), classes.max(), input.shape[1]
+        if 0 <= lowest and highest < count:
+            return
+        wrong = classes[((classes < 0) | (classes >= count)) & (classes != self.ignore_index)]
+        if wrong.size:
+            raise IndexError(f"Target {wrong[0]} is out of bounds: the input has {count} classes.")
+
     def extra_repr(self) -> Any:
         return ""
 
@@ -46,6 +58,10 @@ class CrossEntropyLoss(_Loss):
                     reduction, size_average, reduce)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Any:  # noqa: A002
+        self._check_classes(input, target)
+        return self._run_leaf(input, target)
+
 
 class NLLLoss(_Loss):
     """Log-probabilities [batch, classes, ...] against classes."""
@@ -55,6 +71,10 @@ class NLLLoss(_Loss):
         self._begin(lambda: _torch.nll_loss(_weight(weight), ignore_index, self.reduction), reduction, size_average,
                     reduce)
         self.ignore_index = ignore_index
+
+    def forward(self, input: ArrayLike, target: ArrayLike) -> Any:  # noqa: A002
+        self._check_classes(input, target)
+        return self._run_leaf(input, target)
 
 
 class MSELoss(_Loss):

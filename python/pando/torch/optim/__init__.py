@@ -18,6 +18,8 @@ from pando.torch.optim import lr_scheduler
 from pando.torch.tensor import gradient_not_kept
 
 _torch = _core.torch
+# The number of elements of all parameters up to which gradients are always kept.
+_SMALL = 65536
 # How PyTorch computes, which changes no result.
 _WITHOUT_EFFECT = ("foreach", "fused", "capturable", "differentiable")
 
@@ -129,8 +131,10 @@ class Optimizer:
         return loss
 
     def _keeps_gradients(self):
-        """Whether gradients can be looked at after the step. They cost time, so they are kept by the first step, and from
-        then on if a program has looked at them."""
+        """Whether gradients can be looked at after the step. For large models that costs time, so they are kept by the first
+        step, and from then on if a program has looked at them."""
+        if self._use is None:
+            self._keeps = sum(p.numel() for group in self.param_groups for p in group["params"]) <= _SMALL
         self._keeps = self._keeps or (self._use is not None and self._use.is_looked_at)
         return self._keeps or self._use is None
 

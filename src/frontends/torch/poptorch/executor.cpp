@@ -134,8 +134,15 @@ PoplarExecutor::PoplarExecutor(const std::string& kind, Function<torch::nn::Modu
 PoplarExecutor::~PoplarExecutor() = default;
 PoplarExecutor::PoplarExecutor(PoplarExecutor&&) noexcept = default;
 
-bool PoplarExecutor::isCompiled() const { return state_->step.has_value(); }
-bool PoplarExecutor::isAttachedToDevice() const { return state_->attached; }
+bool PoplarExecutor::isCompiled() const {
+  const CallLock::Call turn = state_->take_turn();
+  return state_->step.has_value();
+}
+
+bool PoplarExecutor::isAttachedToDevice() const {
+  const CallLock::Call turn = state_->take_turn();
+  return state_->attached;
+}
 
 void PoplarExecutor::attachToDevice() {
   const CallLock::Call turn = state_->take_turn();
@@ -152,8 +159,12 @@ void PoplarExecutor::detachFromDevice() {
   state_->attached = false;
 }
 
-void PoplarExecutor::copyWeightsToHost() const { state_->check_attached(); }
-void PoplarExecutor::copyWeightsToDevice() const { state_->check_attached(); }
+void PoplarExecutor::copyWeightsToHost() const {
+  const CallLock::Call turn = state_->take_turn();
+  state_->check_attached();
+}
+
+void PoplarExecutor::copyWeightsToDevice() const { copyWeightsToHost(); }
 
 void PoplarExecutor::compile_for(const Arrays& inputs) {
   const CallLock::Call turn = state_->take_turn();

@@ -8,7 +8,7 @@ from typing import Any
 from pando import _core
 from pando.core.hints import Path
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.tf.tensor import wrap
+from pando.tf.tensor import is_symbolic, wrap
 
 
 class Optimizer:
@@ -19,6 +19,8 @@ class Optimizer:
 
     def compute_gradients(self, loss: Any, var_list: Any = None, **kwargs: Any) -> Any:
         """Pairs of gradients and variables."""
+        if not is_symbolic(loss):
+            raise TypeError(f"{type(self).__name__}: the loss must be a tensor of the graph, not {loss!r}")
         variables = [variable._variable for variable in var_list or []]
         return [(wrap(gradient), parameter)
                 for gradient, parameter in self._native.compute_gradients(loss._value, variables)]

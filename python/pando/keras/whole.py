@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole: the call() of a model as one layer, which is traced once for training and once without."""
+import inspect
+import weakref
+
+from pando import _core
+from pando.keras.layers.base import Layer
+from pando.keras.layers.calls import call_of, current_call
+
+
+class Whole(Layer):
+    """The call() of a model as one layer, for one that depends on whether the model trains, or that adds losses."""
+
+    def __init__(self, model):
+        self._start(None, True, None)
+        self._adopt(_core.python_layer(self, type(model).__name__, ""))
+        self.__dict__["_model"] = weakref.ref(model)
+        self.__dict__["_children"] = list(model.__dict__.get("_children", []))
+
+    def call(self, inputs, training=None):
+        model = self._model()
+        arguments = {"training": training} if "training" in inspect.signature(model.call).parameters else {}
+        _, caller = current_call()
+        with call_of(model, caller):
+            return model.call(inputs, **arguments)
