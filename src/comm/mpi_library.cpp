@@ -24,8 +24,11 @@ std::vector<std::filesystem::path> module_paths() {
   Dl_info here{};
   std::vector<std::filesystem::path> paths;
   if (dladdr(reinterpret_cast<const void*>(&started_workers), &here) == 0 || here.dli_fname == nullptr) return paths;
+  // A program that was found by PATH has its name alone.
+  const std::filesystem::path named = here.dli_fname;
   std::error_code ignored;
-  std::filesystem::path folder = std::filesystem::canonical(here.dli_fname, ignored).parent_path();
+  std::filesystem::path folder =
+      std::filesystem::canonical(named.has_parent_path() ? named : "/proc/self/exe", ignored).parent_path();
   for (int i = 0; i < 6 && folder.has_relative_path(); ++i, folder = folder.parent_path())
     paths.push_back(folder / PANDO_MODULE_FOLDER / "pando_mpi.so");
   return paths;
