@@ -105,6 +105,19 @@ TEST_F(KerasTraining, Losses) {
   });
   //! [own_loss]
   all.push_back(largest_error);
+  //! [targets]
+  // Targets of another shape than the output: only the means of both count.
+  losses::Loss same_mean(
+      "same_mean",
+      [](Value prediction, Value target) {
+        return ops::square(ops::reduce_mean(prediction, {.axes = {-1}}) - ops::reduce_mean(target, {.axes = {-1}}));
+      },
+      losses::Targets::any);
+  //! [targets]
+  keras::Sequential of_any({layers::Dense(3, {.activation = "softmax"})});
+  of_any.compile({.optimizer = "sgd", .loss = same_mean});
+  EXPECT_NEAR(of_any.train_on_batch(ones({2, 4}), full({2, 5}, 1.0))["loss"], 4.0 / 9, 1e-5);
+  EXPECT_EQ(same_mean.targets(), losses::Targets::any);
   for (const losses::Loss& loss : all) {
     keras::Sequential model({layers::Dense(3, {.activation = "softmax"})});
     model.compile({.optimizer = "sgd", .loss = loss});

@@ -141,6 +141,7 @@ void bind_python_layer(py::module_& module) {
       .def_property_readonly("trainable", [](const Caller& caller) { return caller.call.trainable(); })
       .def("weight", [](const Caller& c, std::size_t i) { return Tensor(c.call.trace(), c.call.weight(i)); })
       .def("assign", [](const Caller& c, std::size_t i, const Tensor& value) { c.call.assign(i, value.value()); })
+      .def("add_loss", [](const Caller& caller, const Tensor& term) { caller.call.add_loss(term.value()); })
       .def("dropout",
            [](Caller& caller, const Tensor& x, double rate) {
              keras::LayerCall& call = caller.call;

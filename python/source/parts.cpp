@@ -84,7 +84,8 @@ void bind_losses(py::module_& module) {
       .def(py::init<const std::string&>())
       // The function takes the symbols of predictions and targets, and returns a list of one symbol.
       .def(py::init([](const std::string& name, const py::object& function, bool labels) {
-             return Loss(name, sample_function(Held(function)), labels);
+             return Loss(name, sample_function(Held(function)),
+                         labels ? losses::Targets::labels : losses::Targets::any);
            }),
            py::arg("name"), py::arg("function"), py::arg("labels") = false)
       .def_property_readonly("name", &Loss::name)

@@ -51,6 +51,7 @@ struct Trace::State {
   std::unordered_map<std::string, const void*> owners;
   Value counter;
   Value sample_mask;
+  std::vector<Value> losses = {};
 };
 
 Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}, {}, {}}) {}
@@ -103,6 +104,8 @@ Value Trace::update_number() {
 }
 Value Trace::sample_mask() const { return state_->sample_mask; }
 void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
+void Trace::add_loss(Value term) { state_->losses.push_back(term); }
+const std::vector<Value>& Trace::losses() const { return state_->losses; }
 
 void Trace::bind(Variables& variables) const {
   for (const Parameter& parameter : state_->parameters)

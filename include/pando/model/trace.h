@@ -70,6 +70,10 @@ class PANDO_API Trace {
   Value sample_mask() const;
   void set_sample_mask(Value mask);
 
+  // Adds a term to the loss of a Keras model: one number, or one for each sample, whose mean then counts.
+  void add_loss(Value term);
+  const std::vector<Value>& losses() const;
+
   // Makes the parameters the variables of a program of this graph.
   void bind(Variables& variables) const;
 

@@ -39,6 +39,8 @@ class PANDO_API LayerCall {
   Value weight(std::size_t index) const;
   void assign(std::size_t index, Value value) const;
   Value counter() const { return trace_.counter(); }
+  // Adds a term to the loss of the model: one number, or one for each sample, whose mean then counts.
+  void add_loss(Value term) const { trace_.add_loss(term); }
   // For the next random op: the layer's own seed, with a new stream each time.
   ops::RandomOptions random();
 

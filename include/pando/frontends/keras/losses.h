@@ -13,25 +13,31 @@ namespace losses {
 // Maps the predictions and targets of a batch to one number per sample, [batch].
 using SampleFunction = Function<Value(Value prediction, Value target)>;
 
+// What a loss takes as the targets of a sample: an array in the shape of the output and of its type; class numbers, as
+// int32; or arrays of any shape, which the function understands. Of the latter, integers come as int32, and single
+// numbers as arrays of one.
+enum class Targets { like_output, labels, any };
+
 // A loss, by its name, as one of the functions below, or of your own.
 class PANDO_API Loss {
  public:
   // "categorical_crossentropy", "mse", ... Throws Error with the nearest name.
   Loss(const char* name) : Loss(std::string(name)) {}
   Loss(const std::string& name);
-  // A loss of the user's; targets come in the type of the predictions, or as int32 if `labels` is set.
-  Loss(std::string name, SampleFunction function, bool labels = false)
-      : name_(std::move(name)), function_(std::move(function)), labels_(labels) {}
+  // A loss of the user's.
+  Loss(std::string name, SampleFunction function, Targets targets = Targets::like_output)
+      : name_(std::move(name)), function_(std::move(function)), targets_(targets) {}
 
   const std::string& name() const { return name_; }
   // Whether targets are class numbers instead of arrays in the shape of the predictions.
-  bool takes_labels() const { return labels_; }
+  bool takes_labels() const { return targets_ == Targets::labels; }
+  Targets targets() const { return targets_; }
   Value operator()(Value prediction, Value target) const { return function_(prediction, target); }
 
  private:
   std::string name_;
   SampleFunction function_;
-  bool labels_;
+  Targets targets_;
 };
 
 struct CrossentropyOptions {

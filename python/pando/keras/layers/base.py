@@ -154,7 +154,8 @@ class Layer(Described):
     def add_loss(self, losses: Any, **kwargs: Any) -> None:
         """Adds terms to the loss of the model; to be called in ``call``, with tensors that it computes from the inputs.
 
-        A term with one number for each sample counts as its mean.
+        A term with one number for each sample counts as its mean. That is exact; one number for the whole batch is computed
+        with the copies of samples that fill the last batch up.
         """
         caller = caller_of(self)
         if caller is None:

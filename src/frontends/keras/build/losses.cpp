@@ -106,7 +106,7 @@ Loss SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options) {
           [options](Value prediction, Value target) {
             return sparse_crossentropy(prediction, target, options.from_logits);
           },
-          true};
+          Targets::labels};
 }
 Loss BinaryCrossentropy(const CrossentropyOptions& options) {
   return {"binary_crossentropy",

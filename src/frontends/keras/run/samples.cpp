@@ -127,6 +127,7 @@ void check_target(const SampleUse& use, std::size_t index, const Shape& given, c
                       use.who, goals.loss->name(), labels, name, sample_text(given)));
     return;
   }
+  if (goals.loss->targets() == losses::Targets::any) return;
   if (given == wanted || (given.elements() == 1 && wanted.elements() == 1)) return;
   const bool numbers = given.elements() == 1 && goals.loss->name() == "categorical_crossentropy";
   throw Error(

@@ -91,10 +91,22 @@ class StepTracer {
     const Value target = ops::input(graph_, target_feed(index), fed.dtype, joined({request_.batch_size}, fed.shape));
     const std::optional<Loss>& loss = context_.goals[index].loss;
     if (loss && loss->takes_labels()) return ops::cast(target, DType::int32);
-    const Value same_type = ops::cast(target, output.dtype());
     // A sample of shape () and one of shape (1,) are the same.
-    return same_type.shape().elements() == output.shape().elements() ? ops::reshape(same_type, output.shape())
-                                                                     : same_type;
+    if (target.shape().elements() == output.shape().elements())
+      return ops::reshape(ops::cast(target, output.dtype()), output.shape());
+    if (!loss || loss->targets() != losses::Targets::any) return ops::cast(target, output.dtype());
+    const Value typed = ops::cast(target, is_floating(fed.dtype) ? output.dtype() : DType::int32);
+    return fed.shape.rank() > 0 ? typed : ops::reshape(typed, with_batch(request_.batch_size, {1}, 0));
+  }
+
+  // A term that a layer added to the loss, counted once per sample; samples that only fill the batch up do not count.
+  Value sum_of_term(Value term) const {
+    const int rank = term.shape().rank();
+    if (rank == 0) return ops::cast(term, DType::float32) * count_;
+    if (term.shape()[0] != request_.batch_size) return ops::reduce_mean(term) * count_;
+    std::vector<std::int64_t> others;
+    for (int axis = 1; axis < rank; ++axis) others.push_back(axis);
+    return ops::reduce_sum((others.empty() ? term : ops::reduce_mean(term, {.axes = others})) * mask_);
   }
 
   // The loss and the metrics, as sums over the samples.
@@ -118,6 +130,7 @@ class StepTracer {
       for (const Metric& metric : goals.metrics)
         metrics.emplace_back(prefix + metric.name(), ops::reduce_sum(metric(output, target) * mask_));
     }
+    for (const Value& term : trace_.losses()) total_ = total_ ? total_ + sum_of_term(term) : sum_of_term(term);
     // Counted once per sample, so that the mean over all samples has the penalties once.
     results_.emplace_back("loss", penalty_ ? total_ + penalty_ * count_ : total_);
     if (outputs.size() > 1) results_.insert(results_.end(), losses.begin(), losses.end());
