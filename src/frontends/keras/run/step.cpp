@@ -96,7 +96,7 @@ class StepTracer {
       return ops::reshape(ops::cast(target, output.dtype()), output.shape());
     if (!loss || loss->targets() != losses::Targets::any) return ops::cast(target, output.dtype());
     const Value typed = ops::cast(target, is_floating(fed.dtype) ? output.dtype() : DType::int32);
-    return fed.shape.rank() > 0 ? typed : ops::reshape(typed, with_batch(request_.batch_size, {1}, 0));
+    return fed.shape.rank() > 0 ? typed : ops::reshape(typed, {request_.batch_size, 1});
   }
 
   // A term that a layer added to the loss, counted once per sample; samples that only fill the batch up do not count.
