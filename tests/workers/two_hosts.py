@@ -107,10 +107,12 @@ def expect_clean_cut(together, hosts):
 
 def may_make_links(mpirun):
     def says(*words):
-        found = subprocess.run(words, capture_output=True, text=True) if shutil.which(words[0]) else None
+        found = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True) if shutil.which(words[0]) else None
         return found.stdout if found is not None and found.returncode == 0 else None
 
-    if "Open MPI" not in (says(mpirun, "--version") or "") or not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+    # mpirun says the one, mpiexec the other.
+    version = says(mpirun, "--version") or ""
+    if not ("Open MPI" in version or "OpenRTE" in version) or not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return False
     return None not in [says("ip", "netns", "add", f"{NAME}try"), says("ip", "netns", "del", f"{NAME}try"),
                         says("unshare", "--uts", "true")]
