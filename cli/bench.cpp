@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pando/comm/workers.h>
+#include <pando/program/program.h>
 
 #include <fmt/format.h>
 
@@ -133,7 +134,8 @@ int bench(const Arguments& arguments) {
     opened.push_back(open_model(word, kind));
     prepare_training(opened.back(), division, recipe);
   }
-  const double peak = measure_multiply_add_peak(usable_cores());
+  const std::string instruction_set = Device({.tiles = 1, .backend = "cpu"}).instruction_set();
+  const double peak = measure_multiply_add_peak(usable_cores(), instruction_set);
   std::vector<Measured> all;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (is_shown) tell(fmt::format("measuring {} ...", words[i]));
