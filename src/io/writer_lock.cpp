@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <ctime>
 #include <sstream>
 
@@ -44,7 +43,7 @@ Life life_of_owner(const std::string& text) {
 WriterLock::WriterLock(const Folder& folder) : folder_(folder) {
   // The file may be removed between two calls, and made again by another process.
   for (int attempt = 0; attempt < 100; ++attempt)
-    if (try_to_take() != Answer::again) return;
+    if (try_to_take()) return;
 }
 
 WriterLock::~WriterLock() {
@@ -53,9 +52,9 @@ WriterLock::~WriterLock() {
   close(descriptor_);
 }
 
-WriterLock::Answer WriterLock::try_to_take() {
+bool WriterLock::try_to_take() {
   descriptor_ = open_descriptor(folder_.descriptor(), file_name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0) return Answer::taken;
+  if (descriptor_ < 0) return true;
   const Lock lock = lock_descriptor(descriptor_);
   const std::string text = text_of_file(descriptor_);
   struct stat opened {
@@ -64,16 +63,15 @@ WriterLock::Answer WriterLock::try_to_take() {
                        fstatat(folder_.descriptor(), file_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
                        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
   const bool is_left = is_same && this->is_left(lock, text);
-  if (is_left && lock != Lock::taken && write_owner()) return Answer::ours;
-  const int error = errno;
-  // What a child of a dead process holds is put away, and made again.
-  if (is_left && lock == Lock::taken) unlinkat(folder_.descriptor(), file_name, 0);
+  if (is_left && lock != Lock::taken && write_owner()) return true;
+  // What a child of a dead process holds is put away, and made again; what could not be written is put away, too.
+  if (is_left) unlinkat(folder_.descriptor(), file_name, 0);
   close(descriptor_);
   descriptor_ = -1;
-  if (!is_same || (is_left && lock == Lock::taken)) return Answer::again;
-  if (!is_left) owner_ = text.substr(0, text.find('\n'));
-  errno = is_left ? error : 0;
-  return Answer::taken;
+  if (!is_same || (is_left && lock == Lock::taken)) return false;
+  is_taken_ = !is_left;
+  if (is_taken_) owner_ = text.substr(0, text.find('\n'));
+  return true;
 }
 
 // Whether the file's owner, if it has one, is gone.

@@ -13,8 +13,8 @@ namespace pando {
 
 class WriterLock {
  public:
-  // The folder must outlive this. If another process writes there, is_ours() is false and owner() names it; the same,
-  // with no owner, if the file cannot be written, and errno says why.
+  // The folder must outlive this. If another process writes there, is_taken() is true and owner() names it. If the file
+  // cannot be written, as on a full disk, neither is_ours() nor is_taken(): the folder can be used, but is not guarded.
   explicit WriterLock(const Folder& folder);
   // Removes the file.
   ~WriterLock();
@@ -23,21 +23,22 @@ class WriterLock {
 
   static constexpr const char* file_name = ".writer.lock";
   bool is_ours() const { return descriptor_ >= 0; }
-  // "process 123 on HOST since 2026-11-17 04:00:12 UTC".
+  bool is_taken() const { return is_taken_; }
+  // Empty if the process is just beginning. "process 123 on HOST since 2026-11-17 04:00:12 UTC".
   const std::string& owner() const { return owner_; }
   // Whether the owner is on another machine, so that this one cannot tell whether it still runs.
   bool is_far() const { return is_far_; }
 
  private:
-  enum class Answer { ours, taken, again };
-  Answer try_to_take();
+  // Returns false if the file was removed meanwhile, so that another attempt is needed.
+  bool try_to_take();
   bool is_left(Lock lock, const std::string& text);
   bool write_owner() const;
 
   const Folder& folder_;
   int descriptor_ = -1;
   std::string owner_;
-  bool is_far_ = false;
+  bool is_taken_ = false, is_far_ = false;
 };
 
 }  // namespace pando

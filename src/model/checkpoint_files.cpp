@@ -146,7 +146,7 @@ CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(pa
   folder_ = Folder(path_);
   if (!folder_.is_open() || faccessat(folder_.descriptor(), ".", R_OK | W_OK | X_OK, 0) != 0) fail(errno);
   lock_.emplace(folder_);
-  if (!lock_->is_ours()) refuse_second_run();
+  if (lock_->is_taken()) refuse_second_run();
   sweep_files(folder_, [](std::string_view name) { return name.starts_with(prefix); });
   for (const std::int64_t number : numbers()) {
     own_.insert(number);
@@ -155,9 +155,6 @@ CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(pa
 }
 
 void CheckpointFolder::refuse_second_run() const {
-  if (lock_->owner().empty() && errno != 0)
-    throw_file_error(path_, fmt::format("cannot be used for checkpoints: {}", std::strerror(errno)),
-                     "give a folder that can be written");
   const std::string far = fmt::format(", remove {}/{} if that process is gone", path_, WriterLock::file_name);
   throw_file_error(path_,
                    fmt::format("is used for checkpoints by another run, {}",

@@ -256,7 +256,7 @@ TEST(Interrupts, SayThatACheckpointIsMissing) {
              .epochs = 10,
              .callbacks = {callbacks::LambdaCallback({.on_epoch_begin =
                                                           [&](std::int64_t) {
-                                                            std::filesystem::remove(directory);
+                                                            std::filesystem::remove_all(directory);
                                                             raise(SIGINT);
                                                           }})},
              .checkpoint = {.directory = directory}});
