@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <sstream>
 
@@ -44,6 +46,7 @@ WriterLock::WriterLock(const Folder& folder) : folder_(folder) {
   // The file may be removed between two calls, and made again by another process.
   for (int attempt = 0; attempt < 100; ++attempt)
     if (try_to_take()) return;
+  problem_ = "other processes remove it";
 }
 
 WriterLock::~WriterLock() {
@@ -54,7 +57,10 @@ WriterLock::~WriterLock() {
 
 bool WriterLock::try_to_take() {
   descriptor_ = open_descriptor(folder_.descriptor(), file_name, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0) return true;
+  if (descriptor_ < 0) {
+    problem_ = std::strerror(errno);
+    return true;
+  }
   const Lock lock = lock_descriptor(descriptor_);
   const std::string text = text_of_file(descriptor_);
   struct stat opened {
@@ -82,11 +88,16 @@ bool WriterLock::is_left(Lock lock, const std::string& text) {
   return life == Life::ended;
 }
 
-bool WriterLock::write_owner() const {
+bool WriterLock::write_owner() {
   const std::string text = text_of_this_process();
   const QuietWrites quiet;
-  return ftruncate(descriptor_, 0) == 0 &&
-         pwrite(descriptor_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  errno = 0;
+  if (ftruncate(descriptor_, 0) == 0 &&
+      pwrite(descriptor_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))
+    return true;
+  // A part of the text was written.
+  problem_ = std::strerror(errno != 0 ? errno : ENOSPC);
+  return false;
 }
 
 }  // namespace pando

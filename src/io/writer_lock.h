@@ -14,7 +14,8 @@ namespace pando {
 class WriterLock {
  public:
   // The folder must outlive this. If another process writes there, is_taken() is true and owner() names it. If the file
-  // cannot be written, as on a full disk, neither is_ours() nor is_taken(): the folder can be used, but is not guarded.
+  // cannot be written, as on a full disk, neither is_ours() nor is_taken(), and problem() says why: the folder can be
+  // used, but is not guarded.
   explicit WriterLock(const Folder& folder);
   // Removes the file.
   ~WriterLock();
@@ -24,6 +25,7 @@ class WriterLock {
   static constexpr const char* file_name = ".writer.lock";
   bool is_ours() const { return descriptor_ >= 0; }
   bool is_taken() const { return is_taken_; }
+  const std::string& problem() const { return problem_; }
   // Empty if the process is just beginning. "process 123 on HOST since 2026-11-17 04:00:12 UTC".
   const std::string& owner() const { return owner_; }
   // Whether the owner is on another machine, so that this one cannot tell whether it still runs.
@@ -33,11 +35,11 @@ class WriterLock {
   // Returns false if the file was removed meanwhile, so that another attempt is needed.
   bool try_to_take();
   bool is_left(Lock lock, const std::string& text);
-  bool write_owner() const;
+  bool write_owner();
 
   const Folder& folder_;
   int descriptor_ = -1;
-  std::string owner_;
+  std::string owner_, problem_;
   bool is_taken_ = false, is_far_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/notice.h"
 #include "io/byte_store.h"
 #include "io/file_writer.h"
 #include "io/leftovers.h"
@@ -147,6 +148,10 @@ CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(pa
   if (!folder_.is_open() || faccessat(folder_.descriptor(), ".", R_OK | W_OK | X_OK, 0) != 0) fail(errno);
   lock_.emplace(folder_);
   if (lock_->is_taken()) refuse_second_run();
+  if (!lock_->is_ours())
+    warn("checkpoints", fmt::format("{}/{}: cannot be written: {}; a second run that uses the folder would not "
+                                    "be refused, and the two would disturb each other.",
+                                    path_, WriterLock::file_name, lock_->problem()));
   sweep_files(folder_, [](std::string_view name) { return name.starts_with(prefix); });
   for (const std::int64_t number : numbers()) {
     own_.insert(number);

@@ -37,7 +37,7 @@ def expect_resumed():
     checkpoints = TOGETHER.folder / "checkpoints"
     shutil.rmtree(checkpoints, ignore_errors=True)
     generator, kills = random.Random(7), 0
-    for attempt in range(40):
+    for attempt in range(60):
         workers = 2 if attempt % 3 else 1
         started = subprocess.Popen(TOGETHER.command(workers, "keras", 2, "killed", checkpoints, 15), env=ENVIRONMENT,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -52,11 +52,15 @@ def expect_resumed():
         except subprocess.TimeoutExpired:
             started.kill()
             sys.exit("run_workers: the other worker of a killed one still runs after 60 s")
-        if started.returncode == 0:
+        if started.returncode != 0:
+            continue
+        check(TOGETHER.results("killed", 1)[0] == TOGETHER.results("undisturbed", 1)[0],
+              f"a run that was killed {kills} times has other results")
+        if kills == 5:
             break
-    check(started.returncode == 0, "the run never ended")
-    check(kills == 5, f"the run ended after {kills} kills")
-    check(TOGETHER.results("killed", 1)[0] == TOGETHER.results("undisturbed", 1)[0], "a run that was killed has other results")
+        # A quick machine ends a run before it is killed that often; the next one begins from nothing.
+        shutil.rmtree(checkpoints)
+    check(started.returncode == 0 and kills == 5, f"the run never ended after {kills} kills")
     print(f"keras: killed {kills} times, resumed by one and two workers, the same bits")
 
 
