@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <sstream>
 #include <vector>
 
 #include "base/environment.h"
@@ -15,6 +16,20 @@
 namespace pando {
 
 namespace {
+
+// The file of a program that was found by PATH, of which the linker knows the name alone. /proc may be missing, as in a
+// bare chroot.
+std::filesystem::path file_on_path(const std::filesystem::path& name) {
+  std::error_code problem;
+  std::filesystem::path file = std::filesystem::canonical("/proc/self/exe", problem);
+  if (!problem) return file;
+  std::istringstream folders(environment("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    file = std::filesystem::canonical(std::filesystem::path(folder) / name, problem);
+    if (!problem) return file;
+  }
+  return {};
+}
 
 // The places of the module: what the user says, and the folder for it in every folder above the library, the program
 // or the extension of Python, whichever holds this code: so it is found in a tree that was moved, and in a build
@@ -24,11 +39,10 @@ std::vector<std::filesystem::path> module_paths() {
   Dl_info here{};
   std::vector<std::filesystem::path> paths;
   if (dladdr(reinterpret_cast<const void*>(&started_workers), &here) == 0 || here.dli_fname == nullptr) return paths;
-  // A program that was found by PATH has its name alone.
   const std::filesystem::path named = here.dli_fname;
   std::error_code ignored;
   std::filesystem::path folder =
-      std::filesystem::canonical(named.has_parent_path() ? named : "/proc/self/exe", ignored).parent_path();
+      (named.has_parent_path() ? std::filesystem::canonical(named, ignored) : file_on_path(named)).parent_path();
   for (int i = 0; i < 6 && folder.has_relative_path(); ++i, folder = folder.parent_path())
     paths.push_back(folder / PANDO_MODULE_FOLDER / "pando_mpi.so");
   return paths;
