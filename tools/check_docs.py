@@ -98,7 +98,7 @@ def check_environment(root, files):
     documented = re.findall(r"^\| `(PANDO_\w+)` \|", section(text, "Build options"), re.MULTILINE)
     yield from compare(root, "build option", set(options), set(documented))
 
-    commands = root / "cli/commands.cpp"
+    commands = root / "cli/every_command.cpp"
     table = re.search(r"exit_statuses\(\) \{(.*?)^\}", commands.read_text() if commands.exists() else "",
                       re.MULTILINE | re.DOTALL)
     statuses = re.findall(r'\{"(\d+)", "(.*?)"\}', table[1] if table else "")

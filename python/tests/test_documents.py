@@ -88,7 +88,7 @@ def test_a_session_tutorial(run_python, tmp_path):
 
 def run_document(number, run_python, tmp_path, samples, **arguments):
     if documents.path_of(number) is None:
-        pytest.skip(f"there is no document {number} in {documents.SEEDS}")
+        pytest.skip(f"document {number} is not in {documents.SEEDS}")
     name = documents.SET_OF[number]
     if name and not _core.dataset_available(name):
         pytest.skip(f"{name} is not on this machine")

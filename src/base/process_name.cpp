@@ -28,7 +28,7 @@ struct Status {
   std::uint64_t start = 0;
 };
 
-// Nothing if there is no such process.
+// Nothing if the process does not exist.
 std::optional<Status> status_of(std::int64_t number) {
   // "NUMBER (COMMAND) STATE ...", where the command may contain anything; the start is word 22.
   const std::string line = first_line(fmt::format("/proc/{}/stat", number));

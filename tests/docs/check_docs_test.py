@@ -26,7 +26,7 @@ class CheckDocs(unittest.TestCase):
         self.write("docs/environment.md", PAGE)
         self.write("src/data.cpp", 'const char* folder = std::getenv("PANDO_DATA");\n')
         self.write("CMakeLists.txt", 'option(PANDO_BUILD_CLI "Build the program" ON)\n')
-        self.write("cli/commands.cpp", 'const List& exit_statuses() {\n  return {{"0", "done"}};\n}\n')
+        self.write("cli/every_command.cpp", 'const List& exit_statuses() {\n  return {{"0", "done"}};\n}\n')
 
     def write(self, name, text):
         path = self.root / name
@@ -57,7 +57,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_build_options_and_exit_statuses(self):
         self.write("CMakeLists.txt", 'option(PANDO_BUILD_TESTS "Build the tests" ${TOP})\n')
-        self.write("cli/commands.cpp", 'const List& exit_statuses() {\n  return {{"0", "done"}, {"1", "failed"}};\n}\n')
+        self.write("cli/every_command.cpp", 'const List& exit_statuses() {\n  return {{"0", "done"}, {"1", "failed"}};\n}\n')
         self.assertEqual(self.check("docs/environment.md: the build option PANDO_BUILD_TESTS is missing",
                                     "docs/environment.md: there is no build option PANDO_BUILD_CLI",
                                     "docs/environment.md: the exit status 1: failed is missing"), 1)

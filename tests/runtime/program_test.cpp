@@ -194,7 +194,7 @@ TEST(Program, TooLittleMemoryIsACleanError) {
 TEST(Program, RefusesWrongFeedsAndNames) {
   Program program(counting_graph(), Device({.tiles = 1}), Variables());
   const Array good = Array::of<float>({1, 2}, {2});
-  EXPECT_EQ(message([&] { program.step({}); }), "step: there is no feed for the input 'x'");
+  EXPECT_EQ(message([&] { program.step({}); }), "step: the input 'x' was given no feed; add one of that name");
   EXPECT_EQ(message([&] { program.step({{"x", good}, {"z", good}}); }), "unknown input 'z'; did you mean 'x'?");
   EXPECT_EQ(message([&] {
               program.step({{"x", Array::of<float>({1}, {1})}});

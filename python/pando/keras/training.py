@@ -124,8 +124,8 @@ class Training(Stages, ModelFiles):
         class_weight, sample_weight: how much the loss of a class, or of a sample, counts.
         steps_per_epoch, validation_steps: the number of batches, for data that does not end.
         profile: writes a page about the run, such as "run.html".
-        checkpoint_directory, checkpoint_every, checkpoint_keep, resume: writes checkpoints each so many executions, keeps the
-            newest, and goes on where the newest ended.
+        checkpoint_directory, checkpoint_every, checkpoint_keep, resume: writes a checkpoint after every ``checkpoint_every``
+            executions, keeps the newest ``checkpoint_keep``, and goes on where the newest ended.
 
         >>> import numpy as np
         >>> from pando import keras

@@ -118,7 +118,7 @@ std::string write_measurements(const Measurements& measurements) {
   const std::string path = measurements_path();
   if (path.empty())
     throw Error(
-        "there is no place for measurements, as neither PANDO_MEASUREMENTS nor XDG_CACHE_HOME nor HOME is set; name "
+        "measurements cannot be kept, as neither PANDO_MEASUREMENTS nor XDG_CACHE_HOME nor HOME is set; name "
         "a file in PANDO_MEASUREMENTS");
   Json json, steps = Json::List();
   if (measurements.network) json.set("network", json_of(*measurements.network));

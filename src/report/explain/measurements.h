@@ -39,7 +39,7 @@ struct Measurements {
   void add(MeasuredStep step);
 };
 
-// PANDO_MEASUREMENTS, or measurements.json in $XDG_CACHE_HOME/pando or ~/.cache/pando; empty if there is no such place.
+// PANDO_MEASUREMENTS, or measurements.json in $XDG_CACHE_HOME/pando or ~/.cache/pando; empty if none of these is set.
 std::string measurements_path();
 
 // Nothing if there is no file. Throws Error, naming the file and the remedy, if it cannot be read.
