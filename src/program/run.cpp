@@ -126,7 +126,8 @@ std::int64_t run_rows(auto& state, const Launch& launch, FeedRing* ring) {
 
 const Array& feed_for(const Port& port, const std::map<std::string, Array>& feeds) {
   const auto found = feeds.find(port.name);
-  if (found == feeds.end()) throw Error(fmt::format("step: the input '{}' was given no feed; add one of that name", port.name));
+  if (found == feeds.end())
+    throw Error(fmt::format("step: the input '{}' was given no feed; add one of that name", port.name));
   const Type given = type_of(found->second);
   if (given != port.type)
     throw Error(fmt::format("step: the input '{}' is {} but the feed is {}; cast or reshape it", port.name,
