@@ -86,32 +86,40 @@ Emitter::ConvolutionTiles Emitter::choose_tiles(const ConvolutionSizes& own, con
           parts, floats};
 }
 
-void Emitter::emit_tiles(const ConvolutionTiles& tiles, bool is_pooled, const std::string& x, const std::string& w,
-                         const std::string& body) {
+void Emitter::emit_tiles(const Member& member, const ConvolutionTiles& tiles, bool is_pooled, const std::string& x,
+                         const std::string& w, const std::string& body) {
   const std::string use = fmt::format("[&](int i, float sum{}) {{ {}}}", is_pooled ? ", int position" : "", body);
   if (tiles.parts == 1) {
-    phase(true, fmt::format("{}<{}>(t, {}, {}, {})", is_pooled ? "convolve_and_pool" : "convolve_at_once", tiles.type,
-                            x, w, use));
-    return;
+    phase(false, fmt::format("{}<{}>(t, {}, {}, {})", is_pooled ? "convolve_and_pool" : "convolve_at_once", tiles.type,
+                             x, w, use));
+  } else {
+    const std::string sums = scratch(tiles.floats * tiles.parts);
+    phase(false, fmt::format("convolve<{}>(t, {}, {}, {})", tiles.type, x, w, sums));
+    phase(false, fmt::format("{}<{}>(t, {}, {})", is_pooled ? "finish_pooled_convolution" : "finish_convolution",
+                             tiles.type, sums, use));
   }
-  const std::string sums = scratch(tiles.floats * tiles.parts);
-  phase(false, fmt::format("convolve<{}>(t, {}, {}, {})", tiles.type, x, w, sums));
-  phase(true, fmt::format("{}<{}>(t, {}, {})", is_pooled ? "finish_pooled_convolution" : "finish_convolution",
-                          tiles.type, sums, use));
+  if (ranks_ == 1) return;
+  std::string exchanges;
+  for (std::size_t i = 0; i < member.outputs.size(); ++i)
+    if (const auto stored = storage_of_.find(member.outputs[i]); stored != storage_of_.end())
+      exchanges += fmt::format("exchange_results<{}, {}, {}>(t, @{}@); ", tiles.type, is_pooled,
+                               type_name(member.call.outputs[i].type.dtype), stored->second);
+  if (!exchanges.empty()) phase(true, exchanges);
 }
 
 void Emitter::emit_convolution(const Member& member) {
   const Attributes& attributes = member.call.attributes;
   const ConvolutionSizes own(attributes, member.call.inputs[0].type.shape, member.call.inputs[1].type.shape);
   const bool is_pooled = member.call.op->id == Op::conv2d_max_pool;
-  std::string body = finish_text(member, "sum", "put");
+  std::string body = finish_text(member, "sum", "put_here");
   if (!is_pooled)
-    return emit_tiles(choose_tiles(own, nullptr, 0, 0), false, pointer(member, 0), pointer(member, 1), body);
+    return emit_tiles(member, choose_tiles(own, nullptr, 0, 0), false, pointer(member, 0), pointer(member, 1), body);
   const Window pool = pool_window(attributes, "pool_");
   const Shape& pooled = member.call.outputs.back().type.shape;
   if (const std::string positions = out(member, member.call.outputs.size() - 1); !positions.empty())
-    body += fmt::format("{}.put(t, i, position); ", positions);
-  emit_tiles(choose_tiles(own, &pool, pooled[1], pooled[2]), true, pointer(member, 0), pointer(member, 1), body);
+    body += fmt::format("{}.put_here(t, i, position); ", positions);
+  emit_tiles(member, choose_tiles(own, &pool, pooled[1], pooled[2]), true, pointer(member, 0), pointer(member, 1),
+             body);
 }
 
 void Emitter::emit_input_gradient(const Member& member) {
@@ -125,7 +133,8 @@ void Emitter::emit_input_gradient(const Member& member) {
     phase(false, fmt::format("turn_filter<{}>(t, {}, {})", own.text(), pointer(member, 1), copy));
     const ConvolutionTiles tiles = choose_tiles(own.turned(), nullptr, 0, 0);
     const std::string x = pointer(member, 0), to = out(member, 0);
-    return emit_tiles(tiles, false, x, fmt::format("shared<const float>(t, {})", copy), to + ".put(t, i, sum); ");
+    return emit_tiles(member, tiles, false, x, fmt::format("shared<const float>(t, {})", copy),
+                      to + ".put_here(t, i, sum); ");
   }
   const std::int64_t filters = width_of(own.filters);
   std::int64_t width = 1, channels = 1, least = -1;

@@ -13,6 +13,9 @@ namespace pando::cuda {
 
 namespace {
 
+// Many parts of a sum are summed in two phases.
+constexpr std::int64_t least_parts_of_chunks = 24, parts_of_chunk = 8;
+
 // How many numbers a thread loads at once from rows of that length.
 std::int64_t width_of(std::int64_t row) { return row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1; }
 
@@ -136,9 +139,16 @@ void Emitter::emit_matmul(const Member& member) {
   const std::int64_t own_depth = by_columns ? depth : (depth + ranks_ - 1) / ranks_;
   const std::int64_t width = width_of(own_columns), groups = own_columns / width;
   const std::int64_t parts = std::clamp<std::int64_t>(threads_ / groups, 1, own_depth);
-  const std::string product = fmt::format("RowProduct<{}, {}, {}, {}, {}>", depth, columns, width, parts, by_columns);
-  const std::string sums = scratch(groups * parts * width);
+  std::string product = fmt::format("RowProduct<{}, {}, {}, {}, {}>", depth, columns, width, parts, by_columns);
+  std::string sums = scratch(groups * parts * width);
   phase(false, fmt::format("multiply_row<{}>(t, {}, {}, {})", product, pointer(member, 0), pointer(member, 1), sums));
+  if (parts >= least_parts_of_chunks) {
+    const std::int64_t chunks = (parts + parts_of_chunk - 1) / parts_of_chunk;
+    const std::string chunk_sums = scratch(own_columns * chunks);
+    phase(false, fmt::format("sum_chunks<{}, {}>(t, {}, {})", product, parts_of_chunk, sums, chunk_sums));
+    sums = chunk_sums;
+    product = fmt::format("RowProduct<{}, {}, {}, {}, {}>", depth, columns, width, chunks, by_columns);
+  }
   if (by_columns || ranks_ == 1) {
     phase(by_columns, fmt::format("sum_parts<{}>(t, {}, [&](int i, float sum) {{ {}}})", product, sums,
                                   finish_text(member, "sum", by_columns ? "put" : "put_own")));

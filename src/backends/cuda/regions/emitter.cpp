@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "graph/elementwise_program.h"
 #include "ops/op_list.h"
@@ -217,12 +218,45 @@ void Emitter::stage_inputs() {
   }
 }
 
+bool Emitter::reads_result(const Member& reader, const Member& of) const {
+  return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](int value) {
+    return std::find(of.outputs.begin(), of.outputs.end(), value) != of.outputs.end();
+  });
+}
+
+void Emitter::let_flow() {
+  // By member, as storages and phases count them: the last one that runs before the next barrier.
+  std::vector<int> reach(members_.size() + 1);
+  std::iota(reach.begin(), reach.end(), 0);
+  for (std::size_t i = phases_.size(); i-- > 0;) {
+    Phase& phase = phases_[i];
+    const bool is_last = i + 1 == phases_.size();
+    // What is staged is independent of the rest that is staged.
+    if (phase.member == 0) {
+      phase.flows_on = !is_last && phases_[i + 1].member == 0;
+      continue;
+    }
+    if (!is_last && phases_[i + 1].member == phase.member) continue;
+    if (is_last || phase.is_remote) continue;
+    const int end = reach[at(phases_[i + 1].member)];
+    phase.flows_on = true;
+    for (int other = phase.member + 1; other <= end; ++other)
+      if (reads_result(members_[at(other - 1)], members_[at(phase.member - 1)])) phase.flows_on = false;
+    if (phase.flows_on) reach[at(phase.member)] = end;
+  }
+  for (std::size_t i = 1; i < reach.size(); ++i) reach[i] = std::max(reach[i], reach[i - 1]);
+  // Memory stays as it is until the barrier.
+  for (Storage& storage : storages_)
+    if (storage.last > 0) storage.last = std::max(storage.last, reach[at(storage.last)]);
+}
+
 bool Emitter::run() {
   stage_inputs();
   for (const Member& member : members_) {
     ++now_;
     emit(member);
   }
+  let_flow();
   shared_bytes_ = plan_memory(storages_, true);
   return shared_bytes_ <= limits_.shared_bytes;
 }
@@ -239,8 +273,8 @@ std::string Emitter::source() const {
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
     const bool is_last = i + 1 == phases_.size();
-    text += phases_[i].is_remote || is_last || phases_[i + 1].is_remote ? "    PANDO_CLUSTER_BARRIER\n"
-                                                                        : "    PANDO_OWN_BARRIER\n";
+    if (phases_[i].is_remote || is_last || phases_[i + 1].is_remote) text += "    PANDO_CLUSTER_BARRIER\n";
+    else if (!phases_[i].flows_on) text += "    PANDO_OWN_BARRIER\n";
   }
   text += "  }\n}\n";
   // The places in shared memory are known only now.

@@ -81,6 +81,10 @@ class Emitter {
     std::string text;
     // Whether it reads or writes the memory of other blocks.
     bool is_remote;
+    // The member that it is a part of; 0 for what is staged.
+    int member;
+    // Whether threads may begin the next phase before all have done this one.
+    bool flows_on = false;
   };
 
   void add_members();
@@ -109,11 +113,14 @@ class Emitter {
   };
   ConvolutionTiles choose_tiles(const ConvolutionSizes& own, const Window* pool, std::int64_t rows,
                                 std::int64_t columns) const;
-  // `body` uses element `i` and its `sum`, and the `position` if it is pooled.
-  void emit_tiles(const ConvolutionTiles& tiles, bool is_pooled, const std::string& x, const std::string& w,
-                  const std::string& body);
+  // `body` uses element `i` and its `sum`, and the `position` if it is pooled, and puts results here.
+  void emit_tiles(const Member& member, const ConvolutionTiles& tiles, bool is_pooled, const std::string& x,
+                  const std::string& w, const std::string& body);
 
-  void phase(bool is_remote, std::string text) { phases_.push_back({std::move(text), is_remote && ranks_ > 1}); }
+  void phase(bool is_remote, std::string text) { phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_}); }
+  // Leaves out barriers that order nothing: those after a member whose results the next ones do not read.
+  void let_flow();
+  bool reads_result(const Member& reader, const Member& of) const;
   // Memory that the current member works in; the name of its offset.
   std::string scratch(std::int64_t floats);
   std::string storage(std::size_t bytes, int first, int last);

@@ -3,6 +3,7 @@
 // through all of them, and a second one that sums what crosses samples and updates parameters. Here as plain data and
 // source text; it needs no GPU.
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,9 @@ struct RegionLimits {
   std::size_t shared_bytes = 48 * 1024;
   // The most blocks of a cluster; 1 where there are no clusters.
   int most_ranks = 1;
+  // By the blocks of a cluster: how many run at once, with a block on each multiprocessor. The multiprocessors of a
+  // cluster are neighbours, and groups of those differ in size, so there are fewer than one would think. 0: not known.
+  std::array<int, 9> clusters_at_once = {};
 };
 
 struct RegionPointer {

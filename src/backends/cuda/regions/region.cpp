@@ -37,9 +37,11 @@ bool has_update(const PlanValues& values, const RegionCalls& found) {
 
 // The most blocks to a sample for which all clusters run at once.
 int most_ranks(const RegionLimits& limits, std::int64_t batch) {
-  int ranks = 1;
-  while (2 * ranks <= limits.most_ranks && 2 * ranks * batch <= limits.multiprocessors) ranks *= 2;
-  return ranks;
+  for (int ranks = limits.most_ranks; ranks > 1; --ranks) {
+    const int known = limits.clusters_at_once[at(ranks)];
+    if (batch <= (known > 0 ? known : limits.multiprocessors / ranks)) return ranks;
+  }
+  return 1;
 }
 
 // Gives pointers their places: inputs, outputs, then scratch. A pointer's number in a source stays its place among all.

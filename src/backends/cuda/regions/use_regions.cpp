@@ -6,6 +6,7 @@
 #include <future>
 #include <set>
 
+#include "backends/cuda/regions/clusters.h"
 #include "backends/cuda/regions/program.h"
 #include "backends/cuda/regions/runtime_compiler.h"
 #include "base/environment.h"
@@ -53,6 +54,16 @@ class RegionKernel final : public Kernel {
   RegionProgram program_;
   LoadedKernel region_, update_;
 };
+
+RegionLimits limits_of(const Gpu& gpu) {
+  RegionLimits limits{.multiprocessors = gpu.multiprocessors, .shared_bytes = gpu.shared_bytes};
+  if (gpu.architecture < first_with_clusters) return limits;
+  limits.most_ranks = most_ranks;
+  use_gpu(gpu.number);
+  for (int ranks = 2; ranks <= most_ranks; ++ranks)
+    limits.clusters_at_once[static_cast<std::size_t>(ranks)] = clusters_at_once(ranks, gpu.shared_bytes);
+  return limits;
+}
 
 // Gives values new memory at the end of the arena, and points all who use them there.
 class Mover {
@@ -105,11 +116,7 @@ void use_regions(Plan& plan, const Gpu& gpu, PlanKernels& kernels) {
   if (plan.check_numerics || environment("PANDO_CUDA_REGIONS") == "0") return;
   if (!why_no_runtime_compiler().empty()) return;
   const PlanValues values(plan);
-  std::optional<RegionProgram> program =
-      make_region(plan, values,
-                  {.multiprocessors = gpu.multiprocessors,
-                   .shared_bytes = gpu.shared_bytes,
-                   .most_ranks = gpu.architecture >= first_with_clusters ? most_ranks : 1});
+  std::optional<RegionProgram> program = make_region(plan, values, limits_of(gpu));
   if (!program) return;
   tell_about(*program, values.calls.size());
   Mover mover(plan, values, kernels);

@@ -116,12 +116,41 @@ struct Out {
     }
     if (is_global) global[i] = value;
   }
+  // By one thread of the cluster; exchange() hands it to the other blocks.
+  PANDO_DEVICE void put_here(const Thread& t, int i, T value) const {
+    if (is_shared) shared<T>(t, offset)[i] = value;
+    if (is_global) global[i] = value;
+  }
   // By a thread of every block.
   PANDO_DEVICE void put_own(const Thread& t, int i, T value) const {
     if (is_shared) shared<T>(t, offset)[i] = value;
     if (is_global && t.rank == 0) global[i] = value;
   }
 };
+
+// Hands what this block has put at `offset` to the other blocks: `rows` rows of `bytes` bytes, `stride` bytes apart,
+// the first of them at `first`. Words of consecutive threads lie next to each other: stores to another block that do not
+// take many times as long.
+template <class Word, int bytes>
+PANDO_DEVICE void exchange_words(const Thread& t, int offset, int first, int rows, int stride) {
+  constexpr int words = bytes / static_cast<int>(sizeof(Word));
+  for (int i = t.index; i < rows * words; i += threads) {
+    const int at = offset + first + i / words * stride + i % words * static_cast<int>(sizeof(Word));
+    const Word word = *shared<Word>(t, at);
+    PANDO_UNROLL
+    for (int away = 1; away < ranks; ++away) *shared_of<Word>((t.rank + away) % ranks, at) = word;
+  }
+}
+struct alignas(16) FourWords {
+  std::uint32_t at[4];
+};
+// `multiple` divides the places of all rows.
+template <int bytes, int multiple>
+PANDO_DEVICE void exchange(const Thread& t, int offset, int first, int rows, int stride) {
+  if (bytes % 16 == 0 && multiple % 16 == 0) exchange_words<FourWords, bytes>(t, offset, first, rows, stride);
+  else if (bytes % 4 == 0 && multiple % 4 == 0) exchange_words<std::uint32_t, bytes>(t, offset, first, rows, stride);
+  else exchange_words<std::uint8_t, bytes>(t, offset, first, rows, stride);
+}
 
 // A sum over samples: what this cluster has of it.
 struct Sum {

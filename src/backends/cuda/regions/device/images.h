@@ -54,6 +54,27 @@ struct Tiles {
   }
 };
 
+// Hands the results of a convolution, or of the pooling after it, to the other blocks.
+template <class T, bool is_pooled, class Element>
+PANDO_DEVICE void exchange_results(const Thread& t, int offset) {
+  using C = typename T::Conv;
+  constexpr int size = static_cast<int>(sizeof(Element)), place = C::filters * size;
+  constexpr int places = is_pooled ? T::rows * T::columns : C::out_height * C::out_width;
+  if (T::by_filters) {
+    constexpr int own = place / ranks;
+    exchange<own, own>(t, offset, t.rank * own, places, place);
+    return;
+  }
+  // Results of tiles that follow each other do so in memory.
+  const auto begin_of = [](int rank) {
+    const int tile = rank * T::own_tiles;
+    if (tile >= T::rows * T::columns) return places;
+    return is_pooled ? tile : tile / T::columns * C::out_width + tile % T::columns * T::width;
+  };
+  const int first = begin_of(t.rank);
+  exchange<place, place>(t, offset, first * place, begin_of(t.rank + 1) - first, place);
+}
+
 template <class T>
 PANDO_DEVICE void load_patch(const float* x, int row, int column, int channel,
                              float (&patch)[T::patch_h][T::patch_w][T::channels]) {

@@ -154,9 +154,13 @@ template <class C>
 PANDO_DEVICE void copy_filter(const Thread& t, const float* w, int copy) {
   using Copy = FilterCopy<C>;
   const int count = Copy::count(t.rank);
-  for (int i = t.index; i < count * C::taps * C::channels; i += threads) {
-    const int filter = i % count, from = i / count;
-    shared<float>(t, copy)[filter * Copy::row + from] = w[from * C::filters + t.rank * Copy::own + filter];
+#ifndef PANDO_EMULATED
+#pragma unroll 8
+#endif
+  for (int i = t.index; i < Copy::own * C::taps * C::channels; i += threads) {
+    const int filter = i % Copy::own, from = i / Copy::own;
+    if (filter < count)
+      shared<float>(t, copy)[filter * Copy::row + from] = w[from * C::filters + t.rank * Copy::own + filter];
   }
 }
 
@@ -166,6 +170,21 @@ template <class C, class P>
 struct Patch {
   static constexpr int height = P::kh - 1 + C::kh, width = P::kw - 1 + C::kw, places = height * width;
 };
+// Adds what one element of the gradient gives to its patch. Registers cannot be indexed, so each position has
+// instructions of its own; the comment keeps the compiler from making one branch of them and an array in memory.
+template <class C, class P, int position>
+PANDO_DEVICE void add_window(int own, float v, const float* w, float (&sum)[Patch<C, P>::places]) {
+  if constexpr (position < P::kh * P::kw) {
+    if (own != position) return add_window<C, P, position + 1>(own, v, w, sum);
+#ifndef PANDO_EMULATED
+    asm volatile("// position %0" ::"n"(position));
+#endif
+    PANDO_UNROLL
+    for (int tap = 0; tap < C::taps; ++tap)
+      sum[(position / P::kw + tap / C::kw) * Patch<C, P>::width + position % P::kw + tap % C::kw] +=
+          v * w[tap * C::channels];
+  }
+}
 template <class C, class P, int parts>
 PANDO_DEVICE void spread_windows(const Thread& t, const float* dy, const std::uint8_t* positions, int copy,
                                  int scratch) {
@@ -190,14 +209,7 @@ PANDO_DEVICE void spread_windows(const Thread& t, const float* dy, const std::ui
       for (int n = 0; n < ahead; ++n) {
         if (v[n] == 0.0f) continue;
         const float* const from = shared<float>(t, copy) + (part + (start + n) * parts) * Copy::row + channel;
-        PANDO_UNROLL
-        for (int p = 0; p < P::kh * P::kw; ++p)
-          if (position[n] == p) {
-            PANDO_UNROLL
-            for (int tap = 0; tap < C::taps; ++tap)
-              sum[(p / P::kw + tap / C::kw) * Places::width + p % P::kw + tap % C::kw] +=
-                  v[n] * from[tap * C::channels];
-          }
+        add_window<C, P, 0>(position[n], v[n], from, sum);
       }
     }
     PANDO_UNROLL

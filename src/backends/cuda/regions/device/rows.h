@@ -54,6 +54,20 @@ PANDO_DEVICE void sum_parts(const Thread& t, int scratch, F f) {
   });
 }
 
+// The same in two phases, for many parts: sums of `chunk` parts each, then the sum of those.
+template <class P, int chunk>
+PANDO_DEVICE void sum_chunks(const Thread& t, int scratch, int sums) {
+  const float* const from = shared<float>(t, scratch);
+  each_own<P::own_columns * ((P::parts + chunk - 1) / chunk)>(t, [&](int i) {
+    const int j = i % P::own_columns, first = i / P::own_columns * chunk;
+    float sum = 0;
+    PANDO_UNROLL
+    for (int part = first; part < first + chunk; ++part)
+      if (part < P::parts) sum += from[part * P::own_columns + j];
+    shared<float>(t, sums)[i] = sum;
+  });
+}
+
 // The sums of all blocks, which each block has at `scratch` in the order of ranks.
 template <class P, class F>
 PANDO_DEVICE void sum_ranks(const Thread& t, int scratch, F f) {
@@ -75,18 +89,27 @@ struct TransposedProduct {
 template <class P>
 PANDO_DEVICE void multiply_transposed(const Thread& t, const float* a, const float* w, int scratch) {
   const Share share = share_of(t.rank, P::results);
-  for (int item = t.index; item < (share.end - share.begin) * P::parts; item += threads) {
-    const int i = share.begin + item / P::parts, part = item % P::parts;
-    float sum = 0;
+  const int items = (share.end - share.begin) * P::parts;
+  // A thread has several rows at once, so that more loads are on their way.
+  constexpr int turns = (most_of_share(P::results) * P::parts + threads - 1) / threads, rows = turns < 4 ? turns : 4;
+  for (int first = t.index; first < items; first += rows * threads) {
+    float sum[rows] = {};
 #ifndef PANDO_EMULATED
-#pragma unroll 8
+#pragma unroll(rows < 4 ? 4 : 2)
 #endif
-    for (int j = part * P::width; j < P::depth; j += P::parts * P::width) {
-      const Vector<P::width> from = load<P::width>(w + i * P::depth + j), factor = load<P::width>(a + j);
+    for (int j = first % P::parts * P::width; j < P::depth; j += P::parts * P::width) {
+      const Vector<P::width> factor = load<P::width>(a + j);
       PANDO_UNROLL
-      for (int n = 0; n < P::width; ++n) sum += factor.at[n] * from.at[n];
+      for (int row = 0; row < rows; ++row) {
+        const int item = first + row * threads < items ? first + row * threads : first;
+        const Vector<P::width> from = load<P::width>(w + (share.begin + item / P::parts) * P::depth + j);
+        PANDO_UNROLL
+        for (int n = 0; n < P::width; ++n) sum[row] += factor.at[n] * from.at[n];
+      }
     }
-    shared<float>(t, scratch)[item] = sum;
+    PANDO_UNROLL
+    for (int row = 0; row < rows; ++row)
+      if (first + row * threads < items) shared<float>(t, scratch)[first + row * threads] = sum[row];
   }
 }
 template <class P, class F>
