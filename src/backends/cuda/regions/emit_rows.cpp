@@ -15,6 +15,9 @@ namespace {
 
 // Many parts of a sum are summed in two phases.
 constexpr std::int64_t least_parts_of_chunks = 24, parts_of_chunk = 8;
+// Multiplications of a thread for which blocks do not split a product: handing parts around takes longer. And those
+// that a thread does one after the other.
+constexpr std::int64_t most_work_of_whole = 6, most_depth_at_once = 32;
 
 // How many numbers a thread loads at once from rows of that length.
 std::int64_t width_of(std::int64_t row) { return row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1; }
@@ -134,12 +137,14 @@ void Emitter::emit_elementwise(const Member& member) {
 void Emitter::emit_matmul(const Member& member) {
   const Shape& matrix = member.call.inputs[1].type.shape;
   const std::int64_t depth = matrix[0], columns = matrix[1];
-  const bool by_columns = ranks_ > 1 && columns % (32 * ranks_) == 0;
+  const bool is_whole = ranks_ == 1 || depth * columns <= most_work_of_whole * threads_;
+  const bool by_columns = !is_whole && columns % (32 * ranks_) == 0;
+  const std::string_view split = is_whole ? "Split::none" : by_columns ? "Split::columns" : "Split::depth";
   const std::int64_t own_columns = by_columns ? columns / ranks_ : columns;
-  const std::int64_t own_depth = by_columns ? depth : (depth + ranks_ - 1) / ranks_;
+  const std::int64_t own_depth = is_whole || by_columns ? depth : (depth + ranks_ - 1) / ranks_;
   const std::int64_t width = width_of(own_columns), groups = own_columns / width;
   const std::int64_t parts = std::clamp<std::int64_t>(threads_ / groups, 1, own_depth);
-  std::string product = fmt::format("RowProduct<{}, {}, {}, {}, {}>", depth, columns, width, parts, by_columns);
+  std::string product = fmt::format("RowProduct<{}, {}, {}, {}, {}>", depth, columns, width, parts, split);
   std::string sums = scratch(groups * parts * width);
   phase(false, fmt::format("multiply_row<{}>(t, {}, {}, {})", product, pointer(member, 0), pointer(member, 1), sums));
   if (parts >= least_parts_of_chunks) {
@@ -147,9 +152,9 @@ void Emitter::emit_matmul(const Member& member) {
     const std::string chunk_sums = scratch(own_columns * chunks);
     phase(false, fmt::format("sum_chunks<{}, {}>(t, {}, {})", product, parts_of_chunk, sums, chunk_sums));
     sums = chunk_sums;
-    product = fmt::format("RowProduct<{}, {}, {}, {}, {}>", depth, columns, width, chunks, by_columns);
+    product = fmt::format("RowProduct<{}, {}, {}, {}, {}>", depth, columns, width, chunks, split);
   }
-  if (by_columns || ranks_ == 1) {
+  if (by_columns || is_whole) {
     phase(by_columns, fmt::format("sum_parts<{}>(t, {}, [&](int i, float sum) {{ {}}})", product, sums,
                                   finish_text(member, "sum", by_columns ? "put" : "put_own")));
     return;
@@ -165,8 +170,14 @@ void Emitter::emit_matmul(const Member& member) {
 void Emitter::emit_transposed_matmul(const Member& member) {
   const Shape& matrix = member.call.inputs[1].type.shape;
   const std::int64_t results = matrix[0], depth = matrix[1], width = width_of(depth);
-  const std::int64_t parts = depth / width >= 8 ? 8 : 1;
+  const bool is_whole = results * depth <= most_work_of_whole * threads_ && depth <= most_depth_at_once;
+  const std::int64_t parts = !is_whole && depth / width >= 8 ? 8 : 1;
   const std::string product = fmt::format("TransposedProduct<{}, {}, {}, {}>", results, depth, width, parts);
+  if (is_whole) {
+    phase(false, fmt::format("multiply_transposed_at_once<{}>(t, {}, {}, [&](int i, float sum) {{ {}}})", product,
+                             pointer(member, 0), pointer(member, 1), finish_text(member, "sum", "put_own")));
+    return;
+  }
   const std::string sums = scratch(share(results) * parts);
   phase(false,
         fmt::format("multiply_transposed<{}>(t, {}, {}, {})", product, pointer(member, 0), pointer(member, 1), sums));

@@ -267,8 +267,9 @@ std::string Emitter::source() const {
       "PANDO_KERNEL(region, {}) {{\n",
       ranks_, threads_, std::max<std::size_t>(pointers_.all.size(), 1));
   for (std::size_t i = 0; i < pointers_.all.size(); ++i) text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
-  text += fmt::format("  PANDO_CLUSTER_BARRIER\n  for (int sample = cluster; sample < {}; sample += {}) {{\n",
-                      found_.batch, clusters_);
+  // Blocks of a cluster must have begun before others reach for their memory; other phases wait for that at their end.
+  if (!phases_.empty() && phases_[0].is_remote) text += "  PANDO_CLUSTER_BARRIER\n";
+  text += fmt::format("  for (int sample = cluster; sample < {}; sample += {}) {{\n", found_.batch, clusters_);
   text += declarations_;
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);

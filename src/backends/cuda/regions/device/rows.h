@@ -7,21 +7,23 @@
 
 namespace pando::region {
 
-// y[j] = sum over k of a[k] * w[k * columns + j]. Threads split the depth, in `parts`; blocks split the columns if
-// there are many of them, and the depth otherwise.
-template <int depth_, int columns_, int width_, int parts_, bool by_columns_>
+// What blocks split of a product: each computes all of a small one.
+enum class Split { none, columns, depth };
+
+// y[j] = sum over k of a[k] * w[k * columns + j]. Threads split the depth, in `parts`.
+template <int depth_, int columns_, int width_, int parts_, Split split>
 struct RowProduct {
   static constexpr int depth = depth_, columns = columns_, width = width_, parts = parts_;
-  static constexpr bool by_columns = by_columns_;
+  static constexpr bool by_columns = split == Split::columns;
   static constexpr int own_columns = by_columns ? columns / ranks : columns;
-  static constexpr int own_depth = by_columns ? depth : (depth + ranks - 1) / ranks;
+  static constexpr int own_depth = split == Split::depth ? (depth + ranks - 1) / ranks : depth;
   static constexpr int groups = own_columns / width;
 };
 
 template <class P>
 PANDO_DEVICE void multiply_row(const Thread& t, const float* a, const float* w, int scratch) {
   const int first_column = P::by_columns ? t.rank * P::own_columns : 0;
-  const int begin = P::by_columns ? 0 : t.rank * P::own_depth;
+  const int begin = P::own_depth < P::depth ? t.rank * P::own_depth : 0;
   const int end = begin + P::own_depth < P::depth ? begin + P::own_depth : P::depth;
   each_own<P::groups * P::parts>(t, [&](int item) {
     const int group = item % P::groups, part = item / P::groups;
@@ -85,6 +87,21 @@ template <int results_, int depth_, int width_, int parts_>
 struct TransposedProduct {
   static constexpr int results = results_, depth = depth_, width = width_, parts = parts_;
 };
+
+// A small one, all of it in every block: calls f(i, sum).
+template <class P, class F>
+PANDO_DEVICE void multiply_transposed_at_once(const Thread& t, const float* a, const float* w, F f) {
+  each_own<P::results>(t, [&](int i) {
+    float sum = 0;
+    PANDO_UNROLL
+    for (int j = 0; j < P::depth; j += P::width) {
+      const Vector<P::width> from = load<P::width>(w + i * P::depth + j), factor = load<P::width>(a + j);
+      PANDO_UNROLL
+      for (int n = 0; n < P::width; ++n) sum += factor.at[n] * from.at[n];
+    }
+    f(i, sum);
+  });
+}
 
 template <class P>
 PANDO_DEVICE void multiply_transposed(const Thread& t, const float* a, const float* w, int scratch) {

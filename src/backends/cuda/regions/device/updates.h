@@ -21,7 +21,7 @@ template <int samples, int rows, int columns, int width>
 PANDO_DEVICE Vector<width> multiply_samples(const float* a, const float* b, int row, int column) {
   Vector<width> sum = {};
 #ifndef PANDO_EMULATED
-#pragma unroll 16
+#pragma unroll 32
 #endif
   for (int sample = 0; sample < samples; ++sample) {
     const float factor = a[sample * rows + row];
