@@ -68,9 +68,11 @@ std::string Emitter::program_text(const Member& member, const ElementwiseProgram
     std::string from = first;
     if (first.empty() || i > 0) {
       const std::size_t input = first_operand + i - (first.empty() ? 0 : 1);
-      from = fmt::format(
-          "{}[{}]", pointer(member, input),
-          index_text(member.call.inputs[input].type.shape, result, reads_by_sample(member.call, input, found_.batch)));
+      from = constant_text(member.call.inputs[input]);
+      if (from.empty())
+        from = fmt::format("{}[{}]", pointer(member, input),
+                           index_text(member.call.inputs[input].type.shape, result,
+                                      reads_by_sample(member.call, input, found_.batch)));
     }
     text += fmt::format("const {} v{} = {}; ", type_name(program.operands[i]), i, from);
   }
@@ -116,9 +118,10 @@ void Emitter::emit(const Member& member) {
     }
     case Op::broadcast: {
       const std::int64_t elements = per_sample(member.call.outputs[0].type);
-      const std::string from = pointer(member, 0), to = out(member, 0);
-      if (!to.empty())
-        phase(false, fmt::format("each_own<{}>(t, [&](int i) {{ {}.put_own(t, i, {}[0]); }})", elements, to, from));
+      std::string from = constant_text(member.call.inputs[0]);
+      if (from.empty()) from = pointer(member, 0) + "[0]";
+      if (const std::string to = out(member, 0); !to.empty())
+        phase(false, fmt::format("each_own<{}>(t, [&](int i) {{ {}.put_own(t, i, {}); }})", elements, to, from));
       return;
     }
     default: return emit_loss(member);
@@ -187,27 +190,29 @@ void Emitter::emit_transposed_matmul(const Member& member) {
 
 void Emitter::emit_loss(const Member& member) {
   const std::int64_t classes = member.call.inputs[0].type.shape[1];
-  const std::string logits = pointer(member, 0);
+  const std::string logits = pointer(member, 0), exponentials = scratch(classes);
+  phase(false, fmt::format("exponentials<{}>(t, {}, {})", classes, logits, exponentials));
   const auto put = [&](std::size_t output, const std::string& value, const std::string& index) {
     const std::string to = out(member, output);
     return to.empty() ? to : fmt::format("{}.put_own(t, {}, {}); ", to, index, value);
   };
   if (member.call.op->id == Op::softmax || member.call.op->id == Op::log_softmax) {
     const std::string value = member.call.op->id == Op::softmax ? "probability" : "logarithm";
-    phase(false, fmt::format("softmax<{}>(t, {}, [&](int i, float probability, float logarithm) {{ {}}})", classes,
-                             logits, put(0, value, "i")));
+    phase(false, fmt::format("softmax<{}>(t, {}, {}, [&](int i, float probability, float logarithm) {{ {}}})", classes,
+                             logits, exponentials, put(0, value, "i")));
     return;
   }
   const std::string loss = put(0, "loss", "0"), delta = put(1, "delta", "i");
   const std::string body =
       fmt::format("[&](int i, float delta, float loss) {{ {}{}}}", loss.empty() ? "" : "if (i == 0) " + loss, delta);
   if (member.call.op->id == Op::softmax_cross_entropy) {
-    phase(false, fmt::format("cross_entropy<{}>(t, {}, {}, {})", classes, logits, pointer(member, 1), body));
+    phase(false,
+          fmt::format("cross_entropy<{}>(t, {}, {}, {}, {})", classes, logits, exponentials, pointer(member, 1), body));
     return;
   }
   const Integers& ignored = member.call.attributes.integers("ignored");
   const std::string label = pointer(member, 1) + "[0]";
-  phase(false, fmt::format("sparse_cross_entropy<{}>(t, {}, {}, {}, {})", classes, logits, label,
+  phase(false, fmt::format("sparse_cross_entropy<{}>(t, {}, {}, {}, {}, {})", classes, logits, exponentials, label,
                            ignored.empty() ? "true" : fmt::format("{} != {}", label, ignored[0]), body));
 }
 

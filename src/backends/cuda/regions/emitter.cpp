@@ -14,8 +14,9 @@ namespace pando::cuda {
 
 namespace {
 
-// A value that is read more than once from global memory is copied to shared memory first, if it is not larger.
-constexpr std::size_t most_staged_bytes = 64 * 1024;
+// A value that is read more than once from global memory is copied to shared memory first, if it is not larger; so are
+// small weights, all of which are then on their way at once.
+constexpr std::size_t most_staged_bytes = 64 * 1024, most_weight_bytes = 12 * 1024, most_bytes_of_weights = 32 * 1024;
 // What the parts of a sum may take.
 constexpr std::int64_t most_part_floats = 14 * 1024;
 
@@ -58,8 +59,8 @@ int Pointers::pass_on(int value, std::size_t bytes) {
 }
 
 Emitter::Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& found, const RegionLimits& limits,
-                 int ranks)
-    : plan_(plan), values_(values), found_(found), limits_(limits), ranks_(ranks) {
+                 int ranks, bool stages_weights)
+    : plan_(plan), values_(values), found_(found), limits_(limits), ranks_(ranks), stages_weights_(stages_weights) {
   const std::int64_t most = std::max(limits.multiprocessors / ranks, 1);
   const std::int64_t samples = (found.batch + most - 1) / most;
   clusters_ = static_cast<int>((found.batch + samples - 1) / samples);
@@ -143,6 +144,13 @@ std::string Emitter::scratch(std::int64_t floats) {
   return storage(static_cast<std::size_t>(floats) * sizeof(float), now_, now_);
 }
 
+std::string Emitter::constant_text(const Operand& operand) const {
+  if (operand.buffer < 0 || operand.type.shape.elements() != 1) return "";
+  const Buffer& buffer = plan_.buffers[at(operand.buffer)];
+  if (buffer.kind != Buffer::Kind::constant || operand.type.dtype != DType::float32) return "";
+  return literal(static_cast<double>(plan_.constants[at(buffer.index)].data<float>()[0]), DType::float32);
+}
+
 std::string Emitter::pointer(const Member& member, std::size_t input) {
   const int value = member.inputs[input];
   const Operand& operand = member.call.inputs[input];
@@ -194,28 +202,39 @@ std::string Emitter::sum_text(const Member& member, std::int64_t elements) {
   return fmt::format("Sum{{reinterpret_cast<float*>(g{}) + cluster * {}, sample == cluster}}", number, elements);
 }
 
+bool Emitter::is_staged(const Member& member, std::size_t input, bool by_sample, std::size_t& weight_bytes) const {
+  const Operand& operand = member.call.inputs[input];
+  const int value = member.inputs[input], producer = values_.values[at(value)].producer;
+  const bool is_made_here = producer >= 0 && found_.contains(producer);
+  if (is_made_here || storage_of_.contains(value) || member.call.op->id == Op::dropout) return false;
+  const std::size_t bytes = operand.type.bytes();
+  if (by_sample)
+    return !member.call.op->elementwise && bytes / static_cast<std::size_t>(found_.batch) <= most_staged_bytes;
+  const bool is_small = bytes <= most_weight_bytes && weight_bytes + bytes <= most_bytes_of_weights;
+  if (!stages_weights_ || !is_small || !constant_text(operand).empty()) return false;
+  weight_bytes += bytes;
+  return true;
+}
+
 void Emitter::stage_inputs() {
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    const Member& member = members_[m];
-    if (member.call.op->elementwise || member.call.op->id == Op::dropout) continue;
+  std::size_t weight_bytes = 0;
+  for (const Member& member : members_)
     for (std::size_t i = 0; i < member.inputs.size(); ++i) {
       const Operand& operand = member.call.inputs[i];
       const bool by_sample = member.kind == Membership::sum || reads_by_sample(member.call, i, found_.batch);
-      const int value = member.inputs[i], producer = values_.values[at(value)].producer;
-      const bool is_made_here = producer >= 0 && found_.contains(producer);
-      const std::size_t bytes = operand.type.bytes() / static_cast<std::size_t>(found_.batch);
-      if (!by_sample || is_made_here || bytes > most_staged_bytes || storage_of_.contains(value)) continue;
+      if (!is_staged(member, i, by_sample, weight_bytes)) continue;
+      const int value = member.inputs[i];
       const std::string from = pointer(member, i);
       int last = 1;
       for (std::size_t k = 0; k < members_.size(); ++k)
         if (std::find(members_[k].inputs.begin(), members_[k].inputs.end(), value) != members_[k].inputs.end())
           last = static_cast<int>(k) + 1;
-      const std::string to = storage(bytes, 0, last);
+      const std::int64_t elements = by_sample ? per_sample(operand.type) : operand.type.shape.elements();
+      const std::string to = storage(static_cast<std::size_t>(elements) * size_of(operand.type.dtype), 0, last);
       storage_of_[value] = static_cast<int>(storages_.size()) - 1;
-      phase(false, fmt::format("each_own<{}>(t, [&](int i) {{ shared<{}>(t, {})[i] = {}[i]; }})",
-                               per_sample(operand.type), type_name(operand.type.dtype), to, from));
+      phase(false, fmt::format("stage<{}, {}>(t, {}, {})", type_name(operand.type.dtype), elements, from, to));
     }
-  }
+  if (!phases_.empty()) phases_.back().text += "; wait_for_copies()";
 }
 
 bool Emitter::reads_result(const Member& reader, const Member& of) const {
@@ -274,8 +293,10 @@ std::string Emitter::source() const {
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
     const bool is_last = i + 1 == phases_.size();
-    if (phases_[i].is_remote || is_last || phases_[i + 1].is_remote) text += "    PANDO_CLUSTER_BARRIER\n";
-    else if (!phases_[i].flows_on) text += "    PANDO_OWN_BARRIER\n";
+    // A block that is done may end unless others still use its memory.
+    if (is_last && !phases_[i].is_remote && clusters_ == found_.batch) continue;
+    if (phases_[i].is_remote || (!is_last && phases_[i + 1].is_remote)) text += "    PANDO_CLUSTER_BARRIER\n";
+    else if (is_last || !phases_[i].flows_on) text += "    PANDO_OWN_BARRIER\n";
   }
   text += "  }\n}\n";
   // The places in shared memory are known only now.

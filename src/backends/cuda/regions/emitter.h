@@ -55,7 +55,9 @@ struct Pointers {
 
 class Emitter {
  public:
-  Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& found, const RegionLimits& limits, int ranks);
+  // Small weights are copied to shared memory if they are staged.
+  Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& found, const RegionLimits& limits, int ranks,
+          bool stages_weights);
 
   // All phases of the members; false if a block has too little shared memory.
   bool run();
@@ -91,6 +93,7 @@ class Emitter {
   // Convolutions read the gradient of a pooling through its positions, where that can be done.
   void fold_pooling_gradients();
   void stage_inputs();
+  bool is_staged(const Member& member, std::size_t input, bool by_sample, std::size_t& weight_bytes) const;
   void emit(const Member& member);
   void emit_elementwise(const Member& member);
   void emit_matmul(const Member& member);
@@ -124,6 +127,8 @@ class Emitter {
   // Memory that the current member works in; the name of its offset.
   std::string scratch(std::int64_t floats);
   std::string storage(std::size_t bytes, int first, int last);
+  // The number that a constant of one element has, as source; empty for others.
+  std::string constant_text(const Operand& operand) const;
   // The pointer to what a member reads, of this sample if it reads it so.
   std::string pointer(const Member& member, std::size_t input);
   // Declares where an output goes, and returns its name; empty for an output that is never read.
@@ -145,6 +150,7 @@ class Emitter {
   const RegionCalls& found_;
   const RegionLimits& limits_;
   int ranks_, clusters_ = 1, threads_ = 512;
+  bool stages_weights_;
   std::vector<Member> members_;
   int now_ = 0;
   Pointers pointers_;

@@ -75,8 +75,11 @@ std::optional<RegionProgram> make_region(const Plan& plan, const PlanValues& val
   const auto members = std::count_if(found.membership.begin(), found.membership.end(),
                                      [](Membership kind) { return kind != Membership::outside; });
   if (found.batch < 2 || members < least_calls || !has_update(values, found)) return std::nullopt;
-  Emitter emitter(plan, values, found, limits, most_ranks(limits, found.batch));
-  if (weight_bytes(values, found) * emitter.clusters() > most_weight_bytes || !emitter.run()) return std::nullopt;
+  const int ranks = most_ranks(limits, found.batch);
+  std::optional<Emitter> made(std::in_place, plan, values, found, limits, ranks, true);
+  if (weight_bytes(values, found) * made->clusters() > most_weight_bytes) return std::nullopt;
+  if (!made->run() && !made.emplace(plan, values, found, limits, ranks, false).run()) return std::nullopt;
+  Emitter& emitter = *made;
   UpdateEmitter updates(values, found, emitter);
   RegionProgram program;
   program.update_source = updates.run();

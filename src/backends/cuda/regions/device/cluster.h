@@ -100,6 +100,33 @@ PANDO_DEVICE void each_own(const Thread& t, F f) {
   for (int i = t.index; i < count; i += threads) f(i);
 }
 
+// Copies `count` elements from global memory to every block's own. Copies are only begun, so that many are on their
+// way; a phase that begins some ends with wait_for_copies().
+template <class T, int count>
+PANDO_DEVICE void stage(const Thread& t, const T* from, int offset) {
+#ifdef PANDO_EMULATED
+  each_own<count>(t, [&](int i) { shared<T>(t, offset)[i] = from[i]; });
+#else
+  constexpr int bytes = count * static_cast<int>(sizeof(T)), word = bytes % 16 == 0 ? 16 : bytes % 4 == 0 ? 4 : 1;
+  if (word == 1) {
+    each_own<count>(t, [&](int i) { shared<T>(t, offset)[i] = from[i]; });
+    return;
+  }
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared_memory)) + offset;
+  each_own<bytes / word>(t, [&](int i) {
+    const char* const source = reinterpret_cast<const char*>(from) + i * word;
+    if (word == 16)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * word), "l"(source) : "memory");
+    else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + i * word), "l"(source) : "memory");
+  });
+#endif
+}
+PANDO_DEVICE void wait_for_copies() {
+#ifndef PANDO_EMULATED
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 // A value that a region makes: where it is in shared memory, unless that is negative, and this sample's in global
 // memory, unless that is null.
 template <class T, bool is_shared, bool is_global>
@@ -129,8 +156,8 @@ struct Out {
 };
 
 // Hands what this block has put at `offset` to the other blocks: `rows` rows of `bytes` bytes, `stride` bytes apart,
-// the first of them at `first`. Words of consecutive threads lie next to each other: stores to another block that do not
-// take many times as long.
+// the first of them at `first`. Words of consecutive threads lie next to each other: stores to another block that do
+// not take many times as long.
 template <class Word, int bytes>
 PANDO_DEVICE void exchange_words(const Thread& t, int offset, int first, int rows, int stride) {
   constexpr int words = bytes / static_cast<int>(sizeof(Word));

@@ -29,7 +29,7 @@ PANDO_DEVICE void multiply_row(const Thread& t, const float* a, const float* w, 
     const int group = item % P::groups, part = item / P::groups;
     Vector<P::width> sum = {};
 #ifndef PANDO_EMULATED
-#pragma unroll 8
+#pragma unroll 16
 #endif
     for (int k = begin + part; k < end; k += P::parts) {
       const Vector<P::width> from = load<P::width>(w + k * P::columns + first_column + group * P::width);
@@ -60,7 +60,7 @@ PANDO_DEVICE void sum_parts(const Thread& t, int scratch, F f) {
 template <class P, int chunk>
 PANDO_DEVICE void sum_chunks(const Thread& t, int scratch, int sums) {
   const float* const from = shared<float>(t, scratch);
-  each_own<P::own_columns * ((P::parts + chunk - 1) / chunk)>(t, [&](int i) {
+  each_own<P::own_columns*((P::parts + chunk - 1) / chunk)>(t, [&](int i) {
     const int j = i % P::own_columns, first = i / P::own_columns * chunk;
     float sum = 0;
     PANDO_UNROLL
@@ -145,13 +145,20 @@ template <int columns>
 PANDO_DEVICE float largest_of(const float* x) {
   float largest = -__builtin_inff();
   // A NaN stays.
+  PANDO_UNROLL
   for (int i = 0; i < columns; ++i) largest = scalar::maximum<float>(nullptr)(largest, x[i]);
   return largest;
 }
+// The first phase of a softmax: exp(x - the largest of x), a thread for each class.
 template <int columns>
-PANDO_DEVICE float sum_of_exp(const float* x, float largest) {
+PANDO_DEVICE void exponentials(const Thread& t, const float* x, int scratch) {
+  each_own<columns>(t, [&](int i) { shared<float>(t, scratch)[i] = scalar::math::exp(x[i] - largest_of<columns>(x)); });
+}
+template <int columns>
+PANDO_DEVICE float sum_of(const float* x) {
   float sum = 0;
-  for (int i = 0; i < columns; ++i) sum += scalar::math::exp(x[i] - largest);
+  PANDO_UNROLL
+  for (int i = 0; i < columns; ++i) sum += x[i];
   return sum;
 }
 
@@ -164,34 +171,37 @@ PANDO_DEVICE int largest_at(const float* x) {
   return found;
 }
 
-// A thread for each class, and each finds the sum for itself. f(class, its gradient, loss).
+// The second phase: a thread for each class, and each finds the sum of the exponentials for itself. f(class, its
+// gradient, loss).
 template <int columns, class F>
-PANDO_DEVICE void sparse_cross_entropy(const Thread& t, const float* x, int label, bool counts, F f) {
+PANDO_DEVICE void sparse_cross_entropy(const Thread& t, const float* x, int scratch, int label, bool counts, F f) {
+  const float* const e = shared<float>(t, scratch);
   each_own<columns>(t, [&](int i) {
     const bool valid = label >= 0 && label < columns;
     const float nan = __builtin_nanf("");
-    const float largest = largest_of<columns>(x), sum = sum_of_exp<columns>(x, largest);
-    const float chosen = valid ? x[label] - largest : nan;
-    const float probability = scalar::math::exp(x[i] - largest) * (valid ? 1.0f / sum : nan);
+    const float sum = sum_of<columns>(e), chosen = valid ? x[label] - largest_of<columns>(x) : nan;
+    const float probability = e[i] * (valid ? 1.0f / sum : nan);
     f(i, counts ? (i == label ? probability - 1.0f : probability) : 0.0f,
       counts ? scalar::math::log(sum) - chosen : 0.0f);
   });
 }
 template <int columns, class F>
-PANDO_DEVICE void cross_entropy(const Thread& t, const float* x, const float* target, F f) {
+PANDO_DEVICE void cross_entropy(const Thread& t, const float* x, int scratch, const float* target, F f) {
+  const float* const e = shared<float>(t, scratch);
   each_own<columns>(t, [&](int i) {
-    const float largest = largest_of<columns>(x), sum = sum_of_exp<columns>(x, largest);
+    const float largest = largest_of<columns>(x), sum = sum_of<columns>(e);
     float mass = 0, chosen = 0;
     for (int k = 0; k < columns; ++k) mass += target[k], chosen += target[k] * (x[k] - largest);
-    f(i, scalar::math::exp(x[i] - largest) * (mass / sum) - target[i], scalar::math::log(sum) * mass - chosen);
+    f(i, e[i] * (mass / sum) - target[i], scalar::math::log(sum) * mass - chosen);
   });
 }
 // f(class, its probability, the logarithm of that).
 template <int columns, class F>
-PANDO_DEVICE void softmax(const Thread& t, const float* x, F f) {
+PANDO_DEVICE void softmax(const Thread& t, const float* x, int scratch, F f) {
+  const float* const e = shared<float>(t, scratch);
   each_own<columns>(t, [&](int i) {
-    const float largest = largest_of<columns>(x), sum = sum_of_exp<columns>(x, largest);
-    f(i, scalar::math::exp(x[i] - largest) * (1.0f / sum), (x[i] - largest) - scalar::math::log(sum));
+    const float sum = sum_of<columns>(e);
+    f(i, e[i] * (1.0f / sum), (x[i] - largest_of<columns>(x)) - scalar::math::log(sum));
   });
 }
 
