@@ -27,6 +27,8 @@ struct Measured {
   double microseconds = 0;
   double images_per_second = 0;
   double megaflops = 0;
+  // The seconds of each execution, in their order.
+  std::vector<double> executions = {};
   // What explain says of it.
   Json explained = {};
 
@@ -74,13 +76,18 @@ std::vector<double> epoch_seconds(OpenedModel& opened, const datasets::Split& sp
 
 Measured measure(const std::string& word, OpenedModel& opened, const SampleKind& kind, const TrainingRecipe& recipe) {
   const datasets::Split split = made_up(kind, recipe.batch_size * recipe.steps_per_execution);
-  std::vector<double> times = epoch_seconds(opened, split, recipe.batch_size);
+  const std::vector<double> executions = epoch_seconds(opened, split, recipe.batch_size);
+  std::vector<double> times = executions;
   std::sort(times.begin(), times.end());
   const double step = times[times.size() / 2] / static_cast<double>(recipe.steps_per_execution);
   Json explained = Json::parse(
       opened.model.explain_json({.samples = split.x.shape()[0], .batch_size = recipe.batch_size}), "explain");
-  return {word, step * 1e6, static_cast<double>(recipe.batch_size) / step,
-          explained.find("megaflops")->number("megaflops"), explained};
+  return {word,
+          step * 1e6,
+          static_cast<double>(recipe.batch_size) / step,
+          explained.find("megaflops")->number("megaflops"),
+          executions,
+          explained};
 }
 
 Json json_of(const std::vector<Measured>& all, double peak) {
@@ -92,6 +99,9 @@ Json json_of(const std::vector<Measured>& all, double peak) {
     model.set("images_per_second", one.images_per_second);
     model.set("megaflops_per_step", one.megaflops);
     model.set("fraction_of_peak", one.fraction(peak));
+    Json executions = Json::List();
+    for (const double seconds : one.executions) executions.append(seconds * 1e6);
+    model.set("microseconds_of_executions", executions);
     list.append(model);
   }
   json.set("peak_gflops", peak);

@@ -72,12 +72,14 @@ class Traffic {
     for (const Name& other : gathered(name)) names.insert(other.text);
     return static_cast<int>(names.size());
   }
-  // Bytes a second that this worker copies while the others do, too.
+  // Bytes a second that this worker copies while the others do, too. Each time it copies other memory: gradients are
+  // not in the core's own cache either, where a backward pass has just written more than fits.
   double copies() {
     std::vector<double> times;
-    for (int i = 0; i < 20; ++i) {
+    for (std::size_t i = 0; i < 2 * sent_.size() / size_for_bandwidth; ++i) {
+      const auto place = static_cast<std::ptrdiff_t>(i * size_for_bandwidth % sent_.size());
       const auto begin = std::chrono::steady_clock::now();
-      std::copy_n(sent_.begin(), size_for_bandwidth, received_.front().begin());
+      std::copy_n(sent_.begin() + place, size_for_bandwidth, received_.front().begin() + place);
       times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     return static_cast<double>(size_for_bandwidth) / median(std::move(times));

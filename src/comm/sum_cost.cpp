@@ -21,8 +21,9 @@ double sum_seconds(const NetworkCost& network, int workers, int replicas, std::s
     const double copied = (here + here * all + here) * numbers;
     return round_seconds(network, workers, here * numbers) + copied / network.copies;
   }
-  // Packed, added by shares, and written. The two rounds carry the numbers of the replicas and their sums.
-  const double copied = 3 * here * numbers;
+  // Packed but for the own share, added by shares, and written. The two rounds carry the numbers of the replicas and
+  // their sums.
+  const double copied = (1 - 1 / all + 2) * here * numbers;
   return round_seconds(network, workers, here * numbers / all) + round_seconds(network, workers, numbers / all) +
          copied / network.copies;
 }

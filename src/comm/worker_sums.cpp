@@ -11,8 +11,6 @@ namespace {
 
 using Parts = std::span<const std::span<const std::span<float>>>;
 
-std::span<const std::byte> bytes_of(std::span<const float> numbers) { return std::as_bytes(numbers); }
-
 // The numbers of a replica as one sequence, over the borders of its arrays.
 class Sequence {
  public:
@@ -31,6 +29,11 @@ class Sequence {
   void write(std::size_t first, std::span<const float> numbers) const {
     walk(first, numbers.size(), [&](std::size_t done, std::span<float> piece) {
       std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(done), piece.size(), piece.begin());
+    });
+  }
+  void add_to(std::span<float> sums, std::size_t first) const {
+    walk(first, sums.size(), [&](std::size_t done, std::span<float> piece) {
+      for (std::size_t i = 0; i < piece.size(); ++i) sums[done + i] += piece[i];
     });
   }
 
@@ -63,84 +66,120 @@ struct Shares {
   std::size_t size(int worker) const { return first(worker + 1) - first(worker); }
 };
 
-// [replica][number]: the numbers first, first + 1, ... of each replica here.
-std::vector<float> packed(Parts parts, std::size_t first, std::size_t count) {
-  std::vector<float> numbers(parts.size() * count);
-  for (std::size_t replica = 0; replica < parts.size(); ++replica)
-    Sequence(parts[replica]).read(first, std::span(numbers).subspan(replica * count, count));
-  return numbers;
+// Room for this many numbers, which is kept for the next sums: the system clears new memory page by page, which takes
+// longer than what is done with it here.
+std::span<float> room(std::vector<float>& numbers, std::size_t count) {
+  if (numbers.size() < count) numbers.resize(count);
+  return std::span(numbers).first(count);
 }
 
-// The sums of count numbers over parts of [replica][number], one part for each worker.
-std::vector<float> added(const std::vector<std::vector<float>>& of_worker, std::size_t count, bool mean) {
-  std::vector<float> sums(count);
-  std::size_t replicas = 0;
-  for (const std::vector<float>& part : of_worker)
-    for (std::size_t i = 0; i < part.size(); i += count) {
-      ++replicas;
-      for (std::size_t j = 0; j < count; ++j) sums[j] += part[i + j];
+// Takes the next `count` numbers off the front.
+std::span<float> take(std::span<float>& numbers, std::size_t count) {
+  const std::span<float> taken = numbers.first(count);
+  numbers = numbers.subspan(count);
+  return taken;
+}
+
+// Writes [replica][number]: the numbers first, first + 1, ... of each replica here.
+void pack(Parts parts, std::size_t first, std::span<float> packed) {
+  const std::size_t count = packed.size() / parts.size();
+  for (const auto& part : parts) Sequence(part).read(first, take(packed, count));
+}
+
+// Adds the numbers from `first` on of all replicas, in their order: those of this worker are in `parts`, those of the
+// others, [worker][replica][number], in `received`.
+void add_in_order(const Workers& workers, Parts parts, std::size_t first, std::span<float> received, bool mean,
+                  std::span<float> sums) {
+  std::fill(sums.begin(), sums.end(), 0.0f);
+  for (int worker = 0; worker < workers.count(); ++worker)
+    for (const auto& part : parts) {
+      if (worker == workers.rank()) {
+        Sequence(part).add_to(sums, first);
+      } else {
+        const std::span<const float> numbers = take(received, sums.size());
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += numbers[i];
+      }
     }
-  const float scale = mean ? 1.0f / static_cast<float>(replicas) : 1.0f;
+  if (!mean) return;
+  const float scale = 1.0f / static_cast<float>(parts.size() * static_cast<std::size_t>(workers.count()));
   for (float& sum : sums) sum *= scale;
-  return sums;
 }
 
-// Sends to_worker[i] to worker i and returns what each worker sent, with this worker's own part in its place.
-std::vector<std::vector<float>> swapped(Workers& workers, int channel, std::vector<std::vector<float>> to_worker,
-                                        std::size_t expected) {
-  const auto rank = static_cast<std::size_t>(workers.rank());
-  std::vector<std::vector<float>> from_worker(to_worker.size());
-  std::vector<Workers::Sent> sent;
-  std::vector<Workers::Received> received;
-  for (std::size_t i = 0; i < to_worker.size(); ++i) {
-    if (i == rank) continue;
-    from_worker[i].resize(expected);
-    if (!to_worker[i].empty()) sent.push_back({static_cast<int>(i), bytes_of(to_worker[i])});
-    if (expected > 0) received.push_back({static_cast<int>(i), std::as_writable_bytes(std::span(from_worker[i]))});
+// The messages of one round.
+class Round {
+ public:
+  void send(int to, std::span<const float> numbers) {
+    if (!numbers.empty()) sent_.push_back({to, std::as_bytes(numbers)});
   }
-  workers.exchange(channel, sent, received);
-  from_worker[rank] = std::move(to_worker[rank]);
-  return from_worker;
+  void receive(int from, std::span<float> numbers) {
+    if (!numbers.empty()) received_.push_back({from, std::as_writable_bytes(numbers)});
+  }
+  void exchange(Workers& workers, int channel) const { workers.exchange(channel, sent_, received_); }
+
+ private:
+  std::vector<Workers::Sent> sent_;
+  std::vector<Workers::Received> received_;
+};
+
+void for_each_other(const Workers& workers, auto visit) {
+  for (int other = 0; other < workers.count(); ++other)
+    if (other != workers.rank()) visit(other);
 }
 
-void reduce_at_once(Workers& workers, int channel, Parts parts, std::size_t count, bool mean) {
-  const std::vector<float> own = packed(parts, 0, count);
-  const auto all =
-      swapped(workers, channel, std::vector(static_cast<std::size_t>(workers.count()), own), parts.size() * count);
-  const std::vector<float> sums = added(all, count, mean);
+void reduce_at_once(Workers& workers, int channel, Parts parts, std::size_t count, bool mean, SumScratch& scratch) {
+  const std::size_t others = static_cast<std::size_t>(workers.count()) - 1, size = parts.size() * count;
+  const std::span<float> own = room(scratch.sent, size), received = room(scratch.received, others * size);
+  const std::span<float> sums = room(scratch.sums, count);
+  pack(parts, 0, own);
+  Round round;
+  for_each_other(workers, [&, rest = received](int other) mutable {
+    round.send(other, own);
+    round.receive(other, take(rest, size));
+  });
+  round.exchange(workers, channel);
+  add_in_order(workers, parts, 0, received, mean, sums);
   for (const auto& part : parts) Sequence(part).write(0, sums);
 }
 
-void reduce_by_shares(Workers& workers, int channel, Parts parts, const Shares& shares, bool mean) {
+void reduce_by_shares(Workers& workers, int channel, Parts parts, const Shares& shares, bool mean,
+                      SumScratch& scratch) {
   const int rank = workers.rank();
-  std::vector<std::vector<float>> to_worker;
-  for (int i = 0; i < shares.workers; ++i) to_worker.push_back(packed(parts, shares.first(i), shares.size(i)));
-  const std::vector<float> own =
-      added(swapped(workers, channel, std::move(to_worker), parts.size() * shares.size(rank)), shares.size(rank), mean);
+  const std::size_t own = shares.size(rank), others = static_cast<std::size_t>(workers.count()) - 1;
+  const std::span<float> sent = room(scratch.sent, parts.size() * (shares.numbers - own));
+  const std::span<float> received = room(scratch.received, parts.size() * own * others);
+  const std::span<float> sums = room(scratch.sums, own);
+  Round shares_round;
+  for_each_other(workers, [&, to_send = sent, to_receive = received](int other) mutable {
+    const std::span<float> packed = take(to_send, parts.size() * shares.size(other));
+    pack(parts, shares.first(other), packed);
+    shares_round.send(other, packed);
+    shares_round.receive(other, take(to_receive, parts.size() * own));
+  });
+  shares_round.exchange(workers, channel);
+  add_in_order(workers, parts, shares.first(rank), received, mean, sums);
 
-  std::vector<std::vector<float>> sums(static_cast<std::size_t>(shares.workers));
-  std::vector<Workers::Sent> sent;
-  std::vector<Workers::Received> received;
-  for (int i = 0; i < shares.workers; ++i) {
-    if (i == rank) continue;
-    std::vector<float>& share = sums[static_cast<std::size_t>(i)];
-    share.resize(shares.size(i));
-    sent.push_back({i, bytes_of(own)});
-    received.push_back({i, std::as_writable_bytes(std::span(share))});
+  // What was sent is free now, and has room for the sums of the others.
+  Round sums_round;
+  for_each_other(workers, [&, rest = sent](int other) mutable {
+    sums_round.send(other, sums);
+    sums_round.receive(other, take(rest, shares.size(other)));
+  });
+  sums_round.exchange(workers, channel);
+  for (const auto& part : parts) {
+    Sequence(part).write(shares.first(rank), sums);
+    for_each_other(workers, [&, rest = sent](int other) mutable {
+      Sequence(part).write(shares.first(other), take(rest, shares.size(other)));
+    });
   }
-  workers.exchange(channel, sent, received);
-  sums[static_cast<std::size_t>(rank)] = own;
-  for (const auto& part : parts)
-    for (int i = 0; i < shares.workers; ++i) Sequence(part).write(shares.first(i), sums[static_cast<std::size_t>(i)]);
 }
 
 }  // namespace
 
-void reduce_over_workers(Workers& workers, int channel, Parts parts, bool mean) {
+void reduce_over_workers(Workers& workers, int channel, Parts parts, bool mean, SumScratch& scratch) {
   const std::size_t count = Sequence(parts.front()).size();
   if (count == 0) return;
-  if (count * sizeof(float) <= bytes_sent_at_once) reduce_at_once(workers, channel, parts, count, mean);
-  else reduce_by_shares(workers, channel, parts, {count, workers.count()}, mean);
+  if (count * sizeof(float) <= bytes_sent_at_once) reduce_at_once(workers, channel, parts, count, mean, scratch);
+  else reduce_by_shares(workers, channel, parts, {count, workers.count()}, mean, scratch);
 }
 
 std::vector<std::byte> gather_from_workers(Workers& workers, int channel, std::span<const std::byte> own) {

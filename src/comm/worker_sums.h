@@ -16,10 +16,15 @@ inline constexpr std::size_t bytes_sent_at_once = 16 * 1024;
 // A bucket of sums is full with this many bytes: the start of its messages is then a small part of what it costs.
 inline constexpr std::size_t sum_bucket_bytes = 256 * 1024;
 
+// Memory for messages, which the caller keeps from one sum to the next.
+struct SumScratch {
+  std::vector<float> sent, received, sums;
+};
+
 // parts[replica][array], the same sizes on all workers. Afterwards every part has the sums, or means, over the replicas
 // of all workers.
 void reduce_over_workers(Workers& workers, int channel, std::span<const std::span<const std::span<float>>> parts,
-                         bool mean);
+                         bool mean, SumScratch& scratch);
 
 // What every worker gave, in the order of their ranks. All give the same number of bytes.
 std::vector<std::byte> gather_from_workers(Workers& workers, int channel, std::span<const std::byte> own);

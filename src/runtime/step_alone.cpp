@@ -9,14 +9,15 @@ namespace pando {
 
 namespace {
 
-void reduce_blocks(const std::vector<const HostBlocks*>& members, Workers* workers, int channel, bool mean) {
+void reduce_blocks(const std::vector<const HostBlocks*>& members, Workers* workers, int channel, bool mean,
+                   SumScratch& scratch) {
   std::vector<std::span<const std::span<float>>> parts;
   for (const HostBlocks* blocks : members) {
     blocks->fetch();
     parts.push_back(blocks->numbers());
   }
   if (workers == nullptr) LocalGroup::reduce_all(parts, mean);
-  else reduce_over_workers(*workers, channel, parts, mean);
+  else reduce_over_workers(*workers, channel, parts, mean, scratch);
   for (const HostBlocks* blocks : members) blocks->store();
 }
 
@@ -91,6 +92,7 @@ bool StepExecutor::reduce_alone(int index) {
     statistics.push_back(&stage->loaded.statistics);
   }
   for (Stage* stage : members) stage->is_reduced = true;
+  SumScratch& scratch = sum_scratch_[static_cast<std::size_t>(index)];
   if (members.front()->rows_of_update == 0 || !training()) return true;
   {
     std::deque<Watch> watches;
@@ -99,10 +101,10 @@ bool StepExecutor::reduce_alone(int index) {
       for (Stage* stage : members) buckets_->end_update(index, stage->replica);
       for (Stage* stage : members) buckets_->wait(index, stage->replica);
     } else {
-      reduce_blocks(sums, workers_.get(), index, false);
+      reduce_blocks(sums, workers_.get(), index, false, scratch);
     }
     for (Stage* stage : members) stage->loaded.statistics_use.begin();
-    reduce_blocks(statistics, workers_.get(), index, true);
+    reduce_blocks(statistics, workers_.get(), index, true, scratch);
     for (Stage* stage : members) stage->loaded.statistics_use.end();
   }
   if (exchanges())

@@ -155,7 +155,7 @@ void StepBuckets::add_up(int stage, std::int64_t update) {
     // Asleep at once: the devices compute meanwhile.
     for (const auto& device : own.devices) wait_until_at_least(device->ready, wanted, std::chrono::nanoseconds(0));
     if (stopped_) throw Stopped();
-    reduce_over_workers(*workers_, stage, own.buckets[i].parts, false);
+    reduce_over_workers(*workers_, stage, own.buckets[i].parts, false, scratch_);
   }
   publish(*own.done, update + 1);
 }

@@ -71,6 +71,7 @@ class StepBuckets {
   const std::shared_ptr<Workers> workers_;
   const Function<void(std::exception_ptr)> on_failure_;
   std::vector<Stage> stages_;
+  SumScratch scratch_;
   std::atomic<bool> stopped_ = false;
   Thread thread_;
 };

@@ -27,11 +27,13 @@ StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> device
   for (int device = 0; device < static_cast<int>(devices.size()); ++device)
     add_stage(device, std::move(devices[static_cast<std::size_t>(device)]));
   for (int i = 0; i < stages(); ++i) replicas_of_stage_.push_back(std::make_unique<LocalGroup>(replicas()));
+  sum_scratch_.resize(static_cast<std::size_t>(stages()));
   for (int r = 0; r < replicas(); ++r) {
     stages_of_replica_.push_back(std::make_unique<LocalGroup>(stages()));
     exchanged_.push_back(host_memory()->allocate(plan_.exchange.bytes, "what the stages of a pipeline exchange"));
   }
-  if (workers_ && training()) make_buckets();
+  // Within one host, the cores that compute would carry the buckets, and nothing would be hidden.
+  if (workers_ && training() && !workers_->is_on_one_host()) make_buckets();
   try {
     for (int device = 1; device < static_cast<int>(stages_.size()); ++device) {
       threads_.emplace_back(fmt::format("for IPU {} of {}", device + 1, stages_.size()),
@@ -283,13 +285,14 @@ bool StepExecutor::run_update(Stage& stage) {
 
 void StepExecutor::reduce(Stage& stage) {
   LocalGroup& group = *replicas_of_stage_[static_cast<std::size_t>(stage.index)];
+  SumScratch& scratch = sum_scratch_[static_cast<std::size_t>(stage.index)];
   const Watch watch(observer_, stage, Activity::exchange, stage.update_number);
   const auto reduce = [&](const HostBlocks& blocks, bool mean) {
     blocks.fetch();
     if (!workers_) group.all_reduce(stage.replica, blocks.numbers(), mean);
     else
       group.all_reduce_by(stage.replica, blocks.numbers(),
-                          [&](auto parts) { reduce_over_workers(*workers_, stage.index, parts, mean); });
+                          [&](auto parts) { reduce_over_workers(*workers_, stage.index, parts, mean, scratch); });
     blocks.store();
   };
   if (buckets_ && buckets_->has(stage.index)) {

@@ -136,6 +136,8 @@ class StepExecutor {
   std::vector<std::unique_ptr<Stage>> stages_;
   // The replicas of each stage, and the stages of each replica.
   std::vector<std::unique_ptr<LocalGroup>> replicas_of_stage_, stages_of_replica_;
+  // For the sums of each stage over the workers.
+  std::vector<SumScratch> sum_scratch_;
   // What the stages of a replica exchange.
   std::vector<Allocation> exchanged_;
   StepObserver* observer_ = nullptr;

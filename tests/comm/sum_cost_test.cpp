@@ -25,6 +25,7 @@ class CountedWorkers final : public Workers {
   explicit CountedWorkers(Workers& workers) : workers_(workers) {}
   int rank() const override { return workers_.rank(); }
   int count() const override { return workers_.count(); }
+  bool is_on_one_host() const override { return workers_.is_on_one_host(); }
   void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) override {
     ++traffic.rounds;
     traffic.messages += sent.size();
@@ -47,7 +48,8 @@ void expect_counted(int workers, int replicas, std::size_t count) {
     for (std::vector<float>& one : numbers) spans.push_back({std::span(one)});
     const std::vector<std::span<const std::span<float>>> parts(spans.begin(), spans.end());
     CountedWorkers counted(*worker);
-    reduce_over_workers(counted, 1, parts, false);
+    SumScratch scratch;
+    reduce_over_workers(counted, 1, parts, false, scratch);
     const auto seconds = [&](const NetworkCost& network) { return sum_seconds(network, workers, replicas, bytes); };
     const int rounds = counted.traffic.rounds;
     EXPECT_EQ(seconds({.latency = 1, .bandwidth = never, .copies = never}), rounds);

@@ -47,7 +47,8 @@ void check_sums(int workers, int replicas_of_worker, const std::vector<std::size
     std::vector<std::vector<std::span<float>>> spans;
     for (Numbers& arrays : own) spans.push_back(views_of(arrays));
     const std::vector<std::span<const std::span<float>>> parts(spans.begin(), spans.end());
-    reduce_over_workers(*worker, 3, parts, mean);
+    SumScratch scratch;
+    reduce_over_workers(*worker, 3, parts, mean, scratch);
     for (const Numbers& arrays : own) EXPECT_EQ(arrays, wanted);
   });
 }
@@ -64,12 +65,27 @@ TEST(WorkerSums, HaveTheBitsOfOneProcess) {
             ThreadWorkers(workers).run([&](const std::shared_ptr<Workers>& worker) {
               const std::vector<std::span<float>> none;
               const std::vector<std::span<const std::span<float>>> parts(static_cast<std::size_t>(replicas), none);
-              reduce_over_workers(*worker, 0, parts, mean);
+              SumScratch scratch;
+              reduce_over_workers(*worker, 0, parts, mean, scratch);
             });
           } else {
             check_sums(workers, replicas, sizes, mean);
           }
         }
+}
+
+// What earlier sums left in their scratch does not count.
+TEST(WorkerSums, MayUseTheSameScratchForSumsOfAnySize) {
+  ThreadWorkers(3).run([](const std::shared_ptr<Workers>& worker) {
+    SumScratch scratch;
+    for (const std::size_t size : {9000U, 3U, 20'000U, 5000U, 8192U, 0U, 1U}) {
+      Numbers own = numbers_of(worker->rank(), {size});
+      const std::vector<std::span<float>> arrays = views_of(own);
+      const std::vector<std::span<const std::span<float>>> parts{arrays};
+      reduce_over_workers(*worker, 0, parts, false, scratch);
+      EXPECT_EQ(own, expected(3, {size}, false)) << size;
+    }
+  });
 }
 
 TEST(WorkerSums, ResultsComeInTheOrderOfRanks) {
