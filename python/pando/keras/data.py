@@ -45,8 +45,11 @@ def samples_of(model: Any, x: Any, y: Any = None, sample_weight: ArrayLike = Non
         dataset = _dataset_of(model, x, y, targets)
         if dataset is not None:
             return Samples(None, dataset=dataset)
-    inputs = arrays_of(x, input_names(model), "x")
-    outputs = None if y is None else arrays_of(y, output_names(model), "y")
+    # Names are needed for dicts alone, and a functional model must look for them.
+    inputs = arrays_of(x, input_names(model) if isinstance(x, dict) else (), "x")
+    outputs = None
+    if y is not None:
+        outputs = arrays_of(y, output_names(model) if isinstance(y, dict) else (), "y")
     return Samples(inputs, outputs, None if sample_weight is None else as_array(np.asarray(sample_weight)))
 
 
