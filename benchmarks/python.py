@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Python adds to the library: the same calls from Python and from C++, in turns, the lowest time of each.
+"""What Python adds to the library: the same calls from Python and from C++, in turns.
 
-    PYTHONPATH=build/release/python python3 benchmarks/python.py [--rounds 7] [--twin build/release/benchmarks/python_twin]
+    PYTHONPATH=build/release/python python3 benchmarks/python.py [--rounds 30] [--twin build/release/benchmarks/python_twin]
 
-Measure on a quiet machine: two programs, each with threads of its own, take turns on the same cores.
+A row is measured in many short rounds, each once from Python and once from C++, and the lower quartiles of both are compared: what
+another program does meanwhile lengthens the rounds of both, and the slowest ones do not count. The exit status is 1 if a call
+from Python takes more than 5 % and more than 15 microseconds longer.
 """
 import argparse
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -46,7 +49,7 @@ class Convolutions(nn.Module):
 
 
 def recording(rounds):
-    """The microseconds of a turn of a plain training loop without those of its compiled program; the lowest of some."""
+    """The microseconds of a turn of a plain training loop without those of its compiled program: the lower quartile."""
     model = Convolutions()
     optimizer = torch.optim.Adadelta(model.parameters())
     x, y = torch.zeros(8, 1, 28, 28), torch.zeros(8, dtype=torch.int64)
@@ -66,12 +69,12 @@ def recording(rounds):
     computation.run = timed
     try:
         found = []
-        for _ in range(rounds + 1):
+        for _ in range(20 * rounds):
             spent[0] = 0.0
-            found.append(microseconds(20, turn) - spent[0] / 20 * 1e6)
+            found.append(microseconds(1, turn) - spent[0] * 1e6)
     finally:
         computation.run = run
-    return min(found[1:])
+    return np.quantile(found[20:], 0.25)
 
 
 def mlp(steps_per_execution):
@@ -107,46 +110,80 @@ def calls():
     rows, labels = torch.from_numpy(x[:1600]), torch.from_numpy(y[:1600])
     return [("fit, 1,000 executions of 1 step", 1, lambda: single.fit(x, y, verbose=0)),
             ("fit, 10 executions of 100 steps", 1, lambda: many.fit(x, y, verbose=0)),
-            ("train_on_batch", 200, lambda: many.train_on_batch(x[:32], y[:32])),
-            ("predict of one batch", 200, lambda: many.predict(x[:32], verbose=0)),
-            ("a PopTorch call of 50 steps", 20, lambda: training(rows, labels)),
-            ("sess.run of a compiled step", 1000, session_step(x, y))]
+            ("train_on_batch", 100, lambda: many.train_on_batch(x[:32], y[:32])),
+            ("predict of one batch", 100, lambda: many.predict(x[:32], verbose=0)),
+            ("a PopTorch call of 50 steps", 5, lambda: training(rows, labels)),
+            ("sess.run of a compiled step", 500, session_step(x, y))]
 
 
 def microseconds(count, call):
-    begin = time.perf_counter()
+    """The median of some calls: a call during which another program had the cores does not count."""
+    times = []
     for _ in range(count):
+        begin = time.perf_counter()
         call()
-    return (time.perf_counter() - begin) / count * 1e6
+        times.append(time.perf_counter() - begin)
+    return sorted(times)[count // 2] * 1e6
+
+
+class Twin:
+    """The C++ program with the same calls."""
+
+    def __init__(self, path):
+        self._process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def microseconds(self, row):
+        self._process.stdin.write(f"{row}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def end(self):
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def from_python(count, call):
+    call()
+    return microseconds(count, call)
+
+
+def compared(twin, row, count, call, rounds):
+    """The lower quartiles of the times from C++ and from Python. The first round of each compiles."""
+    times = []
+    for number in range(rounds + 1):
+        ways = [lambda: twin.microseconds(row), lambda: from_python(count, call)]
+        pair = [0.0, 0.0]
+        for way in (0, 1) if number % 2 else (1, 0):
+            # The threads of the other program are asleep by then.
+            time.sleep(0.005)
+            pair[way] = ways[way]()
+        times.append(pair)
+    return np.quantile(times[1:], 0.25, axis=0)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--twin", default="build/release/benchmarks/python_twin")
     options = parser.parse_args()
     config = ipu.config.IPUConfig()
     config.auto_select_ipus = 1
     config.configure_ipu_system()
-    with ipu.ipu_strategy.IPUStrategy().scope(), \
-            subprocess.Popen([options.twin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as twin:
-        rows = calls()
-        python, native = [], []
-        for _ in range(options.rounds + 1):
-            python.append([microseconds(count, call) for _, count, call in rows])
-            twin.stdin.write("\n")
-            twin.stdin.flush()
-            native.append([float(number) for number in twin.stdout.readline().split()])
-        twin.stdin.close()
-    # The first round of each compiles.
-    python, native = np.min(python[1:], axis=0), np.min(native[1:], axis=0)
+    twin, over = Twin(options.twin), 0
     print(f"{'microseconds':35}{'C++':>12}{'Python':>12}{'more':>10}")
-    for (name, _, _), cpp, py in zip(rows, native, python):
-        print(f"{name:35}{cpp:12.1f}{py:12.1f}{py - cpp:10.1f}  {100 * (py / cpp - 1):+.1f} %")
+    with ipu.ipu_strategy.IPUStrategy().scope():
+        for row, (name, count, call) in enumerate(calls()):
+            cpp, python = compared(twin, row, count, call, options.rounds)
+            is_over = python > 1.05 * cpp and python > cpp + 15
+            over += is_over
+            print(f"{name:35}{cpp:12.1f}{python:12.1f}{python - cpp:10.1f}  {100 * (python / cpp - 1):+.1f} %"
+                  f"{'  too much' if is_over else ''}", flush=True)
+    twin.end()
     array = np.zeros((1000, 1000), np.float32)
-    print(f"recording a turn of a plain PyTorch loop: {recording(options.rounds):.1f}")
+    print(f"recording a turn of a plain PyTorch loop: {recording(7):.1f}")
     print(f"an array of 4 MB in and out: {microseconds(10000, lambda: _core.round_trip(array)):.2f}")
+    return 1 if over else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that benchmarks/python.py times, made by C++: for what Python adds to each. Each round that it reads from
-// standard input, an empty line, is one of measuring: it prints the microseconds of every call, in the order of the
-// table.
+// The calls that benchmarks/python.py times, made by C++: for what Python adds to each. For each number that it reads
+// from standard input it makes the calls of that row of the table, and prints the microseconds of one.
 #include <pando/pando.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -54,10 +54,16 @@ struct SessionStep {
   tf1::Session session;
 };
 
-double microseconds(int count, const Function<void()>& call) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < count; ++i) call();
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / count;
+// The median of some calls: a call during which another program had the cores does not count.
+double microseconds(std::size_t count, const Function<void()>& call) {
+  std::vector<double> times(count);
+  for (double& time : times) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    time = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::sort(times.begin(), times.end());
+  return times[count / 2];
 }
 
 }  // namespace
@@ -77,15 +83,17 @@ int main() {
   const Array rows = x.slice(0, 1600), row_labels = y.slice(0, 1600);
   SessionStep sessions(x, y);
   const auto fit = [&](keras::Sequential& model) { model.fit(x, y, {.verbose = 0}); };
-  const std::vector<std::pair<int, Function<void()>>> calls = {{1, [&] { fit(single); }},
-                                                               {1, [&] { fit(many); }},
-                                                               {200, [&] { many.train_on_batch(batch, labels); }},
-                                                               {200, [&] { many.predict(batch); }},
-                                                               {20, [&] { training(rows, row_labels); }},
-                                                               {1000, [&] { sessions.session.run(sessions.step); }}};
-  for (int line = std::getchar(); line != EOF; line = std::getchar()) {
-    for (const auto& [count, call] : calls) std::printf("%.3f ", microseconds(count, call));
-    std::printf("\n");
+  const std::vector<std::pair<std::size_t, Function<void()>>> calls = {
+      {1, [&] { fit(single); }},
+      {1, [&] { fit(many); }},
+      {100, [&] { many.train_on_batch(batch, labels); }},
+      {100, [&] { many.predict(batch); }},
+      {5, [&] { training(rows, row_labels); }},
+      {500, [&] { sessions.session.run(sessions.step); }}};
+  for (std::size_t row = 0; std::scanf("%zu", &row) == 1;) {
+    const auto& [count, call] = calls.at(row);
+    call();
+    std::printf("%.3f\n", microseconds(count, call));
     std::fflush(stdout);
   }
 }

@@ -107,11 +107,10 @@ py::dict evaluate(Model& model, const py::object& x, const py::object& y, const 
   return logs_dict(logs);
 }
 
-std::vector<Array> predict(Model& model, const py::object& x, const py::dict& arguments) {
+std::vector<Array> predict(Model& model, const py::object& x, std::int64_t batch_size, std::int64_t steps,
+                           int verbose) {
   const Data data = data_from(x, py::none());
-  keras::PredictOptions o;
-  Fields fields("predict", arguments);
-  fields("batch_size", o.batch_size)("steps", o.steps)("verbose", o.verbose).finish();
+  const keras::PredictOptions o{.batch_size = batch_size, .steps = steps, .verbose = verbose};
   const GilRelease release;
   return data.dataset ? model.predict_outputs(*data.dataset, o) : model.predict_outputs(data.x, o);
 }

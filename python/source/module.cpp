@@ -4,6 +4,7 @@
 #include <pando/version.h>
 
 #include "bind.h"
+#include "spelling.h"
 
 namespace pando::python {
 
@@ -29,11 +30,15 @@ void bind_errors(py::module_& module) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const OutOfRange& e) {
-      PyErr_SetString(out_of_range, e.what());
+      PyErr_SetString(out_of_range, in_python(e.what()).c_str());
     } catch (const Error& e) {
-      PyErr_SetString(error, e.what());
+      PyErr_SetString(error, in_python(e.what()).c_str());
     } catch (const InternalError& e) {
-      PyErr_SetString(internal, (std::string(e.what()) + "; please report it, with version " + version()).c_str());
+      PyErr_SetString(internal, (in_python(e.what()) + "; please report it, with version " + version()).c_str());
+    } catch (const py::cast_error&) {
+      // Its own text names C++ types.
+      PyErr_SetString(PyExc_TypeError,
+                      "an argument, or what a function of the program returned, is of a type that cannot be used here");
     }
   });
 }
@@ -44,6 +49,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The C++ library of Pando, by its own names; use the packages of pando instead.";
   module.attr("__version__") = version();
   bind_errors(module);
+  module.def("in_python", in_python, py::arg("text"), "A text of the library with names as Python spells them.");
   bind_arrays(module);
   bind_output(module);
   bind_tensors(module);

@@ -4,6 +4,7 @@
 #include <pando/base/random.h>
 
 #include "bind.h"
+#include "spelling.h"
 
 namespace pando::python {
 
@@ -37,7 +38,7 @@ void handle_messages(py::object handler) {
   set_message_handler([held = Held(handler)](const Message& message) {
     const WithGil gil;
     held.get()(message.kind == MessageKind::warning ? "warning" : "notice", std::string(message.topic),
-               std::string(message.text), message.below_bar);
+               in_python(message.text), message.below_bar);
   });
 }
 

@@ -219,3 +219,16 @@ def test_an_executor_is_asked_while_another_thread_attaches_it():
                 model.isAttachedToDevice(), model.isCompiled()
         return True
     assert in_threads(3, work) == [True] * 3
+
+
+def test_a_shared_module_is_found_by_other_threads_once_its_types_are_known():
+    # Each size is a call that no thread has recorded before: the first ones of all threads meet.
+    def work(_):
+        losses = []
+        for size in range(1, 40):
+            threads_meet.wait()
+            p = torch.nn.Parameter(torch.zeros(size))
+            losses.append(torch.nn.functional.l1_loss(p, torch.zeros(size)).item())
+        return losses == [0.0] * 39
+    threads_meet = threading.Barrier(4, timeout=60)
+    assert in_threads(4, work) == [True] * 4

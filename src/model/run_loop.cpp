@@ -7,6 +7,17 @@
 
 namespace pando {
 
+namespace {
+
+// No more than there are rows: the memory of a slot is touched when it is made.
+int slots_for(std::int64_t batches, std::int64_t replicas) {
+  if (batches < 0) return default_feed_slots;
+  const std::int64_t rows = (batches + replicas - 1) / replicas;
+  return static_cast<int>(std::clamp<std::int64_t>(rows, 1, default_feed_slots));
+}
+
+}  // namespace
+
 RunLoop::RunLoop(Step& step, std::shared_ptr<BatchSource> source, std::int64_t first_update,
                  const FeederOptions& options)
     : step_(step), next_update_(first_update) {
@@ -19,7 +30,7 @@ RunLoop::RunLoop(Step& step, std::shared_ptr<BatchSource> source, std::int64_t f
     if (std::optional<Feed> made = SampleFeed::make(step.program, samples, std::move(numbered)))
       feed_.emplace(std::move(*made));
   }
-  if (!feed_) feed_.emplace(step.program, std::move(feeder));
+  if (!feed_) feed_.emplace(step.program, std::move(feeder), slots_for(options.most_batches, step.division.replicas));
 }
 
 std::int64_t RunLoop::run(std::int64_t batches) {

@@ -151,7 +151,8 @@ void stop_all_runs() {
 
 std::int64_t Program::run(const Launch& launch, Feed& feed) {
   FeedRing& ring = feed.state_->ring;
-  const FeedUse use(ring);
+  // The devices of a divided program look for their rows without taking them.
+  const FeedUse use(ring, launch.rows == 1 && state_->plan.is_whole());
   const std::int64_t done = run_rows(*state_, launch, &ring);
   if (done < launch.rows) ring.rethrow();
   return done;

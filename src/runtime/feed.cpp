@@ -31,7 +31,8 @@ struct FeedRing::Ring {
   // Only the thread that is filling uses these.
   std::vector<std::byte*> feeds = std::vector<std::byte*>(offsets.size());
   std::exception_ptr failure = {};
-  std::atomic<bool> filling = false, filler_is_late = false, running = false, stopping = false;
+  // Until it has started, the filler counts as late.
+  std::atomic<bool> filling = false, filler_is_late = true, running = false, stopping = false;
   // The number of filled rows, combined with a mark once there will be no more.
   static constexpr std::int64_t end_mark = std::int64_t{1} << 62;
   alignas(64) std::atomic<std::int64_t> filled = 0;
@@ -92,7 +93,6 @@ FeedRing::FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fil
   slot_bytes = std::max(slot_bytes, buffer_alignment);
   Allocation ring = memory->allocate(slot_bytes * static_cast<std::size_t>(slots), "the feed ring");
   ring_.reset(new Ring{std::move(offsets), slot_bytes, slots, std::move(fill), std::move(ring), std::move(samples)});
-  Thread("to fill the feed", [ring = ring_] { ring->fill_all(); }).detach();
 }
 
 FeedRing::~FeedRing() {
@@ -137,8 +137,13 @@ const FeedSamples& FeedRing::samples() const { return ring_->samples; }
 const std::vector<std::size_t>& FeedRing::offsets() const { return ring_->offsets; }
 std::size_t FeedRing::slot_bytes() const { return ring_->slot_bytes; }
 
-void FeedRing::begin() {
+void FeedRing::begin(bool takes_one) {
   process_.check("a feed");
+  if (!has_filler_ && (!takes_one || next() > 0)) {
+    Thread("to fill the feed", [ring = ring_] { ring->fill_all(); }).detach();
+    has_filler_ = true;
+    ring_->filler_is_late = false;
+  }
   ring_->set_running(true);
 }
 

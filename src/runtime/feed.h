@@ -28,13 +28,14 @@ struct FeedSamples {
   std::vector<int> columns;
 };
 
-// A ring of slots, each for a row of the feed, that a host thread fills ahead. A full ring makes the filler wait. A
-// device that finds the ring empty waits for a moment, then fills the next slot itself unless the filler is doing that:
-// so only one thread at a time calls `fill`, but not always the same one.
+// A ring of slots, each for a row of the feed, that a host thread, the filler, fills ahead. A full ring makes the
+// filler wait. A device that finds the ring empty waits for a moment, then fills the next slot itself unless the filler
+// is doing that: so only one thread at a time calls `fill`, but not always the same one. A feed of which one row is
+// taken has no filler: to start a thread would take longer than to fill a slot.
 class FeedRing {
  public:
   // Slots of `slot_bytes` with a feed at each offset, in a memory that the host can reach. Throws Error if there is not
-  // enough memory or no thread can be started.
+  // enough memory.
   FeedRing(std::vector<std::size_t> offsets, std::size_t slot_bytes, Fill fill, int slots,
            const std::shared_ptr<Memory>& memory, FeedSamples samples = {});
   // Waits for a running call of `fill`, but not for the filler thread, which may get no core for a long time; it ends
@@ -52,9 +53,10 @@ class FeedRing {
   bool has(std::int64_t row) const;
   // The first row that was not released.
   std::int64_t next() const;
-  // Call these around an execution: only during one does the filler of a full ring look for room. Throws Error in a
-  // child made by fork(), where the filler does not exist.
-  void begin();
+  // Call these around an execution: only during one does the filler of a full ring look for room. `takes_one` says that
+  // the execution takes at most one row; the filler starts with an execution that takes more, or with the second one.
+  // Throws Error if the thread cannot be started, and in a child made by fork(), where the filler does not exist.
+  void begin(bool takes_one);
   void end();
   // Throws what the filler threw, if anything.
   void rethrow();
@@ -68,13 +70,15 @@ class FeedRing {
   // The filler's state: the filler may outlive the FeedRing.
   struct Ring;
   std::shared_ptr<Ring> ring_;
+  // One execution at a time uses the ring.
+  bool has_filler_ = false;
   const ProcessMark process_;
 };
 
 // While it lives an execution takes from the ring.
 class FeedUse {
  public:
-  explicit FeedUse(FeedRing& ring) : ring_(ring) { ring_.begin(); }
+  FeedUse(FeedRing& ring, bool takes_one) : ring_(ring) { ring_.begin(takes_one); }
   ~FeedUse() { ring_.end(); }
   FeedUse(const FeedUse&) = delete;
   FeedUse& operator=(const FeedUse&) = delete;

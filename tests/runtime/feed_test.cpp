@@ -54,9 +54,24 @@ TEST(Feed, IsFilledAheadButNoFurtherThanItsSlots) {
         return true;
       },
       4);
-  while (filled < 4) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  program.run(2, feed);
+  while (filled < 6) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(filled, 4);
+  EXPECT_EQ(filled, 6);
+}
+
+TEST(Feed, IsFilledAheadFromTheSecondRowOn) {
+  Program program(summing_graph(), Device({.tiles = 2}), Variables());
+  std::atomic<int> filled = 0;
+  Feed feed(program, [&](std::int64_t, std::span<std::byte* const>) {
+    ++filled;
+    return true;
+  });
+  program.run(1, feed);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(filled, 1);
+  program.run(1, feed);
+  while (filled < 2 + default_feed_slots) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST(Feed, AnErrorInTheFillerReachesTheCaller) {
@@ -70,7 +85,10 @@ TEST(Feed, AnErrorInTheFillerReachesTheCaller) {
 
 TEST(Feed, EndsWhileItIsBeingFilled) {
   Program program(summing_graph(), Device({.tiles = 1}), Variables());
-  for (int i = 0; i < 20; ++i) Feed feed(program, [](std::int64_t, std::span<std::byte* const>) { return true; });
+  for (int i = 0; i < 20; ++i) {
+    Feed feed(program, [](std::int64_t, std::span<std::byte* const>) { return true; });
+    program.run(1 + i % 2, feed);
+  }
 }
 
 }  // namespace

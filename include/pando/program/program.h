@@ -231,7 +231,7 @@ class PANDO_API Program {
 
 inline constexpr int default_feed_slots = 8;
 
-// Batches for a program. A thread of the queue fills them ahead for as long as the queue lives.
+// Batches for a program. A thread of the queue fills them ahead, once runs take more than the first of them.
 class PANDO_API Feed {
  public:
   // Holds at most that many rows, or as many as a divided program works on at once if that is more.

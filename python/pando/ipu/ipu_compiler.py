@@ -92,7 +92,8 @@ def compile(computation: Function, inputs: Any = None) -> Any:  # noqa: A001, up
     return Compiled(native, structure.get("made"), structure.get("kinds", []))
 
 
-def outlined_function(func: Any = None, **kwargs: Any) -> Any:
+def outlined_function(func: Any = None, unique_sharding: bool = False, keep_input_layouts: bool | None = None,
+                      name: str | None = None) -> Any:
     """Returns the function itself: Pando decides by itself what is shared."""
     return func if func is not None else lambda inner: inner
 

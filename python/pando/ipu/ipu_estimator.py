@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pando.core.hints import Function, Path
+from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import is_nested, pack
 from pando.ipu import config as _config
@@ -27,8 +28,9 @@ from pando.tf.compat.v1.estimator import EstimatorSpec, ModeKeys
 class IPURunConfig:
     """Which IPUs are used, and how many steps a loop has."""
 
+    @_accepts("autosharding", "compile_summary", "prefetch_depth")
     def __init__(self, iterations_per_loop: int = 1, ipu_options: Any = None, num_replicas: int = 1,
-                 num_shards: int = 1, ordinal: int = 0, **kwargs: Any) -> None:
+                 num_shards: int = 1, ordinal: int = 0) -> None:
         self.iterations_per_loop, self.ipu_options = int(iterations_per_loop), ipu_options
         self.num_replicas, self.ordinal = int(num_replicas), int(ordinal)
 
@@ -36,8 +38,12 @@ class IPURunConfig:
 class RunConfig:
     """Where weights are kept, and how the IPUs are used."""
 
+    @_accepts("master", "save_summary_steps", "save_checkpoints_steps", "save_checkpoints_secs", "session_config",
+              "keep_checkpoint_max", "keep_checkpoint_every_n_hours", "train_distribute", "device_fn", "protocol",
+              "eval_distribute", "experimental_distribute", "experimental_max_worker_delay_secs",
+              "session_creation_timeout_secs", "checkpoint_save_graph_def")
     def __init__(self, ipu_run_config: Any = None, model_dir: Path | None = None, log_step_count_steps: int = 100,
-                 tf_random_seed: Any = None, **kwargs: Any) -> None:
+                 tf_random_seed: Any = None) -> None:
         self.ipu_run_config = ipu_run_config or IPURunConfig()
         self.model_dir, self.log_step_count_steps = model_dir, log_step_count_steps
 

@@ -6,6 +6,7 @@ import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.ipu.ipu_strategy import IPUStrategy
 
@@ -18,8 +19,8 @@ class IPUMultiWorkerStrategy(IPUStrategy):
     """
     _core_strategy = _core.IPUMultiWorkerStrategy
 
-    def __init__(self, cluster_resolver: Any = None, ipu_device: str = "/device:IPU:0",
-                 **kwargs: Any) -> None:  # noqa: ARG002
+    @_accepts("add_ipu_cross_replica_reductions", "enable_dataset_iterators", "enable_keras_extensions")
+    def __init__(self, cluster_resolver: Any = None, ipu_device: str = "/device:IPU:0") -> None:  # noqa: ARG002
         # mpirun knows the processes, so there is nothing to resolve.
         super().__init__(ipu_device)
 

@@ -37,7 +37,7 @@ class IPUStrategy:
     _core_strategy = _core.IPUStrategy
 
     def __init__(self, ipu_device: str = "/device:IPU:0", cpu_device: str = "/device:CPU:0",
-                 enable_dataset_iterators: bool = True, **kwargs: Any) -> None:
+                 enable_dataset_iterators: bool = True, enable_keras_extensions: bool = True) -> None:
         ensure_configured()
         self._strategy = self._core_strategy(ipu_device)
 

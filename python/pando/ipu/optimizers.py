@@ -23,7 +23,9 @@ class CrossReplicaOptimizer:
         return opt
 
 
-def GradientAccumulationOptimizerV2(opt: Any, num_mini_batches: Any, **kwargs: Any) -> Any:
+def GradientAccumulationOptimizerV2(opt: Any, num_mini_batches: Any, offload_weight_update_variables: Any = None,
+                                    replicated_optimizer_state_sharding: bool = False, dtype: Any = None,
+                                    reduction_method: Any = "SUM", name: str | None = None) -> Any:
     """Not in Pando outside of pipelines; use a pipeline or Keras."""
     if num_mini_batches == 1:
         return opt

@@ -9,6 +9,7 @@ from typing import Any, Sequence
 
 from pando import _core
 from pando.core.hints import Function
+from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
 from pando.tf.tensor import wrap
@@ -26,29 +27,32 @@ class RecomputationMode(enum.Enum):
 class OptimizerFunctionOutput:
     """What a pipeline minimises, and how."""
 
+    @_accepts("gradient_capture_context", "captured_gradient_outfeed")
     def __init__(self, opt: Any, loss: Any, compute_gradients_args: Any = None, compute_gradients_kwargs: Any = None,
                  apply_gradients_args: Any = None, apply_gradients_kwargs: Any = None, variables: Any = None,
-                 tape: Any = None, **kwargs: Any) -> None:
+                 tape: Any = None) -> None:
         self.opt, self.loss = opt, loss
 
 
 class PipelineStageOptions:
     """Accepted: options of Graphcore's compiler for a stage."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, convolution_options: Any = None, matmul_options: Any = None, slice_options: Any = None) -> None:
         tell_once("PipelineStageOptions have no effect in Pando")
 
 
+@_accepts("forward_propagation_stages_poplar_options", "backward_propagation_stages_poplar_options",
+          "weight_update_poplar_options", "offload_weight_update_variables", "replicated_optimizer_state_sharding",
+          "offload_activations", "offload_gradient_accumulation_buffers", "replicated_weight_sharding",
+          "offload_weights", "accumulate_outfeed_dtype", accumulate_outfeed=False, outfeed_loss=False,
+          batch_serialization_iterations=1, continuous_weight_updates=False, outfeed_mask=None)
 def pipeline(computational_stages: Sequence[Function], gradient_accumulation_count: int | None = None,
              gradient_accumulation_dtype: Any = None, repeat_count: int = 1, inputs: Any = None,
              infeed_queue: Any = None, outfeed_queue: Any = None, optimizer_function: Function | None = None,
              device_mapping: Sequence[int] | None = None, pipeline_schedule: Any = None, recomputation_mode: Any = None,
-             reduction_method: str = "SUM", name: str | None = None, **kwargs: Any) -> Any:
+             reduction_method: str = "SUM", name: str | None = None) -> Any:
     """Each stage takes what the one before it returns; the first takes the columns of the infeed queue."""
     from pando.ipu.ipu_compiler import traced_list
-    for key, value in kwargs.items():
-        if value:
-            tell_once(f"pipeline: {key} has no effect in Pando")
     if inputs:
         raise NotImplementedError("pipeline: inputs are not in Pando; put them into the data set of the infeed queue")
     arguments = {"gradient_accumulation_count": int(gradient_accumulation_count or 1),

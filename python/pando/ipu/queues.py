@@ -6,6 +6,7 @@ import enum
 from typing import Any
 
 from pando import _core
+from pando.core.keywords import accepts
 from pando.core.structure import flatten, is_nested, pack
 from pando.ipu.ipu_compiler import symbol_of
 
@@ -13,8 +14,9 @@ from pando.ipu.ipu_compiler import symbol_of
 class IPUInfeedQueue:
     """Feeds the elements of a data set to the steps of loops, ahead of them."""
 
+    @accepts("buffer_depth", "data_to_prefetch", "optimise_latency", "replication_factor")
     def __init__(self, dataset: Any, feed_name: str | None = None, device_ordinal: Any = None,
-                 prefetch_depth: Any = None, **kwargs: Any) -> None:
+                 prefetch_depth: Any = None) -> None:
         self._queue = _core.IPUInfeedQueue(dataset._dataset)
         structure = dataset._structure
         self._columns = len(flatten(structure)) if is_nested(structure) else 1
@@ -37,8 +39,9 @@ class IPUOutfeedMode(enum.Enum):
 class IPUOutfeedQueue:
     """Keeps what the steps of loops put into it."""
 
+    @accepts("io_batch_size", "optimise_latency", "replication_factor")
     def __init__(self, feed_name: str | None = None, outfeed_mode: Any = None, device_ordinal: Any = None,
-                 buffer_depth: int = 1, **kwargs: Any) -> None:
+                 buffer_depth: int = 1) -> None:
         self._queue = _core.IPUOutfeedQueue(outfeed_mode is IPUOutfeedMode.LAST)
         self._structure = None
 

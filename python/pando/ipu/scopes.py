@@ -19,9 +19,6 @@ def ipu_scope(device: Any = "/device:IPU:0") -> Any:
 class _Nothing:
     """Accepted without effect: what it says of real IPUs means nothing for virtual ones."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
     def __enter__(self):
         return self
 
@@ -29,7 +26,30 @@ class _Nothing:
         return None
 
 
-ipu_shard = outside_compilation_scope = stochastic_rounding = ipu_jit_scope = frontend_attribute = _Nothing
+def ipu_shard(index: Any) -> Any:
+    """Accepted: stages of pipelines say what runs on which IPU."""
+    return _Nothing()
+
+
+def outside_compilation_scope(name: str = "outside") -> Any:
+    """Accepted: a whole computation runs on its device."""
+    return _Nothing()
+
+
+def stochastic_rounding(override: bool) -> Any:
+    """Accepted: virtual IPUs compute in float32."""
+    return _Nothing()
+
+
+def ipu_jit_scope(ipu_scope: Any) -> Any:
+    """Accepted: computations are always compiled."""
+    return _Nothing()
+
+
+def frontend_attribute(attribute_name: str, attribute_value: str, restore_to: str | None = None) -> Any:
+    """Accepted: attributes speak to Graphcore's compiler."""
+    return _Nothing()
+
 
 # A type checker knows what there is.
 if not _typing.TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pando import _core
 from pando.core.hints import ArrayLike
+from pando.core.keywords import accepts as _accepts
 from pando.ipu.config import IPUConfig, reset_ipu_configuration
 from pando.keras.arguments import tell_once
 
@@ -14,11 +15,16 @@ __all__ = ["auto_select_ipus", "configure_ipu_system", "create_ipu_config", "get
            "move_variable_initialization_to_cpu", "reset_ipu_configuration", "select_ipus", "set_compilation_options"]
 
 
-def create_ipu_config(**kwargs: Any) -> Any:
+@_accepts("profiling", "enable_ipu_events", "use_poplar_text_report", "use_poplar_cbor_report", "profile_execution",
+          "enable_poplar_serialized_graph", "report_every_nth_execution", "max_report_size", "report_directory",
+          "scheduler_selection", "always_rearrange_copies_on_the_host", "merge_infeed_io_copies",
+          "disable_graph_convolution_caching", "disable_graph_outlining", "retain_control_dependencies",
+          "max_cross_replica_sum_buffer_size", "max_reduce_scatter_buffer_size", "max_inter_ipu_copies_buffer_size",
+          "max_send_recv_cluster_size", "minimum_remote_tensor_size", "max_scheduler_lookahead_depth",
+          "max_scheduler_search_space_size", "prefetch_data_streams", "selection_order",
+          "enable_experimental_remote_buffer_embedding")
+def create_ipu_config() -> Any:
     """A configuration without IPUs."""
-    for name, value in kwargs.items():
-        if value:
-            tell_once(f"create_ipu_config: {name} has no effect in Pando")
     return IPUConfig()
 
 
@@ -59,24 +65,32 @@ def move_variable_initialization_to_cpu(graph: Any = None) -> Any:
     """Accepted: first values are always drawn on the host."""
 
 
-def _unchanged(name):
-    def option(opts, *args, **kwargs):
+def _unchanged(name, *arguments):
+    """A function of a configuration that returns it as it is, with the arguments of upstream's."""
+    def option(opts, *values):
+        if len(values) > len(arguments):
+            raise TypeError(f"{name}() takes {len(arguments) + 1} arguments but {len(values) + 1} were given")
         tell_once(f"ipu.utils.{name} has no effect in Pando")
         return opts
-    option.__name__ = name
+    option.__name__ = option.__qualname__ = name
     option.__doc__ = "Accepted: it concerns real IPUs."
-    return option
+    return _accepts(*arguments)(option)
 
 
-set_compilation_options = _unchanged("set_compilation_options")
-set_convolution_options = _unchanged("set_convolution_options")
-set_matmul_options = _unchanged("set_matmul_options")
-set_optimization_options = _unchanged("set_optimization_options")
-set_norm_options = _unchanged("set_norm_options")
-set_recomputation_options = _unchanged("set_recomputation_options")
-set_floating_point_behaviour_options = _unchanged("set_floating_point_behaviour_options")
-set_ipu_connection_type = _unchanged("set_ipu_connection_type")
-set_ipu_model_options = _unchanged("set_ipu_model_options")
+set_compilation_options = _unchanged("set_compilation_options", "compilation_options")
+set_convolution_options = _unchanged("set_convolution_options", "convolution_options")
+set_matmul_options = _unchanged("set_matmul_options", "matmul_options", "clear_pass_type")
+set_optimization_options = _unchanged(
+    "set_optimization_options", "combine_embedding_lookups", "combine_matmuls", "max_cross_replica_sum_buffer_size",
+    "max_reduce_scatter_buffer_size", "max_inter_ipu_copies_buffer_size", "max_send_recv_cluster_size",
+    "gather_simplifier", "triangular_solve_expander_block_size", "cholesky_block_size",
+    "enable_fast_math")
+set_norm_options = _unchanged("set_norm_options", "use_stable_statistics")
+set_recomputation_options = _unchanged("set_recomputation_options", "allow_recompute", "allow_stateful_recompute")
+set_floating_point_behaviour_options = _unchanged(
+    "set_floating_point_behaviour_options", "inv", "div0", "oflo", "esr", "nanoo")
+set_ipu_connection_type = _unchanged("set_ipu_connection_type", "connection_type", "ipu_version", "enable_remote_buffers")
+set_ipu_model_options = _unchanged("set_ipu_model_options", "compile_ipu_code", "tiles_per_ipu", "ipu_model_version")
 
 
 # A type checker knows what there is.

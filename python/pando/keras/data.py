@@ -41,23 +41,34 @@ def samples_of(model: Any, x: Any, y: Any = None, sample_weight: ArrayLike = Non
     """The samples that a user gave to fit, evaluate or predict."""
     if x is None:
         raise ValueError("there is no data: give arrays, a Dataset or a generator as x")
-    native = getattr(x, "_dataset", None)
-    if native is not None:
+    if type(x) is not np.ndarray:
+        dataset = _dataset_of(model, x, y, targets)
+        if dataset is not None:
+            return Samples(None, dataset=dataset)
+    # Names are needed for dicts alone, and a functional model must look for them.
+    inputs = arrays_of(x, input_names(model) if isinstance(x, dict) else (), "x")
+    outputs = None
+    if y is not None:
+        outputs = arrays_of(y, output_names(model) if isinstance(y, dict) else (), "y")
+    return Samples(inputs, outputs, None if sample_weight is None else as_array(np.asarray(sample_weight)))
+
+
+def _dataset_of(model, x, y, targets):
+    """The data set of what gives inputs and targets together, batch by batch; None for arrays."""
+    if getattr(x, "_dataset", None) is not None:
         _without_targets(x, y)
-        return Samples(None, dataset=_columns(model, x, targets))
+        return _columns(model, x, targets)
     if isinstance(x, Sequence) or (hasattr(x, "__getitem__") and hasattr(x, "__len__") and not _is_data(x)):
         _without_targets(x, y)
-        return Samples(None, dataset=_core.Dataset.from_generator(lambda: _sequence_batches(model, x, targets)))
+        return _core.Dataset.from_generator(lambda: _sequence_batches(model, x, targets))
     if hasattr(x, "__next__") or (hasattr(x, "__iter__") and not _is_data(x)):
         _without_targets(x, y)
         # A generator goes on where it stopped; anything else starts again.
         iterator = iter(x)
         make = (lambda: _batches(model, iterator, targets)) if iterator is x else (
             lambda: _batches(model, iter(x), targets))
-        return Samples(None, dataset=_core.Dataset.from_generator(make))
-    inputs = arrays_of(x, input_names(model), "x")
-    outputs = None if y is None else arrays_of(y, output_names(model), "y")
-    return Samples(inputs, outputs, None if sample_weight is None else as_array(np.asarray(sample_weight)))
+        return _core.Dataset.from_generator(make)
+    return None
 
 
 def arrays_of(data: Any, names: Any, what: str) -> Any:

@@ -27,7 +27,7 @@ def call_eagerly(layer: Any, structure: Any, tensors: Sequence[Any], training: b
     if key not in programs:
         programs[key] = _model_of(layer, structure, tensors, arrays, training)
     model, packed = programs[key]
-    outputs = [Tensor(array) for array in model.predict(arrays, {"batch_size": max(1, len(arrays[0]))})]
+    outputs = [Tensor(array) for array in model.predict(arrays, max(1, len(arrays[0])), 0, 0)]
     if packed is None:
         return outputs[0] if len(outputs) == 1 else outputs
     return pack(packed, outputs)

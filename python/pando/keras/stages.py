@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from pando import _core
 from pando.core.hints import Function
-from pando.keras.arguments import tell_once
+from pando.core.keywords import accepts
 
 
 class LayerPipelineStageAssignment:
@@ -20,17 +20,29 @@ class LayerPipelineStageAssignment:
         return f"Layer: {getattr(self.layer, 'name', self.layer)} - Pipeline stage: {self.pipeline_stage}"
 
 
+_OF_PIPELINES = ("forward_propagation_stages_poplar_options", "backward_propagation_stages_poplar_options",
+                 "weight_update_poplar_options", "offload_weight_update_variables", "offload_activations",
+                 "replicated_optimizer_state_sharding", "offload_gradient_accumulation_buffers",
+                 "replicated_weight_sharding", "offload_weights", "gradient_accumulation_dtype",
+                 "experimental_normalize_gradients")
+
+
+def _check_reduction(who, method):
+    if "MEAN" in str(getattr(method, "name", method) or "").upper():
+        raise NotImplementedError(f"{who}: gradient_accumulation_reduction_method={method} is not in Pando; give "
+                                  "reduction='mean' to compile()")
+
+
 class Stages:
     """How a model is divided over IPUs. Training derives from it."""
 
+    @accepts(*_OF_PIPELINES, batch_serialization_iterations=1, continuous_weight_updates=False)
     def set_pipelining_options(self, gradient_accumulation_steps_per_replica: int | None = None,
                                device_mapping: Sequence[int] | None = None, accumulate_outfeed: bool | None = None,
                                gradient_accumulation_reduction_method: Any = None, pipeline_schedule: Any = None,
-                               recomputation_mode: Any = None, recomputation: bool = False, **kwargs: Any) -> Any:
+                               recomputation_mode: Any = None, recomputation: bool = False) -> Any:
         """Says how the stages of the model take turns."""
-        for name, value in kwargs.items():
-            if value:
-                tell_once(f"set_pipelining_options: {name} has no effect in Pando")
+        _check_reduction("set_pipelining_options", gradient_accumulation_reduction_method)
         if gradient_accumulation_steps_per_replica is None:
             raise ValueError("set_pipelining_options: give gradient_accumulation_steps_per_replica")
         schedule = pipeline_schedule if pipeline_schedule is not None else _core.PipelineSchedule.Grouped
@@ -38,9 +50,12 @@ class Stages:
         arguments = (int(gradient_accumulation_steps_per_replica), schedule, list(device_mapping or []), recomputes)
         self._with_layer(lambda layer: layer.set_pipelining(*arguments))
 
+    @accepts("experimental_normalize_gradients", "use_v2_gradient_accumulation_optimizer", "dtype",
+             "offload_weight_update_variables", "replicated_optimizer_state_sharding")
     def set_gradient_accumulation_options(self, gradient_accumulation_steps_per_replica: int | None = None,
-                                          **kwargs: Any) -> Any:
+                                          gradient_accumulation_reduction_method: Any = None) -> Any:
         """Says how many micro-batches an update has."""
+        _check_reduction("set_gradient_accumulation_options", gradient_accumulation_reduction_method)
         count = int(gradient_accumulation_steps_per_replica or 1)
         self._with_layer(lambda layer: layer.set_gradient_accumulation(count))
 
@@ -61,10 +76,12 @@ class Stages:
         text = self._built("print_pipeline_stage_assignment_summary").pipeline_stage_summary()
         (print_fn or sys.stdout.write)(text)
 
-    def set_infeed_queue_options(self, **kwargs: Any) -> Any:
+    @accepts("buffer_depth", "data_to_prefetch", "device_ordinal", "optimise_latency", "prefetch_depth")
+    def set_infeed_queue_options(self) -> Any:
         """Accepted: Pando feeds ahead by itself."""
 
-    def set_outfeed_queue_options(self, **kwargs: Any) -> Any:
+    @accepts("buffer_depth", "device_ordinal", "io_batch_size", "optimise_latency", "outfeed_mode")
+    def set_outfeed_queue_options(self) -> Any:
         """Accepted: Pando decides by itself how results come back."""
 
     def explain(self, samples: int = 0, batch_size: int | None = 32) -> Any:

@@ -214,8 +214,7 @@ class Training(Stages, ModelFiles):
         """
         _accept("predict", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, targets=False)
-        outputs = self._layer.predict(samples.first, {
-            "batch_size": int(batch_size or 32), "steps": int(steps or 0), "verbose": _verbose(verbose, 0)})
+        outputs = self._layer.predict(samples.first, int(batch_size or 32), int(steps or 0), _verbose(verbose, 0))
         structure = self.__dict__.get("_output_structure")
         if structure is not None and isinstance(structure, (list, tuple, dict)):
             return pack(structure, outputs)

@@ -12,6 +12,7 @@ from pando import _core
 from pando.core import dtypes as _dtypes
 from pando.compat.versions import VERSIONS as _VERSIONS
 from pando.core.hints import DTypeLike
+from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import missing_attribute as _missing
 from pando.tf import compat, data, errors, math, nn, random
 from pando.tf.data import TensorSpec
@@ -43,7 +44,9 @@ _LAZY = {"keras": "pando.keras", "initializers": "pando.keras.initializers", "lo
 class Variable:
     """A value that layers and losses may read; it is set outside of programs."""
 
-    def __new__(cls, initial_value=None, trainable=True, name=None, dtype=None, **kwargs):
+    @_accepts("aggregation", "caching_device", "import_scope", "shape", "synchronization", "validate_shape",
+              "variable_def", constraint=None)
+    def __new__(cls, initial_value=None, trainable=True, name=None, dtype=None):
         from pando.keras.variables import Variable as _Variable
         value = _convert(initial_value() if callable(initial_value) else initial_value, dtype)._value
         return _Variable(_core.Parameter(name or "Variable", _np.asarray(value), not not trainable))
@@ -58,13 +61,15 @@ def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str |
     return tensor
 
 
-def convert_to_tensor(value: Any, dtype: DTypeLike = None, name: str | None = None, **kwargs: Any) -> Any:
+def convert_to_tensor(value: Any, dtype: DTypeLike = None, name: str | None = None, preferred_dtype: DTypeLike = None,
+                      dtype_hint: DTypeLike = None) -> Any:
     """A tensor of anything that NumPy makes an array of."""
     return _convert(value, dtype)
 
 
-def function(func: Any = None, input_signature: Any = None, autograph: bool = True, jit_compile: Any = None,
-             experimental_compile: Any = None, **kwargs: Any) -> Any:
+@_accepts("experimental_attributes", "experimental_autograph_options", "experimental_compile",
+          "experimental_follow_type_hints", "experimental_implements", "experimental_relax_shapes", "reduce_retracing")
+def function(func: Any = None, input_signature: Any = None, autograph: bool = True, jit_compile: Any = None) -> Any:
     """Returns the function itself: Pando compiles whole steps."""
     return func if func is not None else lambda inner: inner
 
@@ -116,8 +121,8 @@ class device:
 class name_scope:
     """Accepted: layers name themselves."""
 
-    def __init__(self, name: str | None, *args: Any, **kwargs: Any) -> None:
-        self.name = name
+    def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
+        self.name = name or default_name
 
     def __enter__(self):
         return self.name

@@ -14,7 +14,7 @@ class Strategy:
 
     num_replicas_in_sync = 1
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, extended: Any = None) -> None:
         pass
 
     def scope(self) -> Any:
@@ -33,7 +33,18 @@ class _Scope:
         return None
 
 
-OneDeviceStrategy = MirroredStrategy = Strategy
+class OneDeviceStrategy(Strategy):
+    """As ``Strategy``: the host is the one device."""
+
+    def __init__(self, device: Any) -> None:
+        super().__init__()
+
+
+class MirroredStrategy(Strategy):
+    """As ``Strategy``: there is one host to mirror."""
+
+    def __init__(self, devices: Any = None, cross_device_ops: Any = None) -> None:
+        super().__init__()
 
 
 def get_strategy() -> Any:

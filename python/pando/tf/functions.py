@@ -9,6 +9,7 @@ import numpy as np
 from pando.core import dtypes, ops
 from pando.core.errors import no_value
 from pando.core.hints import ArrayLike, DTypeLike
+from pando.core.keywords import accepts
 from pando.tf.tensor import Tensor, TensorShape, convert, is_symbolic
 
 
@@ -123,13 +124,17 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return ops.where(convert(condition), x, y)
 
 
-def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, name: str | None = None,
-           **kwargs: Any) -> Any:
+@accepts("a_is_sparse", "b_is_sparse", "grad_a", "grad_b", output_type=None)
+def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
+           adjoint_b: bool = False, *, name: str | None = None) -> Any:
     """The product of matrices; axes before the last two are the batch."""
-    return ops.matmul(convert(a), b if is_symbolic(b) else convert(b), transpose_a, transpose_b)
+    # Of real numbers, the adjoint is the transpose.
+    return ops.matmul(convert(a), b if is_symbolic(b) else convert(b), transpose_a or adjoint_a,
+                      transpose_b or adjoint_b)
 
 
-def gather(params: Any, indices: ArrayLike, axis: Any = 0, name: str | None = None, **kwargs: Any) -> Any:
+@accepts("validate_indices", batch_dims=0)
+def gather(params: Any, indices: ArrayLike, *, axis: Any = 0, name: str | None = None) -> Any:
     """Rows of a table by their numbers."""
     if axis not in (0, None):
         raise NotImplementedError(f"gather: axis={axis} is not in Pando; transpose the table")
@@ -214,9 +219,9 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     return convert(np.full(tuple(dims), value, dtype=np.float32 if isinstance(value, float) else None))
 
 
-def range(*args: Any, dtype: DTypeLike = None, name: str | None = None, **kwargs: Any) -> Any:
-    """Numbers in equal steps."""
-    array = np.arange(*args, **kwargs)
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike = None, name: str | None = None) -> Any:
+    """Numbers in equal steps: from 0 to the first, or from the first to the second, which is not one of them."""
+    array = np.arange(start, step=delta) if limit is None else np.arange(start, limit, delta)
     return convert(array.tolist(), dtype) if array.ndim else convert(array, dtype)
 
 

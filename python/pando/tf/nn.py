@@ -7,6 +7,7 @@ from typing import Any
 
 from pando.core import ops
 from pando.core.dispatch import call
+from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import missing_attribute as _missing
 from pando.keras import activations as _activations
 from pando.tf.tensor import convert
@@ -46,7 +47,8 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> An
     return ops.leaky_relu(convert(features), alpha=float(alpha))
 
 
-def dropout(x: Any, rate: Any = 0.5, keep_prob: Any = None, name: str | None = None, **kwargs: Any) -> Any:
+@_accepts("seed", noise_shape=None)
+def dropout(x: Any, rate: Any = 0.5, *, keep_prob: Any = None, name: str | None = None) -> Any:
     """Sets this part of the values to 0 and scales the others up, in training."""
     from pando.keras.layers import Dropout
     return Dropout(float(rate if keep_prob is None else 1 - keep_prob))(x, training=True)
@@ -121,7 +123,8 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     return value / ops.sqrt(ops.maximum(ops.sum(value * value, axis, True), epsilon))
 
 
-def embedding_lookup(params: Any, ids: Any, name: str | None = None, **kwargs: Any) -> Any:
+@_accepts("validate_indices", partition_strategy="mod", max_norm=None)
+def embedding_lookup(params: Any, ids: Any, *, name: str | None = None) -> Any:
     """Rows of a table by their numbers."""
     return ops.gather(convert(params), convert(ids))
 

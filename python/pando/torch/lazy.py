@@ -107,8 +107,10 @@ def record_layer(module: Any, values: ArrayLike) -> Any:
             layer.train(training)
             return [layer(*dispatch.symbols_of(operands))]
         parameters = [p._value for p in module._parameters.values() if p is not None]
-        call = module._calls[key] = Call(trace, None, parameters, module, training and bool(module._buffers))
+        call = Call(trace, None, parameters, module, training and bool(module._buffers))
         call.types = _infer(trace, sources, call)
+        # Other threads find it from now on: functions such as mse_loss share their modules.
+        call = module._calls.setdefault(key, call)
     requires_grad = _needs_grad(sources) or _needs_grad(call.parameters)
     return Node(Record(call, sources), 0, call.types[0], None, requires_grad)
 

@@ -90,6 +90,18 @@ ProgressOutput output_to(std::FILE* stream) {
           .look = terminal_look(stream)};
 }
 
+namespace {
+
+// A silent bar asks nothing of its stream, whose answers may take long, as those of a notebook do.
+ProgressOutput output_for(const ProgressOptions& options) {
+  if (options.style != ProgressStyle::silent) return output_to(options.stream);
+  ProgressOutput output;
+  output.seconds = steady_seconds;
+  return output;
+}
+
+}  // namespace
+
 struct ProgressBar::State {
   ProgressPrinter printer;
   ~State() { printer.abandon(); }
@@ -97,7 +109,7 @@ struct ProgressBar::State {
 
 ProgressBar::ProgressBar(std::int64_t total, const ProgressOptions& options)
     : state_(new State{ProgressPrinter({.total = total, .unit = options.unit, .initial = options.initial},
-                                       output_to(options.stream), options.style)}) {}
+                                       output_for(options), options.style)}) {}
 ProgressBar::~ProgressBar() = default;
 ProgressBar::ProgressBar(ProgressBar&&) noexcept = default;
 ProgressBar& ProgressBar::operator=(ProgressBar&&) noexcept = default;

@@ -9,12 +9,17 @@ import numpy as np
 from pando import _core
 from pando.core import dtypes
 from pando.core.hints import DTypeLike
+from pando.core.keywords import accepts
 from pando.core.structure import flatten
 from pando.tf.tensor import Tensor, convert, wrap
 
 AUTO_REUSE = "auto_reuse"
 _scopes = []
 _placeholders = {}
+
+
+# What variables of upstream are asked for, and what needs no answer here.
+_OF_VARIABLES = ("aggregation", "caching_device", "collections", "synchronization", "use_resource", "validate_shape")
 
 
 class GraphKeys:
@@ -30,8 +35,9 @@ class Variable(Tensor):
     _result_class = Tensor
     _all = []
 
-    def __init__(self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: DTypeLike = None,
-                 **kwargs: Any) -> None:
+    @accepts(*_OF_VARIABLES, "expected_shape", "import_scope", "shape", "variable_def", constraint=None)
+    def __init__(self, initial_value: Any, trainable: bool = True, name: str | None = None,
+                 dtype: DTypeLike = None) -> None:
         if callable(initial_value):
             initial_value = initial_value()
         array = np.asarray(convert(initial_value, dtype)._value)
@@ -60,16 +66,16 @@ class Variable(Tensor):
     initializer = property(lambda self: _core.global_variables_initializer(),
                            doc="The operation that gives all variables their first values.")
 
-    def assign(self, value: Any, name: str | None = None, **kwargs: Any) -> Any:
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """The variable takes the value at the end of the step."""
         from pando.ipu.ipu_compiler import symbol_of
         return self._variable.assign(symbol_of(value))
 
-    def assign_add(self, delta: Any, **kwargs: Any) -> Any:
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """An operation that adds to the value."""
         return self.assign(self + delta)
 
-    def assign_sub(self, delta: Any, **kwargs: Any) -> Any:
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """An operation that subtracts from the value."""
         return self.assign(self - delta)
 
@@ -95,19 +101,26 @@ def _made(native):
 
 
 def _prefixed(name):
-    return "/".join([scope for scope in _scopes if scope] + [name])
+    return "/".join([scope.name for scope in _scopes if scope.name] + [name])
+
+
+def _initializer_of_scopes():
+    """What the innermost scope that has one gives to variables."""
+    return next((scope.initializer for scope in reversed(_scopes) if scope.initializer is not None), None)
 
 
 class variable_scope:
     """Variables made within it have names that begin with its name."""
 
+    @accepts("auxiliary_name_scope", "caching_device", "partitioner", "use_resource", regularizer=None,
+             custom_getter=None, constraint=None)
     def __init__(self, name_or_scope: Any, default_name: Any = None, values: Any = None, initializer: Any = None,
-                 regularizer: Any = None, reuse: Any = None, dtype: DTypeLike = None, use_resource: Any = None,
-                 **kwargs: Any) -> None:
+                 reuse: Any = None, dtype: DTypeLike = None) -> None:
         self.name = getattr(name_or_scope, "name", name_or_scope) or default_name
+        self.initializer = initializer
 
     def __enter__(self):
-        _scopes.append(self.name)
+        _scopes.append(self)
         return self
 
     def __exit__(self, *arguments):
@@ -117,10 +130,12 @@ class variable_scope:
         """Variables of the same name are always the same."""
 
 
+@accepts(*_OF_VARIABLES, "partitioner", regularizer=None, custom_getter=None, constraint=None)
 def get_variable(name: str | None, shape: Any = None, dtype: DTypeLike = "float32", initializer: Any = None,
-                 regularizer: Any = None, trainable: bool = True, **kwargs: Any) -> Any:
+                 *, trainable: bool = True) -> Any:
     """The variable of that name, made if there is none."""
     from pando.keras import initializers
+    initializer = _initializer_of_scopes() if initializer is None else initializer
     if initializer is not None and not callable(initializer) and not isinstance(initializer, str):
         array = convert(initializer)._value
     else:
@@ -156,7 +171,8 @@ def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str |
     return wrap(_core.tf_constant(np.asarray(array)))
 
 
-def assign(ref: Any, value: Any, **kwargs: Any) -> Any:
+def assign(ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None,
+           name: str | None = None) -> Any:
     """The variable takes the value at the end of the step."""
     return ref.assign(value)
 
@@ -186,7 +202,9 @@ def get_collection(key: Any, scope: Any = None) -> Any:
     return global_variables(scope) if key == GraphKeys.GLOBAL_VARIABLES else []
 
 
-def gradients(ys: Any, xs: Any, **kwargs: Any) -> Any:
+@accepts("aggregation_method", "colocate_gradients_with_ops", "gate_gradients", "unconnected_gradients", grad_ys=None,
+         stop_gradients=None)
+def gradients(ys: Any, xs: Any, *, name: str | None = None) -> Any:
     """The gradients of a scalar, within a computation that is compiled."""
     y = ys[0] if isinstance(ys, (list, tuple)) else ys
     made = _core.tf_gradients(y._value, [x._value for x in flatten(xs)])

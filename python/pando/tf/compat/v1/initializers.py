@@ -11,7 +11,7 @@ zeros_initializer, ones_initializer = _keras.Zeros, _keras.Ones
 glorot_uniform_initializer, glorot_normal_initializer = _keras.GlorotUniform, _keras.GlorotNormal
 
 
-def constant_initializer(value: Any = 0, dtype: DTypeLike = "float32", **kwargs: Any) -> Any:
+def constant_initializer(value: Any = 0, dtype: DTypeLike = "float32", verify_shape: bool = False) -> Any:
     """All this value."""
     return _keras.Constant(value)
 

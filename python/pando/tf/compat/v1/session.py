@@ -7,6 +7,7 @@ from typing import Any, Mapping
 import numpy as np
 
 from pando import _core
+from pando.core.keywords import accepts
 from pando.core.structure import flatten, is_nested, pack
 from pando.tf.compat.v1.graph import Variable, tensor_named
 
@@ -16,8 +17,11 @@ _sessions = []
 class ConfigProto:
     """Accepted: Pando has no options for sessions."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.__dict__.update(kwargs)
+    @accepts("allow_soft_placement", "cluster_def", "device_count", "device_filters", "experimental", "gpu_options",
+             "graph_options", "inter_op_parallelism_threads", "intra_op_parallelism_threads", "isolate_session_state",
+             "log_device_placement", "operation_timeout_in_ms", "placement_period", "rpc_options",
+             "share_cluster_devices_in_session", "use_per_session_threads")
+    def __init__(self) -> None:
         self.graph_options = self.gpu_options = self
 
 
@@ -57,8 +61,8 @@ class Session:
 class InteractiveSession(Session):
     """A session that is the default from the beginning."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
         _sessions.append(self)
 
     def close(self) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pando import _core
 from pando.core.hints import Path
+from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.tf.tensor import is_symbolic, wrap
 
@@ -17,7 +18,8 @@ class Optimizer:
     def __init__(self, **arguments: Any) -> None:
         self._native = _core.make_train_optimizer(type(self).__name__, arguments)
 
-    def compute_gradients(self, loss: Any, var_list: Any = None, **kwargs: Any) -> Any:
+    @_accepts("aggregation_method", "colocate_gradients_with_ops", "gate_gradients", grad_loss=None)
+    def compute_gradients(self, loss: Any, var_list: Any = None) -> Any:
         """Pairs of gradients and variables."""
         if not is_symbolic(loss):
             raise TypeError(f"{type(self).__name__}: the loss must be a tensor of the graph, not {loss!r}")
@@ -33,7 +35,8 @@ class Optimizer:
             pairs.append((gradient._value, parameter))
         return self._native.apply_gradients(pairs)
 
-    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, **kwargs: Any) -> Any:
+    @_accepts("aggregation_method", "colocate_gradients_with_ops", "gate_gradients", grad_loss=None)
+    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, *, name: str | None = None) -> Any:
         """The update that makes the loss smaller."""
         return self.apply_gradients(self.compute_gradients(loss, var_list))
 
@@ -80,10 +83,15 @@ def _rate(value):
 class Saver:
     """Writes all that sessions keep between runs to one file, and reads it back."""
 
-    def __init__(self, var_list: Any = None, max_to_keep: int = 5, **kwargs: Any) -> None:
+    @_accepts("allow_empty", "builder", "defer_build", "filename", "keep_checkpoint_every_n_hours", "name",
+              "pad_step_number", "reshape", "restore_sequentially", "save_relative_paths", "saver_def", "sharded",
+              "write_version")
+    def __init__(self, var_list: Any = None, *, max_to_keep: int = 5) -> None:
         self._native = _core.Saver()
 
-    def save(self, sess: Any, save_path: Path, global_step: Any = None, **kwargs: Any) -> Any:
+    @_accepts("latest_filename", "meta_graph_suffix", "save_debug_info", "strip_default_attrs", "write_meta_graph",
+              "write_state")
+    def save(self, sess: Any, save_path: Path, global_step: Any = None) -> Any:
         """Writes the file and returns its path."""
         path = str(save_path) if global_step is None else f"{save_path}-{int(global_step)}"
         self._native.save(sess._native, path)
