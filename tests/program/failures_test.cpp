@@ -211,6 +211,8 @@ TEST_P(DividedFailures, AllDevicesMayFail) {
 
 // In a child: no run of this process begins after it.
 TEST(StopAllRuns, WaitsForThoseGoingOnAndRefusesLaterOnes) {
+  // A new process: one made by fork() cannot use the GPU of its parent.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto in_a_child = [] {
     Program program(sum_step(1), devices(1)[0], Variables());
     std::atomic<bool> running = false, over = false;
