@@ -85,8 +85,6 @@ void MpiWorkers::meet() {
     received.push_back({other, std::as_writable_bytes(std::span(&all[static_cast<std::size_t>(other)], 1))});
   }
   exchange(process_channel, sent, received);
-  for (int other = 0; other < count_; ++other)
-    if (other != rank_ && all[static_cast<std::size_t>(other)].system != own.system) is_on_one_host_ = false;
   const std::lock_guard lock(mutex_);
   processes_ = std::move(all);
 }

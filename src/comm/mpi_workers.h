@@ -37,7 +37,6 @@ class MpiWorkers final : public Workers {
 
   int rank() const override { return rank_; }
   int count() const override { return count_; }
-  bool is_on_one_host() const override { return is_on_one_host_; }
   void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) override;
   void give_up(const std::string& why) noexcept override;
 
@@ -88,7 +87,6 @@ class MpiWorkers final : public Workers {
   const Settings settings_;
   const std::int64_t process_;
   int rank_ = 0, count_ = 1;
-  bool is_on_one_host_ = true;
   // One thread at a time calls MPI, and none of its calls blocks. It guards what follows.
   std::mutex mutex_;
   // Why the workers cannot go on, since when, and whether the program knows.

@@ -79,8 +79,7 @@ double compute_seconds(const Explanation& explanation, const ExplainedCounts& co
 struct Network {
   NetworkCost cost;
   std::string source;
-  // Whether messages travel while the cores do something else. Within a host, cores copy them, and all sums are
-  // exchanged at the end.
+  // Whether messages travel while the cores do something else. Within a host, cores copy them.
   bool is_wire = true;
 };
 
@@ -136,13 +135,13 @@ std::optional<Scaling> predict_scaling(const Explanation& explanation, const Giv
                   .compute_source = step->source,
                   .network_source = network ? network->source : ""};
   const double compute = compute_seconds(explanation, counts, replicas, step->seconds);
+  const bool has_spare_core = explanation.cores > explanation.tiles_per_ipu * replicas * counts.ipus_per_replica;
   const double backward = backward_part * step->seconds * largest_stage(explanation, counts);
   for (const int workers : worker_counts(given, network.has_value())) {
     PredictedUpdate& update = scaling.updates.emplace_back(PredictedUpdate{.workers = workers, .compute = compute});
     if (workers == 1) continue;
-    const SumTimes sums =
-        bucket_seconds(network->cost, workers, replicas, scaling.sum_bytes,
-                       network->is_wire ? sum_bucket_bytes : scaling.sum_bytes, network->is_wire ? backward : 0);
+    const double hiding = network->is_wire || has_spare_core ? backward : 0;
+    const SumTimes sums = bucket_seconds(network->cost, workers, replicas, scaling.sum_bytes, sum_bucket_bytes, hiding);
     update.sums = sums.all;
     update.waiting = sums.after;
     // An execution has a number of batches, which the workers share.

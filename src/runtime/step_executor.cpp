@@ -32,8 +32,7 @@ StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> device
     stages_of_replica_.push_back(std::make_unique<LocalGroup>(stages()));
     exchanged_.push_back(host_memory()->allocate(plan_.exchange.bytes, "what the stages of a pipeline exchange"));
   }
-  // Within one host, the cores that compute would carry the buckets, and nothing would be hidden.
-  if (workers_ && training() && !workers_->is_on_one_host()) make_buckets();
+  if (workers_ && training()) make_buckets();
   try {
     for (int device = 1; device < static_cast<int>(stages_.size()); ++device) {
       threads_.emplace_back(fmt::format("for IPU {} of {}", device + 1, stages_.size()),

@@ -25,7 +25,6 @@ class CountedWorkers final : public Workers {
   explicit CountedWorkers(Workers& workers) : workers_(workers) {}
   int rank() const override { return workers_.rank(); }
   int count() const override { return workers_.count(); }
-  bool is_on_one_host() const override { return workers_.is_on_one_host(); }
   void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) override {
     ++traffic.rounds;
     traffic.messages += sent.size();

@@ -17,7 +17,7 @@ namespace pando {
 
 class ThreadWorkers {
  public:
-  explicit ThreadWorkers(int count, bool on_one_host = false) : count_(count), on_one_host_(on_one_host) {}
+  explicit ThreadWorkers(int count) : count_(count) {}
 
   std::shared_ptr<Workers> worker(int rank) { return std::make_shared<One>(*this, rank); }
 
@@ -52,7 +52,6 @@ class ThreadWorkers {
     One(ThreadWorkers& all, int rank) : all_(all), rank_(rank) {}
     int rank() const override { return rank_; }
     int count() const override { return all_.count_; }
-    bool is_on_one_host() const override { return all_.on_one_host_; }
 
     void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) override {
       std::unique_lock lock(all_.mutex_);
@@ -83,7 +82,6 @@ class ThreadWorkers {
   };
 
   const int count_;
-  const bool on_one_host_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // By sender, receiver and channel.

@@ -49,28 +49,32 @@ TEST(PredictScaling, AddsSumsAndAgreement) {
   ASSERT_EQ(scaling.updates.size(), 3u);
   EXPECT_EQ(scaling.updates[0].workers, 1);
   EXPECT_DOUBLE_EQ(scaling.updates[0].total(), 0.01);
-  // Two rounds of 1 ms that carry a million bytes together; a million is added and written, and half of it packed.
+  // Four buckets, each with two rounds of 1 ms; they carry a million bytes together. A million is added and written,
+  // and half of it packed.
   const PredictedUpdate& two = scaling.updates[1];
-  EXPECT_NEAR(two.sums, 2e-3 + million / 1e9 + 2.5 * million / 1e10, 1e-9);
+  EXPECT_NEAR(two.sums, 4 * 2e-3 + million / 1e9 + 2.5 * million / 1e10, 1e-9);
   // The cores that compute also copy the messages.
   EXPECT_NEAR(two.waiting, two.sums, 1e-12);
   // Three rounds of 1 ms, and a byte, for the 32 updates of an execution.
   EXPECT_DOUBLE_EQ(two.agreement, 3 * (1e-3 + 1e-9) / 32);
   EXPECT_DOUBLE_EQ(two.total(), two.compute + two.waiting + two.agreement);
   EXPECT_DOUBLE_EQ(scaling.efficiency(two), 0.01 / two.total());
-  EXPECT_NEAR(scaling.updates[2].sums, 2 * (1e-3 + 2 * 1e-4) + 1.5 * million / 1e9 + 2.75 * million / 1e10, 1e-9);
+  EXPECT_NEAR(scaling.updates[2].sums, 4 * 2 * (1e-3 + 2 * 1e-4) + 1.5 * million / 1e9 + 2.75 * million / 1e10, 1e-9);
   EXPECT_EQ(scaling.compute_source, "measured by 'pando bench mlp' on 2026-01-02");
   EXPECT_EQ(scaling.network_source, "1000.0 us, 1.00 GB/s, measured between 2 workers on 1 host, 2026-01-02");
 }
 
-TEST(PredictScaling, HidesSumsBetweenHosts) {
+TEST(PredictScaling, HidesSumsWhereCoresAreFree) {
   Measurements fast = measured();
   fast.network->latency = 1e-5;
   const auto two = [&](const Explanation& explanation, const GivenFigures& given) {
     return predict_scaling(explanation, given, fast)->updates.at(1);
   };
   EXPECT_NEAR(two(perceptron(), {}).waiting, two(perceptron(), {}).sums, 1e-12);
-  // Messages travel by themselves, in buckets.
+  Explanation spare = perceptron();
+  spare.cores = 2;
+  EXPECT_LT(two(spare, {}).waiting, two(spare, {}).sums / 2);
+  // Between hosts they travel by themselves.
   fast.network->hosts = 2;
   EXPECT_LT(two(perceptron(), {}).waiting, two(perceptron(), {}).sums / 2);
   EXPECT_LT(two(perceptron(), {.latency = 1e-5, .bandwidth = 1e9}).waiting, two(perceptron(), {}).sums / 2);

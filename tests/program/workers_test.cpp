@@ -114,7 +114,6 @@ class CountingWorkers final : public Workers {
   explicit CountingWorkers(std::shared_ptr<Workers> other) : other_(std::move(other)) {}
   int rank() const override { return other_->rank(); }
   int count() const override { return other_->count(); }
-  bool is_on_one_host() const override { return other_->is_on_one_host(); }
   void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) override {
     if (channel < result_channel) {
       ++exchanges;
@@ -168,17 +167,6 @@ TEST_P(WorkersProgram, GivesTheSameBitsWhenBucketsAreSentDuringTheBackwardPass) 
           EXPECT_GT(counting->elsewhere, 0) << "on a thread of their own";
         });
       }
-}
-
-TEST_P(WorkersProgram, AddsUpOnceAnUpdateWhereAllWorkersShareAHost) {
-  const Division division{.replicas = 2};
-  const std::vector<float> alone = run_wide(1, division, 5);
-  ThreadWorkers(2, true).run([&](const std::shared_ptr<Workers>& worker) {
-    const auto counting = std::make_shared<CountingWorkers>(worker);
-    EXPECT_EQ(run_wide(1, division, 5, counting), alone);
-    EXPECT_EQ(counting->exchanges, 2 * 5) << "two rounds for each of five updates";
-    EXPECT_EQ(counting->elsewhere, 0);
-  });
 }
 
 TEST_P(WorkersProgram, AFailureEndsBucketsToo) {

@@ -33,8 +33,6 @@ class PANDO_API Workers {
   // This worker's number, from 0, and how many there are.
   virtual int rank() const = 0;
   virtual int count() const = 0;
-  // Whether all workers share one machine, whose cores then also carry their messages. The same on all workers.
-  virtual bool is_on_one_host() const = 0;
 
   struct Sent {
     int to = 0;
