@@ -169,6 +169,44 @@ TEST(Regions, StridesAndResidualConnections) {
   EXPECT_EQ(compare(model, "residual"), 8);
 }
 
+// Blocks of a cluster do not divide the work evenly.
+TEST(Regions, ClustersOfAnySize) {
+  for (const int ranks : {3, 7}) {
+    Model model(12, {11, 10, 3});
+    model.conv(12, 3, {.padding = ops::Padding::same}).relu().pool();
+    model.conv(10, 3, {.padding = ops::Padding::same}).relu().conv(8, 3).relu().pool().flatten();
+    model.dense(96).relu().dense(7).descend(model.cross_entropy());
+    RegionLimits limits = h200;
+    limits.most_ranks = ranks;
+    EXPECT_EQ(compare(model, "ranks" + std::to_string(ranks), limits), ranks);
+  }
+}
+
+// As many blocks as all samples can have at once.
+TEST(Regions, ClustersThatRunAtOnce) {
+  Model model(32, {50});
+  model.dense(128).relu().dense(10).descend(model.cross_entropy());
+  RegionLimits limits = h200;
+  limits.clusters_at_once[4] = 30;
+  EXPECT_EQ(compare(model, "at_once", limits), 3);
+}
+
+// A block with little shared memory leaves small weights where they are.
+TEST(Regions, LittleSharedMemory) {
+  Model model(16, {40});
+  model.dense(64).relu().dense(10).descend(model.cross_entropy());
+  const auto shared_bytes = [&](std::size_t most) {
+    const Plan plan = compile(model.graph, {});
+    const std::optional<RegionProgram> program =
+        make_region(plan, PlanValues(plan), {.multiprocessors = 132, .shared_bytes = most, .most_ranks = 1});
+    return program ? program->shared_bytes : 0;
+  };
+  const std::size_t all = shared_bytes(h200.shared_bytes), least = shared_bytes(all - 1);
+  EXPECT_GT(least, 0u);
+  EXPECT_LT(least, all);
+  EXPECT_EQ(shared_bytes(least - 1), 0u);
+}
+
 TEST(Regions, SeveralLosses) {
   Model model(16, {20});
   model.dense(12).relu();
