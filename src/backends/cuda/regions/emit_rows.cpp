@@ -60,9 +60,8 @@ std::string instruction_text(const ElementwiseProgram& program, const Elementwis
 
 }  // namespace
 
-std::string Emitter::program_text(const Member& member, const ElementwiseProgram& program, std::size_t first_operand,
-                                  const std::string& first, std::size_t first_output, const std::string& put) {
-  const Shape& result = member.call.outputs[first_output].type.shape;
+std::string Emitter::value_text(const Member& member, const ElementwiseProgram& program, std::size_t first_operand,
+                                const std::string& first, const Shape& result) {
   std::string text;
   for (std::size_t i = 0; i < program.operands.size(); ++i) {
     std::string from = first;
@@ -79,6 +78,12 @@ std::string Emitter::program_text(const Member& member, const ElementwiseProgram
   for (std::size_t i = 0; i < program.instructions.size(); ++i)
     text += fmt::format("const {} v{} = {}; ", type_name(program.instructions[i].result), program.operands.size() + i,
                         instruction_text(program, program.instructions[i]));
+  return text;
+}
+
+std::string Emitter::program_text(const Member& member, const ElementwiseProgram& program, std::size_t first_operand,
+                                  const std::string& first, std::size_t first_output, const std::string& put) {
+  std::string text = value_text(member, program, first_operand, first, member.call.outputs[first_output].type.shape);
   for (std::size_t i = 0; i < program.results.size(); ++i)
     if (const std::string to = out(member, first_output + i); !to.empty())
       text += fmt::format("{}.{}(t, i, v{}); ", to, put, program.results[i]);
@@ -135,6 +140,28 @@ void Emitter::emit_elementwise(const Member& member) {
   const bool is_own = elements <= threads_;
   const std::string body = program_text(member, program, 0, "", 0, is_own ? "put_own" : "put");
   phase(!is_own, fmt::format("{}<{}>(t, [&](int i) {{ {}}})", is_own ? "each_own" : "each", elements, body));
+}
+
+void Emitter::emit_advances() {
+  const auto store = [](const Type& type, int pointer, std::int32_t value) {
+    return fmt::format("reinterpret_cast<{}*>(g{})[0] = v{}; ", type_name(type.dtype), pointer, value);
+  };
+  for (std::size_t call = 0; call < values_.calls.size(); ++call) {
+    if (found_.membership[call] != Membership::advance) continue;
+    const Member member{*values_.calls[call], values_.inputs[call], values_.outputs[call], Membership::advance};
+    const ElementwiseProgram program = program_of(member.call);
+    std::string text = value_text(member, program, 0, "", member.call.outputs[0].type.shape);
+    for (std::size_t i = 0; i < member.inputs.size(); ++i)
+      if (constant_text(member.call.inputs[i]).empty())
+        text +=
+            store(member.call.inputs[i].type, pointers_.pass_on(member.inputs[i], member.call.inputs[i].type.bytes()),
+                  static_cast<std::int32_t>(i));
+    text += store(member.call.outputs[0].type,
+                  pointers_.of_value(Pointers::Kind::output, member.outputs[0], member.call.outputs[0]),
+                  program.results[0]);
+    phase(false,
+          fmt::format("if (sample == 0 && t.rank == 0 && t.index == threads - 1) {{ const int i = 0; {}}}", text));
+  }
 }
 
 void Emitter::emit_matmul(const Member& member) {

@@ -147,8 +147,12 @@ std::string Emitter::scratch(std::int64_t floats) {
 std::string Emitter::constant_text(const Operand& operand) const {
   if (operand.buffer < 0 || operand.type.shape.elements() != 1) return "";
   const Buffer& buffer = plan_.buffers[at(operand.buffer)];
-  if (buffer.kind != Buffer::Kind::constant || operand.type.dtype != DType::float32) return "";
-  return literal(static_cast<double>(plan_.constants[at(buffer.index)].data<float>()[0]), DType::float32);
+  if (buffer.kind != Buffer::Kind::constant) return "";
+  const Array& constant = plan_.constants[at(buffer.index)];
+  if (constant.dtype() == DType::float32)
+    return literal(static_cast<double>(constant.data<float>()[0]), DType::float32);
+  if (constant.dtype() == DType::int32) return literal(constant.data<std::int32_t>()[0], DType::int32);
+  return "";
 }
 
 std::string Emitter::pointer(const Member& member, std::size_t input) {
@@ -270,6 +274,7 @@ void Emitter::let_flow() {
 }
 
 bool Emitter::run() {
+  emit_advances();
   stage_inputs();
   for (const Member& member : members_) {
     ++now_;

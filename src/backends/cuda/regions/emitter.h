@@ -92,6 +92,8 @@ class Emitter {
   void add_members();
   // Convolutions read the gradient of a pooling through its positions, where that can be done.
   void fold_pooling_gradients();
+  // One thread of all advances numbers, and keeps for the second kernel what they were.
+  void emit_advances();
   void stage_inputs();
   bool is_staged(const Member& member, std::size_t input, bool by_sample, std::size_t& weight_bytes) const;
   void emit(const Member& member);
@@ -133,7 +135,10 @@ class Emitter {
   std::string pointer(const Member& member, std::size_t input);
   // Declares where an output goes, and returns its name; empty for an output that is never read.
   std::string out(const Member& member, std::size_t output);
-  // Statements that compute a program for element `i` and put its results; `first` stands for operand 0 if it is given.
+  // Statements that compute a program for element `i`; `first` stands for operand 0 if it is given.
+  std::string value_text(const Member& member, const struct ElementwiseProgram& program, std::size_t first_operand,
+                         const std::string& first, const Shape& result);
+  // The same, which then put its results.
   std::string program_text(const Member& member, const struct ElementwiseProgram& program, std::size_t first_operand,
                            const std::string& first, std::size_t first_output, const std::string& put);
   // The same for what comes after a product: puts `value` if there is no program.

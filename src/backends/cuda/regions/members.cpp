@@ -178,6 +178,7 @@ class Finder {
     Membership& own = found_.membership[at(call)];
     if (!waits) own = kind_of(call);
     if (own == Membership::outside && is_update(call)) own = Membership::update;
+    if (own == Membership::outside && is_advance(call)) own = Membership::advance;
     if (own == Membership::outside)
       depends_[at(call)] =
           waits || std::any_of(all.begin(), all.end(), [&](int other) { return found_.contains(other); });
@@ -238,6 +239,20 @@ class Finder {
     for (int other : values_.overwritten[at(call)])
       if (other != call && !found_.is(other, Membership::local)) return false;
     return uses_sum;
+  }
+
+  bool is_advance(int call) const {
+    const KernelCall& own = *values_.calls[at(call)];
+    const auto is_number = [](const Operand& operand) {
+      return is_plain(operand.type.dtype) && operand.type.shape.rank() == 0;
+    };
+    if (!own.op->elementwise || !is_program(own) || own.outputs.size() != 1 || is_arena(own.outputs[0])) return false;
+    if (!is_number(own.outputs[0]) || !std::all_of(own.inputs.begin(), own.inputs.end(), is_number)) return false;
+    const std::vector<int>&read = values_.inputs[at(call)], &readers = values_.overwritten[at(call)];
+    return std::all_of(read.begin(), read.end(), [&](int value) { return producer(value) < 0; }) &&
+           std::any_of(readers.begin(), readers.end(), [&](int other) { return other != call; }) &&
+           std::all_of(readers.begin(), readers.end(),
+                       [&](int other) { return other == call || found_.is(other, Membership::update); });
   }
 
   // Whether one parameter alone moves along a gradient: the thread that sums it moves that.

@@ -11,6 +11,7 @@ enum class Membership : std::uint8_t {
   sum,      // a sum over samples of what is made for each
   product,  // a product over samples, of two values with a row for each
   update,   // moves parameters along such sums
+  advance,  // replaces a number that only updates read, such as the count of steps; they read what it was
 };
 
 struct RegionCalls {
