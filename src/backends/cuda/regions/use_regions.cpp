@@ -58,10 +58,13 @@ class RegionKernel final : public Kernel {
 RegionLimits limits_of(const Gpu& gpu) {
   RegionLimits limits{.multiprocessors = gpu.multiprocessors, .shared_bytes = gpu.shared_bytes};
   if (gpu.architecture < first_with_clusters) return limits;
-  limits.most_ranks = most_ranks;
   use_gpu(gpu.number);
-  for (int ranks = 2; ranks <= most_ranks; ++ranks)
-    limits.clusters_at_once[static_cast<std::size_t>(ranks)] = clusters_at_once(ranks, gpu.shared_bytes);
+  for (int ranks = 2; ranks <= most_ranks; ++ranks) {
+    const int clusters = clusters_at_once(ranks, gpu.shared_bytes);
+    if (clusters == 0) break;
+    limits.most_ranks = ranks;
+    limits.clusters_at_once[static_cast<std::size_t>(ranks)] = clusters;
+  }
   return limits;
 }
 
