@@ -19,13 +19,10 @@ esac
 jobs=$(nproc)
 title() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 
-# A compiler cache, where there is one, makes the next clean clone quick, wherever it lies.
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 # build PRESET [CMAKE_OPTION...] [TARGET...]
 build() {
     local preset=$1 argument options=(-DPANDO_WARNINGS_ARE_ERRORS=ON) targets=()
-    ! command -v ccache >/dev/null || options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     for argument in "${@:2}"; do
         case "$argument" in
             -*) options+=("$argument") ;;
@@ -41,6 +38,10 @@ scripts/install.sh git g++ clang libclang-rt-dev cmake ninja-build python3 libfm
 scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libjpeg62-turbo-dev libcairo2-dev libopenmpi-dev openmpi-bin ccache chromium \
     valgrind dpkg-dev lintian python3-numpy python3-dev pybind11-dev python3-pytest python3-tqdm python3-matplotlib \
     jupyter-nbconvert python3-ipykernel
+
+# A compiler cache, where there is one, makes the next clean clone quick, wherever it lies.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 
 title "Checks"
 python3 tools/check_includes.py
