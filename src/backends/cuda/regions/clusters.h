@@ -5,7 +5,8 @@
 
 namespace pando::cuda {
 
-// Clusters of that many blocks on the current GPU, which has them; a block takes `shared_bytes` of shared memory.
+// The clusters of `ranks` blocks, each with `shared_bytes` of shared memory, that run at once on the current GPU. Only
+// for GPUs that have clusters.
 int clusters_at_once(int ranks, std::size_t shared_bytes);
 
 }  // namespace pando::cuda

@@ -55,7 +55,7 @@ struct Pointers {
 
 class Emitter {
  public:
-  // Small weights are copied to shared memory if they are staged.
+  // With `stages_weights`, small weights are copied to shared memory.
   Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& found, const RegionLimits& limits, int ranks,
           bool stages_weights);
 
@@ -92,7 +92,7 @@ class Emitter {
   void add_members();
   // Convolutions read the gradient of a pooling through its positions, where that can be done.
   void fold_pooling_gradients();
-  // One thread of all advances numbers, and keeps for the second kernel what they were.
+  // A single thread replaces these numbers, and keeps for the second kernel what they were.
   void emit_advances();
   void stage_inputs();
   bool is_staged(const Member& member, std::size_t input, bool by_sample, std::size_t& weight_bytes) const;

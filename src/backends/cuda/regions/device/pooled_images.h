@@ -171,7 +171,8 @@ struct Patch {
   static constexpr int height = P::kh - 1 + C::kh, width = P::kw - 1 + C::kw, places = height * width;
 };
 // Adds what one element of the gradient gives to its patch. Registers cannot be indexed, so each position has
-// instructions of its own; the comment keeps the compiler from making one branch of them and an array in memory.
+// instructions of its own. The comment in the assembly keeps the compiler from merging these and putting the sums into
+// memory.
 template <class C, class P, int position>
 PANDO_DEVICE void add_window(int own, float v, const float* w, float (&sum)[Patch<C, P>::places]) {
   if constexpr (position < P::kh * P::kw) {
