@@ -156,8 +156,8 @@ struct Out {
 };
 
 // Hands what this block has put at `offset` to the other blocks: `rows` rows of `bytes` bytes, `stride` bytes apart,
-// the first of them at `first`. Consecutive threads store words that lie next to each other; scattered stores to another
-// block take many times as long.
+// the first of them at `first`. Consecutive threads store words that lie next to each other; scattered stores to
+// another block take many times as long.
 template <class Word, int bytes>
 PANDO_DEVICE void exchange_words(const Thread& t, int offset, int first, int rows, int stride) {
   constexpr int words = bytes / static_cast<int>(sizeof(Word));
