@@ -9,11 +9,9 @@ namespace pando {
 
 namespace {
 
-// No more than there are rows: the memory of a slot is touched when it is made.
+// A single row needs no ring: the memory of a slot is touched when it is made.
 int slots_for(std::int64_t batches, std::int64_t replicas) {
-  if (batches < 0) return default_feed_slots;
-  const std::int64_t rows = (batches + replicas - 1) / replicas;
-  return static_cast<int>(std::clamp<std::int64_t>(rows, 1, default_feed_slots));
+  return batches >= 0 && batches <= replicas ? 1 : default_feed_slots;
 }
 
 }  // namespace
