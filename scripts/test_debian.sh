@@ -61,7 +61,7 @@ fi
 
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
     for deb in "${debs[@]}"; do dpkg-deb -x "$deb" "$root"; done
-    (cd "$work" && rm -rf model && sh use.sh "$root/usr")
+    (cd "$work" && rm -rf model together && sh use.sh "$root/usr")
     say "the .deb files work unpacked (no root or no debootstrap: not installed)"
     exit 0
 fi
