@@ -23,8 +23,7 @@ class LayerPipelineStageAssignment:
 _OF_PIPELINES = ("forward_propagation_stages_poplar_options", "backward_propagation_stages_poplar_options",
                  "weight_update_poplar_options", "offload_weight_update_variables", "offload_activations",
                  "replicated_optimizer_state_sharding", "offload_gradient_accumulation_buffers",
-                 "replicated_weight_sharding", "offload_weights", "gradient_accumulation_dtype",
-                 "experimental_normalize_gradients")
+                 "replicated_weight_sharding", "offload_weights", "gradient_accumulation_dtype")
 
 
 def _check_reduction(who, method):
@@ -36,7 +35,8 @@ def _check_reduction(who, method):
 class Stages:
     """How a model is divided over IPUs. Training derives from it."""
 
-    @accepts(*_OF_PIPELINES, batch_serialization_iterations=1, continuous_weight_updates=False)
+    @accepts(*_OF_PIPELINES, batch_serialization_iterations=1, continuous_weight_updates=False,
+             experimental_normalize_gradients=False)
     def set_pipelining_options(self, gradient_accumulation_steps_per_replica: int | None = None,
                                device_mapping: Sequence[int] | None = None, accumulate_outfeed: bool | None = None,
                                gradient_accumulation_reduction_method: Any = None, pipeline_schedule: Any = None,
@@ -50,8 +50,8 @@ class Stages:
         arguments = (int(gradient_accumulation_steps_per_replica), schedule, list(device_mapping or []), recomputes)
         self._with_layer(lambda layer: layer.set_pipelining(*arguments))
 
-    @accepts("experimental_normalize_gradients", "use_v2_gradient_accumulation_optimizer", "dtype",
-             "offload_weight_update_variables", "replicated_optimizer_state_sharding")
+    @accepts("use_v2_gradient_accumulation_optimizer", "dtype", "offload_weight_update_variables",
+             "replicated_optimizer_state_sharding", experimental_normalize_gradients=False)
     def set_gradient_accumulation_options(self, gradient_accumulation_steps_per_replica: int | None = None,
                                           gradient_accumulation_reduction_method: Any = None) -> Any:
         """Says how many micro-batches an update has."""
