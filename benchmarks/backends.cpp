@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <utility>
 
 #include "runner.h"
@@ -25,7 +24,8 @@ constexpr std::int64_t steps_of_execution = 100;
 // Prints each line as soon as it is known: some libraries compile for minutes.
 class Table {
  public:
-  explicit Table(std::vector<std::string> names) : names_(std::move(names)) {
+  Table(std::vector<std::string> names, const Comparison& comparison)
+      : names_(std::move(names)), file_(comparison.json), run_(comparison.run) {
     fmt::print("{:<18}", "us a step");
     for (const std::string& name : names_) fmt::print("{:>13}", name);
     fmt::print("\n");
@@ -41,7 +41,10 @@ class Table {
     fmt::print("\n");
     std::fflush(stdout);
     lines_.push_back(line);
+    if (!file_.empty()) store(file_, json());
   }
+
+ private:
   std::string json() const {
     std::vector<std::string> lines;
     for (const Line& line : lines_) {
@@ -49,11 +52,11 @@ class Table {
       for (const auto& [name, time] : line.times) times.push_back(fmt::format("\"{}\": {:.3f}", name, time));
       lines.push_back(fmt::format("  \"{}\": {{{}}}", line.title, fmt::join(times, ", ")));
     }
-    return fmt::format("{{\n{}\n}}\n", fmt::join(lines, ",\n"));
+    return fmt::format("{{{}, \"steps_us\": {{\n{}\n}}}}\n", run_, fmt::join(lines, ",\n"));
   }
 
- private:
   const std::vector<std::string> names_;
+  const std::string file_, run_;
   std::vector<Line> lines_;
 };
 
@@ -122,7 +125,7 @@ void compare_backends(const Comparison& comparison) {
   for (const std::string& backend : backends)
     if (backend != "cuda" && backend != "cpu")
       throw Error(fmt::format("there is no backend '{}' to compare; give cuda, cpu, or cuda,cpu", backend));
-  Table table(wanted);
+  Table table(wanted, comparison);
   const auto is_wanted = [&](const char* name) {
     return std::find(backends.begin(), backends.end(), name) != backends.end();
   };
@@ -132,8 +135,6 @@ void compare_backends(const Comparison& comparison) {
   if (comparison.kernels && is_wanted("cuda"))
     for (const std::string& name : wanted)
       print_kernels(name, Runner(models::build(name), Device({.backend = "cuda"})).kernel_times());
-  if (!comparison.json.empty() && !(std::ofstream(comparison.json) << table.json()).flush())
-    throw Error(fmt::format("cannot write '{}'", comparison.json));
 }
 
 }  // namespace pando

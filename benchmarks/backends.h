@@ -14,8 +14,9 @@ struct Comparison {
   std::vector<std::string> names = {};
   // Whether other libraries are left out, and whether the times of kernels are printed.
   bool alone = false, kernels = false;
-  // A file, or empty.
-  std::string json = {};
+  // A file, or empty, and what it says of this run (json_of_run). A run that is stopped leaves the lines it has
+  // printed.
+  std::string json = {}, run = {};
 };
 void compare_backends(const Comparison& comparison);
 

@@ -165,6 +165,10 @@ std::string json_of_kernels(const std::vector<KernelTime>& kernels) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
+void store(const std::string& path, const std::string& text) {
+  if (!(std::ofstream(path) << text).flush()) throw Error(fmt::format("cannot write '{}'", path));
+}
+
 void print_kernels(const std::string& title, const std::vector<KernelTime>& kernels) {
   double total = 0;
   for (const KernelTime& kernel : kernels) total += kernel.microseconds;

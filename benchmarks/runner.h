@@ -52,6 +52,9 @@ class Runner {
 std::string json_of_run(int argc, char** argv, const Device& device);
 std::string json_of_kernels(const std::vector<KernelTime>& kernels);
 
+// Writes the file, or throws Error.
+void store(const std::string& path, const std::string& text);
+
 void print_kernels(const std::string& title, const std::vector<KernelTime>& kernels);
 
 // The microseconds that a script prints by model, run by the first Python that has its library; empty if none has.

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 
 #include "models.h"
@@ -117,11 +116,11 @@ int main(int argc, char** argv) {
     for (const std::string& name : names) {
       rows.push_back(measure_model(name, all.tiles()));
       print_row(rows.back());
+      // A run that is stopped keeps the rows that it printed.
+      if (!json.empty()) store(json, json_of(rows, json_of_run(argc, argv, all)));
     }
     if (kernels)
       for (const Row& row : rows) print_kernels(row);
-    if (!json.empty() && !(std::ofstream(json) << json_of(rows, json_of_run(argc, argv, all))).flush())
-      throw Error("cannot write '" + json + "'");
   } catch (const Error& error) {
     std::cerr << "scaling: " << error.what() << "\n";
     return 1;

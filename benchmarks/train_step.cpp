@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -138,7 +137,7 @@ int main(int argc, char** argv) {
   }
   try {
     if (!backends.empty()) {
-      compare_backends({backends, names, alone, kernels, json});
+      compare_backends({backends, names, alone, kernels, json, json_of_run(argc, argv, Device({.backend = "cpu"}))});
       return 0;
     }
     if (names.empty()) names = models::names();
@@ -147,11 +146,19 @@ int main(int argc, char** argv) {
     fmt::print("{} tiles, {}; multiply-add peak {:.1f} GFLOP/s\n", all.tiles(), all.instruction_set(), peak);
     print_titles();
     std::vector<Row> rows;
-    for (const std::string& name : names) rows.push_back(measure_model(name, one, all));
+    // The file holds what is measured so far: a run that is stopped keeps it.
+    const auto keep = [&] {
+      if (!json.empty()) store(json, json_of(rows, json_of_run(argc, argv, all), peak));
+    };
+    for (const std::string& name : names) {
+      rows.push_back(measure_model(name, one, all));
+      keep();
+    }
     for (const Other& other : other_libraries(all)) {
       const std::map<std::string, double> times = steps_of_python(other.script, other.options, names);
       for (Row& row : rows)
         if (const auto found = times.find(row.name); found != times.end()) row.others[other.name] = found->second;
+      keep();
     }
     for (const Row& row : rows) print_row(row, peak);
     if (kernels)
@@ -159,8 +166,6 @@ int main(int argc, char** argv) {
         print_kernels(row.name, row.kernels);
         print_kernels(row.name + ", mixed_bfloat16", row.mixed_kernels);
       }
-    if (!json.empty() && !(std::ofstream(json) << json_of(rows, json_of_run(argc, argv, all), peak)).flush())
-      throw Error("cannot write '" + json + "'");
   } catch (const Error& error) {
     std::cerr << "train_step: " << error.what() << "\n";
     return 1;
