@@ -173,24 +173,60 @@ inline void PartOfVector<double>::store(double* to, Vector<double> value) const 
   _mm256_maskstore_pd(to, mask_, value);
 }
 
+#elif defined(__aarch64__)
+
+// Halves and lanes by name: a vector whose lanes have a variable index is kept in memory, and so are the sums that are
+// stored from it.
+template <class T>
+inline PartOfVector<T>::PartOfVector(std::int64_t count) : count_(count) {}
+template <>
+inline Vector<float> PartOfVector<float>::load(const float* from) const {
+  float32x4_t value = vdupq_n_f32(0);
+  if (count_ >= 4) value = vld1q_f32(from);
+  else if (count_ == 3) value = vld1q_lane_f32(from + 2, vcombine_f32(vld1_f32(from), vdup_n_f32(0)), 2);
+  else if (count_ == 2) value = vcombine_f32(vld1_f32(from), vdup_n_f32(0));
+  else value = vld1q_lane_f32(from, value, 0);
+  return static_cast<Vector<float>>(value);
+}
+template <>
+inline Vector<double> PartOfVector<double>::load(const double* from) const {
+  return static_cast<Vector<double>>(count_ >= 2 ? vld1q_f64(from) : vld1q_lane_f64(from, vdupq_n_f64(0), 0));
+}
+template <>
+inline void PartOfVector<float>::store(float* to, Vector<float> value) const {
+  const auto lanes = static_cast<float32x4_t>(value);
+  if (count_ >= 4) vst1q_f32(to, lanes);
+  else if (count_ == 1) vst1q_lane_f32(to, lanes, 0);
+  else {
+    vst1_f32(to, vget_low_f32(lanes));
+    if (count_ == 3) vst1q_lane_f32(to + 2, lanes, 2);
+  }
+}
+template <>
+inline void PartOfVector<double>::store(double* to, Vector<double> value) const {
+  if (count_ >= 2) vst1q_f64(to, static_cast<float64x2_t>(value));
+  else vst1q_lane_f64(to, static_cast<float64x2_t>(value), 0);
+}
+
 #else
 
 template <class T>
 inline PartOfVector<T>::PartOfVector(std::int64_t count) : count_(count) {}
 template <class T>
 inline Vector<T> PartOfVector<T>::load(const T* from) const {
-  Vector<T> value = {};
-  PANDO_UNROLL
+  T lanes[VectorOf<T>::lanes] = {};
   for (int i = 0; i < VectorOf<T>::lanes; ++i) {
-    if (i < count_) value[i] = from[i];
+    if (i < count_) lanes[i] = from[i];
   }
-  return value;
+  return cpu::load(lanes);
 }
+// By a copy: a vector whose lanes have a variable index is kept in memory, and so are the sums that are stored from it.
 template <class T>
 inline void PartOfVector<T>::store(T* to, Vector<T> value) const {
-  PANDO_UNROLL
+  T lanes[VectorOf<T>::lanes];
+  cpu::store(lanes, value);
   for (int i = 0; i < VectorOf<T>::lanes; ++i) {
-    if (i < count_) to[i] = value[i];
+    if (i < count_) to[i] = lanes[i];
   }
 }
 
