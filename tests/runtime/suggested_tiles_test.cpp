@@ -17,6 +17,7 @@ constexpr auto set = cpu::InstructionSet::avx512;
 Plan products(std::int64_t size, int supersteps) {
   const Operand square = {0, {DType::float32, {size, size}}};
   Plan plan;
+  plan.buffers.push_back({.bytes = square.type.bytes()});
   for (int i = 0; i < supersteps; ++i)
     plan.supersteps.push_back({{.op = &definitions::matmul,
                                 .attributes = {{"transpose_a", false}, {"transpose_b", false}},
@@ -32,6 +33,32 @@ int suggested(const Plan& plan, int most) {
 }
 
 TEST(SuggestedTiles, AreOneForLittleWork) { EXPECT_EQ(suggested(products(8, 20), 16), 1); }
+
+// A row times a matrix of weights, which another kernel may write.
+Plan row_product(std::int64_t size, bool writes_weights) {
+  const Operand row = {0, {DType::float32, {1, size}}}, weights = {1, {DType::float32, {size, size}}};
+  Plan plan;
+  plan.buffers = {{.bytes = row.type.bytes()},
+                  {.kind = Buffer::Kind::variable, .bytes = weights.type.bytes(), .index = 0}};
+  plan.supersteps.push_back({{.op = &definitions::matmul,
+                              .attributes = {{"transpose_a", false}, {"transpose_b", false}},
+                              .inputs = {row, weights},
+                              .outputs = {row},
+                              .name = "product"}});
+  if (writes_weights)
+    plan.supersteps.push_back(
+        {{.op = &definitions::relu, .attributes = {}, .inputs = {weights}, .outputs = {weights}, .name = "write"}});
+  return plan;
+}
+
+TEST(SuggestedTiles, KeepWeightsThatNoKernelWritesNearThem) {
+  EXPECT_GT(suggested(row_product(1024, false), 2), 1);
+  const auto gain = [](bool writes) {
+    const Plan plan = row_product(1024, writes);
+    return cpu::estimated_time(plan, set, 1, 16) / cpu::estimated_time(plan, set, 2, 16);
+  };
+  EXPECT_GT(gain(false), gain(true));
+}
 
 TEST(SuggestedTiles, AreAllForMuchWork) {
   EXPECT_EQ(suggested(products(2048, 3), 16), 16);

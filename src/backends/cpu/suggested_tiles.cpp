@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's arithmetic and the bytes that it takes from other cores are divided among the tiles. Each superstep adds a
+// A kernel's arithmetic and the bytes that it takes from other cores are divided among the tiles. What no kernel
+// writes, such as the weights of a program that does not train, each tile keeps near itself. Each superstep adds a
 // wait, which grows with the number of tiles, and more if they leave no core to the thread that fills the feed. Only
 // the proportions of the figures matter: they were fitted to the times of a machine with 16 cores
 // (docs/performance.md), and benchmarks/scaling shows whether the choice is the best one.
 #include "backends/cpu/suggested_tiles.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "ops/op_list.h"
 #include "plan/cost.h"
 
 namespace pando::cpu {
@@ -29,6 +33,36 @@ constexpr double own_rate = 1e5, foreign_rate = 8e3;
 // A wait of two tiles, what twice as many add to it, and what the last core adds.
 constexpr double shortest_wait = 2.8, wait_for_twice_as_many = 2.2, wait_for_last_core = 2;
 
+// A product of fewer rows has too few sums to keep the multipliers busy.
+constexpr double rows_for_full_rate = 4;
+
+double rate_of(const KernelCall& call, InstructionSet set) {
+  const Shape& result = call.outputs[0].type.shape;
+  if (call.op->id != Op::matmul || result.elements() == 0) return arithmetic_rate(set);
+  const auto rows = static_cast<double>(result.elements() / result[result.rank() - 1]);
+  return arithmetic_rate(set) * std::min(1.0, rows / rows_for_full_rate);
+}
+
+// By buffer: whether it holds the same from step to step.
+std::vector<bool> kept_buffers(const Plan& plan) {
+  std::vector<bool> is_kept;
+  for (const Buffer& buffer : plan.buffers)
+    is_kept.push_back(buffer.kind == Buffer::Kind::variable || buffer.kind == Buffer::Kind::constant);
+  for (const Superstep& superstep : plan.supersteps)
+    for (const KernelCall& call : superstep)
+      for (const Operand& output : call.outputs)
+        if (output.buffer >= 0) is_kept[static_cast<std::size_t>(output.buffer)] = false;
+  return is_kept;
+}
+
+double kept_bytes(const KernelCall& call, const std::vector<bool>& is_kept) {
+  double bytes = 0;
+  for (const Operand& input : call.inputs)
+    if (input.buffer >= 0 && is_kept[static_cast<std::size_t>(input.buffer)])
+      bytes += static_cast<double>(input.type.bytes());
+  return bytes;
+}
+
 double time_of_wait(int tiles, int cores) {
   if (tiles == 1) return 0;
   return shortest_wait + wait_for_twice_as_many * (std::log2(tiles) - 1) + (tiles == cores ? wait_for_last_core : 0);
@@ -37,12 +71,14 @@ double time_of_wait(int tiles, int cores) {
 }  // namespace
 
 double estimated_time(const Plan& plan, InstructionSet set, int tiles, int cores) {
+  const std::vector<bool> is_kept = kept_buffers(plan);
   double time = 0;
   for (const Superstep& superstep : plan.supersteps) {
     for (const KernelCall& call : superstep) {
       const KernelCost cost = cost_of(call);
-      const double foreign = cost.bytes * (tiles - 1) / tiles, own = cost.bytes - foreign;
-      time += (cost.flops / arithmetic_rate(set) + own / own_rate + foreign / foreign_rate) / tiles;
+      const double exchanged = std::max(cost.bytes - kept_bytes(call, is_kept), 0.0);
+      const double foreign = exchanged * (tiles - 1) / tiles, own = cost.bytes - foreign;
+      time += (cost.flops / rate_of(call, set) + own / own_rate + foreign / foreign_rate) / tiles;
     }
     time += time_of_wait(tiles, cores);
   }

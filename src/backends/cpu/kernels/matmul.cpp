@@ -303,9 +303,10 @@ class Matmul final : public Kernel {
 
 bool suits_mixed(const MatmulSizes& sizes, const Routines& routines) {
   const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
-  // Sums of few products wait for the memory of the results, and few rows or columns use what was packed too seldom.
-  constexpr std::int64_t least_size = 32, least_depth = 64;
-  if (mixed == nullptr || std::min(sizes.rows, sizes.columns) < least_size || sizes.inner < least_depth) return false;
+  // Few rows or columns use what was packed too seldom.
+  constexpr std::int64_t least_size = 32;
+  if (mixed == nullptr || std::min(sizes.rows, sizes.columns) < least_size || sizes.inner < mixed->least_depth)
+    return false;
   const auto rows = static_cast<double>(sizes.rows), inner = static_cast<double>(sizes.inner),
              columns = static_cast<double>(sizes.columns);
   const auto runs = static_cast<double>(divide_up(sizes.inner, most_depth));

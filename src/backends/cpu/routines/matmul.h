@@ -74,6 +74,8 @@ struct MixedCosts {
 // of `depth_step`; `panel` is one or more times `lanes`, up to `panel_vectors` times, and b_step the same.
 struct MixedMatmulRoutines {
   MixedCosts costs;
+  // Shorter sums wait for the memory of their results.
+  std::int64_t least_depth;
   std::int64_t block_rows;
   std::int64_t panel_vectors;
   std::int64_t lanes;

@@ -49,6 +49,7 @@ PANDO_KERNEL_BEGIN
 // Fitted to the times of products and convolutions on a Xeon 6.
 extern const MixedMatmulRoutines mixed_routines = {
     .costs = {.product = 0.125, .rounded = 8, .packed = 16, .transposed = 130, .row = 1100, .result = 20},
+    .least_depth = 64,
     .block_rows = AmxProduct::block_rows,
     .panel_vectors = AmxProduct::panel_vectors,
     .lanes = tile_columns,

@@ -83,6 +83,7 @@ PANDO_KERNEL_BEGIN
 // these products never pay there. On other processors they have not been measured.
 extern const MixedMatmulRoutines mixed_routines = {
     .costs = {.product = 1.9, .rounded = 8, .packed = 16, .transposed = 130, .row = 1100, .result = 20},
+    .least_depth = 64,
     .block_rows = block_rows,
     .panel_vectors = panel_vectors,
     .lanes = pair_lanes,
