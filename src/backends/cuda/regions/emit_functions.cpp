@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A region's first kernel in several sources that are compiled at once: a compiler uses one core for a source, and
-// would take seconds for all phases of a large region. Phases that take long to compile become functions of further
-// sources. The kernel keeps those that take least, as a call takes part of the time of a short phase. The division
-// depends on the phases alone, so that every machine makes the same kernel.
+// would take seconds for all phases of a large region. Phases that follow each other are a function of a further
+// source, with the barriers between them; the kernel keeps the first ones and calls the functions, so that there are
+// few calls. The division depends on the phases alone, so that every machine makes the same kernel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,13 +44,13 @@ constexpr CompileTime compile_times[] = {
     {"stage", 6},
 };
 constexpr int other_milliseconds = 14;
-// What the kernel's source should take, which is the first to be read, and what others should. There are not many:
-// NVRTC reads one source at a time, and each begins with the same headers.
-constexpr int most_of_kernel = 200, most_milliseconds = 150;
-constexpr std::ptrdiff_t most_sources = 10;
+// What a source should take, and how many there are at most: NVRTC reads one source at a time, and each begins with the
+// same headers.
+constexpr int milliseconds_of_source = 190;
+constexpr std::size_t most_sources = 10;
 
 int milliseconds_of(const std::string& phase) {
-  const std::string_view name(phase.data(), phase.find_first_of("<( "));
+  const std::string_view name = std::string_view(phase).substr(0, phase.find_first_of("<( "));
   const auto found = std::find_if(std::begin(compile_times), std::end(compile_times),
                                   [&](const CompileTime& known) { return known.name == name; });
   return found != std::end(compile_times) ? found->milliseconds : other_milliseconds;
@@ -68,16 +68,41 @@ std::set<std::string> names_of(const std::string& text) {
   return names;
 }
 
+// Where parts begin that take at most `limit` each, and where the last one ends.
+std::vector<std::size_t> parts_of(const std::vector<int>& milliseconds, int limit) {
+  std::vector<std::size_t> begins = {0};
+  int sum = 0;
+  for (std::size_t i = 0; i < milliseconds.size(); ++i) {
+    if (sum + milliseconds[i] > limit && i > begins.back()) begins.push_back(i), sum = 0;
+    sum += milliseconds[i];
+  }
+  begins.push_back(milliseconds.size());
+  return begins;
+}
+
 }  // namespace
 
-void Emitter::move_to_function(Phase& phase, std::size_t number, std::string& source) {
-  std::set<std::string> used = names_of(phase.text);
-  std::string body, pointers;
+std::vector<std::size_t> Emitter::divide_phases() const {
+  std::vector<int> milliseconds;
+  for (const Phase& phase : phases_) milliseconds.push_back(milliseconds_of(phase.text));
+  const int sum = std::accumulate(milliseconds.begin(), milliseconds.end(), 0);
+  const std::size_t count = std::clamp<std::size_t>(
+      static_cast<std::size_t>(sum + milliseconds_of_source / 2) / milliseconds_of_source, 1, most_sources);
+  // The least that the longest part can take.
+  int limit = sum / static_cast<int>(count);
+  while (parts_of(milliseconds, limit).size() - 1 > count) ++limit;
+  return parts_of(milliseconds, limit);
+}
+
+Emitter::Function Emitter::function_of(std::size_t begin, std::size_t end) const {
+  const std::string phases = phases_text(begin, end);
+  std::set<std::string> used = names_of(phases);
+  std::string body;
   for (std::size_t i = 0; i < declarations_.size(); ++i)
     if (used.contains(fmt::format("o{}", i))) body += declarations_[i];
-  body += "    " + phase.text + ";\n";
+  body += phases;
   used = names_of(body);
-  std::string parameters = "Thread t", arguments = "t";
+  std::string parameters = "Thread t", arguments = "t", pointers;
   for (const char* name : {"sample", "cluster"})
     if (used.contains(name)) {
       parameters += fmt::format(", int {}", name);
@@ -89,44 +114,22 @@ void Emitter::move_to_function(Phase& phase, std::size_t number, std::string& so
       arguments += fmt::format(", address_of(g{})", i);
       pointers += fmt::format("    char* const g{0} = pointer_to(a{0});\n", i);
     }
-  const std::string function = fmt::format("PANDO_FUNCTION void phase_{}({})", number, parameters);
-  prototypes_ += function + ";\n";
-  source += function + " {\n" + pointers + body + "}\n";
-  phase.text = fmt::format("phase_{}({})", number, arguments);
-}
-
-void Emitter::divide_phases() {
-  std::vector<int> milliseconds;
-  for (const Phase& phase : phases_) milliseconds.push_back(milliseconds_of(phase.text));
-  std::vector<std::size_t> order(phases_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return milliseconds[a] < milliseconds[b]; });
-  std::size_t kept = 0;
-  for (int sum = 0; kept < order.size(); ++kept)
-    if (sum += milliseconds[order[kept]]; sum > most_of_kernel) break;
-  int rest = 0;
-  for (std::size_t i = kept; i < order.size(); ++i) rest += milliseconds[order[i]];
-  const auto count = std::min<std::ptrdiff_t>((rest + most_milliseconds - 1) / most_milliseconds, most_sources);
-  struct Source {
-    int milliseconds = 0;
-    std::string text;
-  };
-  std::vector<Source> sources(static_cast<std::size_t>(count));
-  const auto takes_less = [](const Source& a, const Source& b) { return a.milliseconds < b.milliseconds; };
-  // The longest first, each where least is.
-  for (std::size_t i = order.size(); i-- > kept;) {
-    Source& source = *std::min_element(sources.begin(), sources.end(), takes_less);
-    move_to_function(phases_[order[i]], order[i], source.text);
-    source.milliseconds += milliseconds[order[i]];
-  }
-  for (const Source& source : sources) functions_.push_back(source.text);
+  const std::string prototype = fmt::format("PANDO_FUNCTION void phases_{}({})", begin, parameters);
+  return {prototype + ";\n", prototype + " {\n" + pointers + body + "}\n",
+          fmt::format("    phases_{}({});\n", begin, arguments)};
 }
 
 std::vector<std::string> Emitter::sources() const {
+  const std::vector<std::size_t> begins = divide_phases();
   std::vector<std::string> all;
-  for (const std::string& functions : functions_) all.push_back(placed(header() + functions));
-  all.push_back(placed(header() + prototypes_ + kernel()));
+  std::string prototypes, calls;
+  for (std::size_t part = 1; part + 1 < begins.size(); ++part) {
+    const Function function = function_of(begins[part], begins[part + 1]);
+    all.push_back(placed(header() + function.definition));
+    prototypes += function.prototype;
+    calls += function.call;
+  }
+  all.push_back(placed(header() + prototypes + kernel(phases_text(0, begins[1]) + calls)));
   return all;
 }
 

@@ -282,9 +282,7 @@ bool Emitter::run() {
   }
   let_flow();
   shared_bytes_ = plan_memory(storages_, true);
-  if (shared_bytes_ > limits_.shared_bytes) return false;
-  divide_phases();
-  return true;
+  return shared_bytes_ <= limits_.shared_bytes;
 }
 
 std::string Emitter::header() const {
@@ -293,14 +291,19 @@ std::string Emitter::header() const {
       threads_);
 }
 
-std::string Emitter::kernel() const {
+std::string Emitter::kernel(const std::string& phases) const {
   std::string text = fmt::format("PANDO_KERNEL(region, {}) {{\n", std::max<std::size_t>(pointers_.all.size(), 1));
   for (std::size_t i = 0; i < pointers_.all.size(); ++i) text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
   // Blocks of a cluster must have begun before others reach for their memory; other phases wait for that at their end.
   if (!phases_.empty() && phases_[0].is_remote) text += "  PANDO_CLUSTER_BARRIER\n";
   text += fmt::format("  for (int sample = cluster; sample < {}; sample += {}) {{\n", found_.batch, clusters_);
   for (const std::string& declaration : declarations_) text += declaration;
-  for (std::size_t i = 0; i < phases_.size(); ++i) {
+  return text + phases + "  }\n}\n";
+}
+
+std::string Emitter::phases_text(std::size_t begin, std::size_t end) const {
+  std::string text;
+  for (std::size_t i = begin; i < end; ++i) {
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
     const bool is_last = i + 1 == phases_.size();
     // A block that is done may end unless others still use its memory.
@@ -308,7 +311,7 @@ std::string Emitter::kernel() const {
     if (phases_[i].is_remote || (!is_last && phases_[i + 1].is_remote)) text += "    PANDO_CLUSTER_BARRIER\n";
     else if (is_last || !phases_[i].flows_on) text += "    PANDO_OWN_BARRIER\n";
   }
-  return text + "  }\n}\n";
+  return text;
 }
 
 }  // namespace pando::cuda

@@ -126,12 +126,16 @@ class Emitter {
   void phase(bool is_remote, std::string text) { phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_}); }
   // Leaves out barriers that order nothing: those after a member whose results the next ones do not read.
   void let_flow();
-  // Makes functions of the phases that take long to compile, in further sources.
-  void divide_phases();
-  void move_to_function(Phase& phase, std::size_t number, std::string& source);
-  // What a source begins with, the kernel, and a text with the places of its storages.
+  // The numbers of the phases that begin a part, a source for each, and the number of phases.
+  std::vector<std::size_t> divide_phases() const;
+  struct Function {
+    std::string prototype, definition, call;
+  };
+  Function function_of(std::size_t begin, std::size_t end) const;
+  // What a source begins with, the kernel of these phases, some phases, and a text with the places of its storages.
   std::string header() const;
-  std::string kernel() const;
+  std::string kernel(const std::string& phases) const;
+  std::string phases_text(std::size_t begin, std::size_t end) const;
   std::string placed(const std::string& text) const;
   bool reads_result(const Member& reader, const Member& of) const;
   // Memory that the current member works in; the name of its offset.
@@ -168,9 +172,8 @@ class Emitter {
   int now_ = 0;
   Pointers pointers_;
   std::vector<Phase> phases_;
-  // Of the values that phases make, by the number in their name; the functions that the kernel calls, by source.
-  std::vector<std::string> declarations_, functions_;
-  std::string prototypes_;
+  // Of the values that phases make, by the number in their name.
+  std::vector<std::string> declarations_;
   std::map<int, PartialSum> sums_;
   // Storage in shared memory; of values by their numbers.
   std::vector<Storage> storages_;
