@@ -140,8 +140,8 @@ std::string cached_file(const std::vector<std::string>& sources, int architectur
   Sha256 hash;
   const auto add = [&](std::string_view text) { hash.add(std::as_bytes(std::span(text))); };
   const Version version = nvrtc_version();
-  add(fmt::format("{} sm_{} nvrtc {}.{}{}\n", PANDO_VERSION, architecture, version.major, version.minor,
-                  are_linked(sources) ? " linked" : ""));
+  // The name does not say whether it was linked: either kernel will do, and to load the linker takes time.
+  add(fmt::format("{} sm_{} nvrtc {}.{}\n", PANDO_VERSION, architecture, version.major, version.minor));
   for (const std::string& source : sources) add(source);
   for (const RegionHeader& header : region_headers()) add(header.text);
   return fmt::format("{}/pando/kernels/{}.cubin", folder, hash.digits());
@@ -206,8 +206,7 @@ std::string compile_sources(const std::vector<std::string>& sources, int threads
   options.emplace_back("--relocatable-device-code=true");
   options.push_back(fmt::format("--maxrregcount={}", std::min(registers_of_multiprocessor / threads, most_registers)));
   std::vector<std::future<std::string>> compiled(sources.size());
-  // The kernel's own source first: it is among the longest.
-  for (std::size_t i = sources.size(); i-- > 0;)
+  for (std::size_t i = 0; i < sources.size(); ++i)
     compiled[i] = std::async(std::launch::async, [&, i] { return compile_source(sources[i], options); });
   std::vector<std::string> parts;
   for (std::future<std::string>& part : compiled) parts.push_back(part.get());
