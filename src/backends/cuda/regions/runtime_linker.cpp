@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace pando::cuda {
