@@ -54,7 +54,7 @@ class EmulatedKernel {
 class EmulatedRegion {
  public:
   EmulatedRegion(const Plan& plan, const RegionProgram& program, const std::string& test)
-      : plan_(plan), program_(program), region_(program.source, "region", test) {
+      : plan_(plan), program_(program), region_(joined(program.sources), "region", test) {
     if (!program.update_source.empty())
       update_ = std::make_unique<EmulatedKernel>(program.update_source, "update", test);
     for (const Buffer& buffer : plan.buffers) {
@@ -95,6 +95,12 @@ class EmulatedRegion {
   }
 
  private:
+  static std::string joined(const std::vector<std::string>& sources) {
+    std::string all;
+    for (const std::string& source : sources) all += source;
+    return all;
+  }
+
   const Plan& plan_;
   const RegionProgram& program_;
   EmulatedKernel region_;

@@ -91,6 +91,15 @@ struct Model {
   }
 };
 
+// Convolutions with pooling and dropout.
+struct PooledConvolutions : Model {
+  PooledConvolutions() : Model(64, {14, 14, 1}) {
+    conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
+    x = ops::dropout(x, ops::counter(graph), 0.5);
+    dense(10).descend(cross_entropy());
+  }
+};
+
 constexpr RegionLimits h200 = {.multiprocessors = 132, .shared_bytes = 227 * 1024, .most_ranks = 8};
 
 // Runs a step in both ways and compares loss and parameters. Returns the blocks of a cluster, 0 without a region.
@@ -141,13 +150,7 @@ TEST(Regions, MultilayerPerceptron) {
   EXPECT_EQ(compare(model, "mlp"), 4);
 }
 
-TEST(Regions, ConvolutionsWithPooling) {
-  Model model(64, {14, 14, 1});
-  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
-  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
-  model.dense(10).descend(model.cross_entropy());
-  EXPECT_EQ(compare(model, "pooled"), 2);
-}
+TEST(Regions, ConvolutionsWithPooling) { EXPECT_EQ(compare(PooledConvolutions(), "pooled"), 2); }
 
 TEST(Regions, ConvolutionsWithBorders) {
   Model model(8, {9, 9, 3});
@@ -280,18 +283,55 @@ TEST(Regions, Metrics) {
   EXPECT_EQ(compare(model, "metrics"), 8);
 }
 
-// NVRTC needs no GPU.
+// NVRTC needs no GPU. Sources that are compiled apart fit together, and make a kernel when they are joined.
 TEST(Regions, AreCompiledByNvrtc) {
   if (!why_no_runtime_compiler().empty()) GTEST_SKIP() << why_no_runtime_compiler();
-  Model model(64, {14, 14, 1});
-  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
-  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
-  model.dense(10).descend(model.cross_entropy());
-  const Plan plan = compile(model.graph, {});
+  const Plan plan = compile(PooledConvolutions().graph, {});
   const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
   ASSERT_TRUE(program);
-  EXPECT_GT(compile_source(program->source, 90).size(), 1000u);
-  EXPECT_GT(compile_source(program->update_source, 90).size(), 1000u);
+  ASSERT_GT(program->sources.size(), 1u);
+  const std::string kernel = compile_sources(program->sources, program->threads, 90);
+  EXPECT_NE(kernel.find(".text.region"), std::string::npos);
+  // Phases that are functions are in it.
+  EXPECT_NE(kernel.find("phases_"), std::string::npos);
+  EXPECT_EQ(kernel, compile_sources(program->sources, program->threads, 90));
+  std::string joined;
+  for (const std::string& source : program->sources) joined += source;
+  EXPECT_NE(compile_sources({joined}, program->threads, 90).find(".text.region"), std::string::npos);
+  EXPECT_NE(compile_sources({program->update_source}, program->update_threads, 90).find(".text.update"),
+            std::string::npos);
+}
+
+// The kernel begins with the first phases and calls functions of other sources for the others.
+TEST(Regions, AreDividedIntoSources) {
+  const Plan plan = compile(PooledConvolutions().graph, {});
+  const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
+  ASSERT_TRUE(program);
+  const std::string& kernel = program->sources.back();
+  EXPECT_NE(kernel.find("PANDO_PHASE(stage"), std::string::npos) << kernel;
+  EXPECT_EQ(kernel.find("PANDO_PHASE(sparse_cross_entropy"), std::string::npos) << kernel;
+  std::size_t functions = 0;
+  for (const std::string& source : program->sources) {
+    if (&source == &kernel) continue;
+    EXPECT_EQ(source.find("PANDO_KERNEL"), std::string::npos);
+    for (std::size_t at = source.find("PANDO_FUNCTION"); at != std::string::npos;
+         at = source.find("PANDO_FUNCTION", at + 1)) {
+      ++functions;
+      const std::string prototype = source.substr(at, source.find(" {", at) - at);
+      EXPECT_NE(kernel.find(prototype + ";"), std::string::npos) << prototype;
+      const std::size_t name = prototype.find("phases_");
+      const std::string call = "    " + prototype.substr(name, prototype.find('(') - name) + "(t";
+      EXPECT_NE(kernel.find(call), std::string::npos) << call;
+    }
+  }
+  EXPECT_EQ(functions, program->sources.size() - 1);
+
+  Model small(16, {4});
+  small.dense(3).descend(small.cross_entropy());
+  const Plan small_plan = compile(small.graph, {});
+  const std::optional<RegionProgram> whole = make_region(small_plan, PlanValues(small_plan), h200);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->sources.size(), 1u) << whole->sources.back();
 }
 
 TEST(Regions, AreNotForWeightsThatAreReadTooOften) {
