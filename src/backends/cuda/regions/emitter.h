@@ -32,6 +32,8 @@ struct Member {
   KernelCall call;
   std::vector<int> inputs, outputs;
   Membership kind = Membership::local;
+  // Its number among all calls.
+  int number = 0;
 };
 
 // The pointers that kernels take. A pointer is named by its number, "g3" in a source.
@@ -62,6 +64,8 @@ class Emitter {
   // All phases of the members; false if a block has too little shared memory.
   bool run();
   std::string source() const;
+  // The calls after which the first cluster reads the clock, in order, for each of its samples.
+  std::vector<int> marked_calls() const;
 
   int clusters() const { return clusters_; }
   int ranks() const { return ranks_; }
@@ -85,6 +89,8 @@ class Emitter {
     bool is_remote;
     // The member that it is a part of; 0 for what is staged.
     int member;
+    // The number of its call; -1 for what is staged, whose time is that of the next call.
+    int call;
     // Whether threads may begin the next phase before all have done this one.
     bool flows_on = false;
   };
@@ -122,7 +128,11 @@ class Emitter {
   void emit_tiles(const Member& member, const ConvolutionTiles& tiles, bool is_pooled, const std::string& x,
                   const std::string& w, const std::string& body);
 
-  void phase(bool is_remote, std::string text) { phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_}); }
+  void phase(bool is_remote, std::string text) {
+    phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_, call_});
+  }
+  // Whether it is the last phase of its call.
+  bool ends_call(std::size_t phase) const;
   // Leaves out barriers that order nothing: those after a member whose results the next ones do not read.
   void let_flow();
   bool reads_result(const Member& reader, const Member& of) const;
@@ -157,7 +167,8 @@ class Emitter {
   int ranks_, clusters_ = 1, threads_ = 512;
   bool stages_weights_;
   std::vector<Member> members_;
-  int now_ = 0;
+  // The current member, counted from 1, and the number of the current call.
+  int now_ = 0, call_ = -1;
   Pointers pointers_;
   std::vector<Phase> phases_;
   std::string declarations_;

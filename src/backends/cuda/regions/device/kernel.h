@@ -9,11 +9,27 @@
 #include "backends/cuda/regions/device/updates.h"
 #include "base/philox.h"
 
+// PANDO_MARK(condition, number) is where a recorded step reads the clock: a source that defines PANDO_MARKED takes one
+// pointer more, to which the first thread of a cluster for which the condition is true writes. Other sources stay as
+// they are.
+#ifndef PANDO_MARKED
+#define PANDO_MARK(is_marked, number)
+#elif defined PANDO_EMULATED
+#define PANDO_MARK(is_marked, number) \
+  if (is_marked) p.marks[number] = emulated_clock;
+#else
+#define PANDO_MARK(is_marked, number) \
+  if ((is_marked) && t.rank == 0 && t.index == 0) p.marks[number] = read_clock();
+#endif
+
 namespace pando::region {
 
 template <int count>
 struct KernelPointers {
   char* at[count];
+#ifdef PANDO_MARKED
+  unsigned long long* marks;
+#endif
 };
 
 }  // namespace pando::region
@@ -23,8 +39,16 @@ using namespace pando::region;
 
 #ifdef PANDO_EMULATED
 
+template <int count>
+void take_pointers(KernelPointers<count>& p, char* const* pointers) {
+  for (int i = 0; i < count; ++i) p.at[i] = pointers[i];
+#ifdef PANDO_MARKED
+  p.marks = reinterpret_cast<unsigned long long*>(pointers[count]);
+#endif
+}
 thread_local unsigned char* pando::region::emulated_memory[pando::region::ranks];
 thread_local bool pando::region::emulated_backwards;
+thread_local unsigned long long pando::region::emulated_clock;
 #define PANDO_BLOCK_VALUE static thread_local
 // Runs one cluster; blocks have `bytes` of shared memory each.
 #define PANDO_KERNEL(name, count)                                                                              \
@@ -33,7 +57,7 @@ thread_local bool pando::region::emulated_backwards;
     for (int rank = 0; rank < ranks; ++rank) emulated_memory[rank] = memory + rank * bytes;                    \
     emulated_backwards = backwards;                                                                            \
     KernelPointers<count> p;                                                                                   \
-    for (int i = 0; i < count; ++i) p.at[i] = pointers[i];                                                     \
+    take_pointers(p, pointers);                                                                                \
     Thread t{};                                                                                                \
     name##_body(p, cluster, t);                                                                                \
   }                                                                                                            \
