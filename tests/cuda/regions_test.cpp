@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "backends/cuda/regions/runtime_compiler.h"
 #include "compiler/compile.h"
@@ -280,6 +281,100 @@ TEST(Regions, Metrics) {
   EXPECT_EQ(compare(model, "metrics"), 8);
 }
 
+// A step that is recorded computes the same, and its marks tell how many phases each call took.
+struct RecordedStep {
+  Plan plan;
+  PlanValues values;
+  std::optional<RegionProgram> program;
+  std::vector<CallCycles> region = {}, update = {};
+
+  RecordedStep(const Model& model, const std::string& test, const RegionLimits& limits = h200)
+      : plan(compile(model.graph, {})), values(plan), program(make_region(plan, values, limits)) {
+    if (!program) throw std::runtime_error(test + " is no region");
+    EmulatedRegion plain(plan, *program, test), recorded(plan, *program, test + "_recorded", true);
+    for (EmulatedRegion* own : {&plain, &recorded}) {
+      for (std::size_t i = 0; i < plan.variables.size(); ++i)
+        own->write(plan.variables[i].buffer, values_for(plan.variables[i].type, 0.3, static_cast<std::uint32_t>(i)));
+      for (const Port& input : plan.inputs) own->write(input.buffer, values_for(input.type, 1.0, 99));
+      own->run(false);
+    }
+    for (const VariablePort& variable : plan.variables) {
+      const Array a = plain.read(variable.buffer, variable.type), b = recorded.read(variable.buffer, variable.type);
+      EXPECT_EQ(std::memcmp(a.raw(), b.raw(), a.bytes()), 0) << variable.name;
+    }
+    region = recorded.cycles_of_region();
+    update = recorded.cycles_of_update();
+  }
+
+  std::string layer(const CallCycles& call) const { return values.calls[call.number]->layer; }
+  double of_layer(const std::vector<CallCycles>& calls, const std::string& name) const {
+    double sum = 0;
+    for (const CallCycles& call : calls)
+      if (layer(call) == name) sum += call.cycles;
+    return sum;
+  }
+  double all(const std::vector<CallCycles>& calls) const {
+    double sum = 0;
+    for (const CallCycles& call : calls) sum += call.cycles;
+    return sum;
+  }
+};
+std::size_t count_of(const std::string& what, const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(Regions, RecordTheirLayers) {
+  Model model(11, {8, 8, 2});
+  {
+    const Graph::Scope scope(model.graph, "first");
+    model.conv(5, 3).relu().pool().flatten();
+  }
+  {
+    const Graph::Scope scope(model.graph, "second");
+    model.dense(4);
+  }
+  {
+    const Graph::Scope scope(model.graph, "loss");
+    model.x = model.cross_entropy();
+  }
+  model.descend(model.x);
+  const RecordedStep step(model, "layers", {.multiprocessors = 4, .shared_bytes = 96 * 1024, .most_ranks = 1});
+  // The first of 4 clusters has 3 of 11 samples.
+  EXPECT_EQ(step.program->clusters, 4);
+  EXPECT_EQ(step.all(step.region), 3.0 * static_cast<double>(count_of("PANDO_PHASE(", step.program->source)));
+  for (const char* layer : {"first", "second", "loss"}) EXPECT_GT(step.of_layer(step.region, layer), 0) << layer;
+  EXPECT_GT(step.of_layer(step.update, "second"), 0) << "the product that is its gradient";
+  EXPECT_GT(step.of_layer(step.update, "loss"), 0) << "its mean";
+  EXPECT_GT(step.of_layer(step.update, "update"), 0) << to_string(step.plan);
+  // Each block has one or two phases.
+  EXPECT_GE(step.all(step.update), step.program->update_blocks);
+  EXPECT_LE(step.all(step.update), 2 * step.program->update_blocks);
+}
+
+// Marks come after the phases of their own calls: those of a call that takes several are together.
+TEST(Regions, RecordEachCallThatTheyHave) {
+  Model model(64, {14, 14, 1});
+  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
+  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
+  model.dense(10).descend(model.cross_entropy());
+  const RecordedStep step(model, "calls");
+  EXPECT_EQ(step.all(step.region), static_cast<double>(count_of("PANDO_PHASE(", step.program->source)));
+  std::set<std::size_t> recorded;
+  for (const CallCycles& call : step.region) {
+    EXPECT_TRUE(recorded.empty() || call.number > *recorded.rbegin()) << "calls run in order";
+    EXPECT_GT(call.cycles, 0);
+    recorded.insert(call.number);
+  }
+  for (const CallCycles& call : step.update) recorded.insert(call.number);
+  // Convolutions read the gradients of poolings as values and positions.
+  for (const int call : step.program->calls)
+    EXPECT_EQ(recorded.contains(static_cast<std::size_t>(call)),
+              step.values.calls[static_cast<std::size_t>(call)]->op->name != "max_pool_gradient")
+        << step.values.calls[static_cast<std::size_t>(call)]->op->name;
+}
+
 // NVRTC needs no GPU.
 TEST(Regions, AreCompiledByNvrtc) {
   if (!why_no_runtime_compiler().empty()) GTEST_SKIP() << why_no_runtime_compiler();
@@ -290,8 +385,10 @@ TEST(Regions, AreCompiledByNvrtc) {
   const Plan plan = compile(model.graph, {});
   const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
   ASSERT_TRUE(program);
-  EXPECT_GT(compile_source(program->source, 90).size(), 1000u);
-  EXPECT_GT(compile_source(program->update_source, 90).size(), 1000u);
+  for (const std::string& source : {program->source, program->update_source}) {
+    EXPECT_GT(compile_source(source, 90).size(), 1000u);
+    EXPECT_GT(compile_source(marked(source), 90).size(), 1000u);
+  }
 }
 
 TEST(Regions, AreNotForWeightsThatAreReadTooOften) {
