@@ -353,20 +353,36 @@ TEST(Regions, RecordTheirLayers) {
   EXPECT_LE(step.all(step.update), 2 * step.program->update_blocks);
 }
 
-// Marks come after the phases of their own calls: those of a call that takes several are together.
+// Each mark comes after all phases of its own call and after no others but those that stage what it reads.
 TEST(Regions, RecordEachCallThatTheyHave) {
   Model model(64, {14, 14, 1});
   model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
   model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
   model.dense(10).descend(model.cross_entropy());
   const RecordedStep step(model, "calls");
-  EXPECT_EQ(step.all(step.region), static_cast<double>(count_of("PANDO_PHASE(", step.program->source)));
+  const std::map<std::string_view, const char*> texts = {{"conv2d", "convolve"},
+                                                         {"conv2d_max_pool", "convolve"},
+                                                         {"conv2d_weight_gradient", "_filter<"},
+                                                         {"matmul", "multiply_"},
+                                                         {"relu_gradient", "each<"},
+                                                         {"sparse_softmax_cross_entropy", "sparse_cross_entropy"}};
   std::set<std::size_t> recorded;
+  std::set<std::string_view> seen;
+  std::size_t at = step.program->source.find("PANDO_PHASE(");
   for (const CallCycles& call : step.region) {
     EXPECT_TRUE(recorded.empty() || call.number > *recorded.rbegin()) << "calls run in order";
-    EXPECT_GT(call.cycles, 0);
     recorded.insert(call.number);
+    const std::size_t mark = step.program->source.find("PANDO_MARK(cluster == 0, sample", at);
+    const std::string phases = step.program->source.substr(at, mark - at);
+    at = mark + 1;
+    EXPECT_EQ(call.cycles, static_cast<double>(count_of("PANDO_PHASE(", phases))) << phases;
+    const auto text = texts.find(step.values.calls[call.number]->op->name);
+    if (text == texts.end()) continue;
+    EXPECT_NE(phases.find(text->second), std::string::npos) << text->first << ": " << phases;
+    seen.insert(text->first);
   }
+  EXPECT_GE(seen.size(), 4u) << to_string(step.plan);
+  EXPECT_EQ(count_of("PANDO_PHASE(", step.program->source.substr(at)), 0u);
   for (const CallCycles& call : step.update) recorded.insert(call.number);
   // Convolutions read the gradients of poolings as values and positions.
   for (const int call : step.program->calls)
