@@ -364,7 +364,7 @@ TEST(Regions, RecordEachCallThatTheyHave) {
                                                          {"conv2d_max_pool", "convolve"},
                                                          {"conv2d_weight_gradient", "_filter<"},
                                                          {"matmul", "multiply_"},
-                                                         {"relu_gradient", "each<"},
+                                                         {"relu_gradient", "scalar::relu_gradient"},
                                                          {"sparse_softmax_cross_entropy", "sparse_cross_entropy"}};
   std::set<std::size_t> recorded;
   std::set<std::string_view> seen;
