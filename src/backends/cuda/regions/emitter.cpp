@@ -299,6 +299,12 @@ std::vector<int> Emitter::marked_calls() const {
   return calls;
 }
 
+int Emitter::marks_before(std::size_t phase) const {
+  int marks = 0;
+  for (std::size_t i = 0; i < phase; ++i) marks += ends_call(i) ? 1 : 0;
+  return marks;
+}
+
 std::string Emitter::source() const {
   std::string text = fmt::format(
       "#define PANDO_RANKS {}\n#define PANDO_THREADS {}\n#include \"backends/cuda/regions/device/kernel.h\"\n"
@@ -306,12 +312,11 @@ std::string Emitter::source() const {
       ranks_, threads_, std::max<std::size_t>(pointers_.all.size(), 1));
   for (std::size_t i = 0; i < pointers_.all.size(); ++i) text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
   // The clock is read where a step is recorded.
-  text += "  PANDO_MARK(cluster == 0, 0)\n";
-  const std::size_t marks = marked_calls().size();
-  std::size_t mark = 0;
+  text += "  PANDO_MARKS(cluster == 0, 0)\n  PANDO_MARK(0)\n";
   // Blocks of a cluster must have begun before others reach for their memory; other phases wait for that at their end.
   if (!phases_.empty() && phases_[0].is_remote) text += "  PANDO_CLUSTER_BARRIER\n";
   text += fmt::format("  for (int sample = cluster; sample < {}; sample += {}) {{\n", found_.batch, clusters_);
+  text += fmt::format("    PANDO_MARKS(cluster == 0, 1 + sample / {} * {})\n", clusters_, marked_calls().size());
   text += declarations_;
   for (std::size_t i = 0; i < phases_.size(); ++i) {
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
@@ -320,8 +325,7 @@ std::string Emitter::source() const {
     const bool may_end = is_last && clusters_ == found_.batch;
     if (phases_[i].is_remote || (!is_last && phases_[i + 1].is_remote)) text += "    PANDO_CLUSTER_BARRIER\n";
     else if (!may_end && (is_last || !phases_[i].flows_on)) text += "    PANDO_OWN_BARRIER\n";
-    if (ends_call(i))
-      text += fmt::format("    PANDO_MARK(cluster == 0, sample / {} * {} + {})\n", clusters_, marks, ++mark);
+    if (ends_call(i)) text += fmt::format("    PANDO_MARK({})\n", marks_before(i));
   }
   text += "  }\n}\n";
   // The places in shared memory are known only now.

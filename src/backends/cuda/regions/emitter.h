@@ -131,8 +131,9 @@ class Emitter {
   void phase(bool is_remote, std::string text) {
     phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_, call_});
   }
-  // Whether it is the last phase of its call.
+  // Whether it is the last phase of its call, and how many before it are.
   bool ends_call(std::size_t phase) const;
+  int marks_before(std::size_t phase) const;
   // Leaves out barriers that order nothing: those after a member whose results the next ones do not read.
   void let_flow();
   bool reads_result(const Member& reader, const Member& of) const;

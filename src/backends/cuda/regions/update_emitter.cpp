@@ -189,7 +189,7 @@ std::string UpdateEmitter::run() {
       threads, region_.pointers().all.size());
   for (std::size_t i = 0; i < region_.pointers().all.size(); ++i)
     text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
-  return text + "  PANDO_MARK(true, 2 * cluster)\n" + body_ + "  PANDO_MARK(true, 2 * cluster + 1)\n}\n";
+  return text + "  PANDO_MARKS(true, 2 * cluster)\n  PANDO_MARK(0)\n" + body_ + "  PANDO_MARK(1)\n}\n";
 }
 
 }  // namespace pando::cuda

@@ -25,6 +25,9 @@ extern thread_local unsigned char* emulated_memory[ranks];
 extern thread_local bool emulated_backwards;
 // Counts phases.
 extern thread_local unsigned long long emulated_clock;
+inline unsigned long long read_clock() { return emulated_clock; }
+// All threads are at the same place between phases.
+inline bool is_first(const Thread&) { return true; }
 template <class T>
 T* shared_of(int rank, int offset) {
   return reinterpret_cast<T*>(emulated_memory[rank] + offset);
@@ -67,6 +70,7 @@ PANDO_DEVICE unsigned long long read_clock() {
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
   return now;
 }
+PANDO_DEVICE bool is_first(const Thread& t) { return t.index == 0 && t.rank == 0; }
 #define PANDO_PHASE(...) \
   { __VA_ARGS__; }
 #define PANDO_OWN_BARRIER __syncthreads();

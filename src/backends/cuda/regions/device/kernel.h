@@ -9,17 +9,22 @@
 #include "backends/cuda/regions/device/updates.h"
 #include "base/philox.h"
 
-// PANDO_MARK(condition, number) is where a recorded step reads the clock: a source that defines PANDO_MARKED takes one
-// pointer more, to which the first thread of a cluster for which the condition is true writes. Other sources stay as
-// they are.
-#ifndef PANDO_MARKED
-#define PANDO_MARK(is_marked, number)
-#elif defined PANDO_EMULATED
-#define PANDO_MARK(is_marked, number) \
-  if (is_marked) p.marks[number] = emulated_clock;
+// Where a recorded step reads the clock. A source that defines PANDO_MARKED takes one pointer more, to its marks:
+// PANDO_MARKS(condition, first) says where those of a scope begin, PANDO_MARK(number) is one of them. The first thread
+// of a cluster writes them if the condition is true. Functions take PANDO_MARKS_PARAMETER after their parameters. In
+// other sources nothing is left of all this.
+#ifdef PANDO_MARKED
+#define PANDO_MARKS(is_marked, first) \
+  unsigned long long* const marks = (is_marked) && is_first(t) ? p.marks + (first) : nullptr;
+#define PANDO_MARK(number) \
+  if (marks != nullptr) marks[number] = read_clock();
+#define PANDO_MARKS_PARAMETER , unsigned long long* marks
+#define PANDO_MARKS_ARGUMENT , marks
 #else
-#define PANDO_MARK(is_marked, number) \
-  if ((is_marked) && t.rank == 0 && t.index == 0) p.marks[number] = read_clock();
+#define PANDO_MARKS(is_marked, first)
+#define PANDO_MARK(number)
+#define PANDO_MARKS_PARAMETER
+#define PANDO_MARKS_ARGUMENT
 #endif
 
 namespace pando::region {
