@@ -58,7 +58,7 @@ class EmulatedRegion {
       : plan_(plan),
         program_(program),
         is_recorded_(is_recorded),
-        region_(is_recorded ? marked(program.source) : program.source, "region", test) {
+        region_(joined(is_recorded ? marked(program.sources) : program.sources), "region", test) {
     if (!program.update_source.empty())
       update_ = std::make_unique<EmulatedKernel>(is_recorded ? marked(program.update_source) : program.update_source,
                                                  "update", test);
@@ -106,6 +106,11 @@ class EmulatedRegion {
   std::vector<CallCycles> cycles_of_update() const { return update_cycles(program_, update_marks_); }
 
  private:
+  static std::string joined(const std::vector<std::string>& sources) {
+    std::string all;
+    for (const std::string& source : sources) all += source;
+    return all;
+  }
   std::vector<char*> with_marks(std::vector<char*> pointers, std::vector<std::uint64_t>& marks,
                                 std::size_t count) const {
     if (!is_recorded_) return pointers;

@@ -92,6 +92,15 @@ struct Model {
   }
 };
 
+// Convolutions with pooling and dropout.
+struct PooledConvolutions : Model {
+  PooledConvolutions() : Model(64, {14, 14, 1}) {
+    conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
+    x = ops::dropout(x, ops::counter(graph), 0.5);
+    dense(10).descend(cross_entropy());
+  }
+};
+
 constexpr RegionLimits h200 = {.multiprocessors = 132, .shared_bytes = 227 * 1024, .most_ranks = 8};
 
 // Runs a step in both ways and compares loss and parameters. Returns the blocks of a cluster, 0 without a region.
@@ -142,13 +151,7 @@ TEST(Regions, MultilayerPerceptron) {
   EXPECT_EQ(compare(model, "mlp"), 4);
 }
 
-TEST(Regions, ConvolutionsWithPooling) {
-  Model model(64, {14, 14, 1});
-  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
-  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
-  model.dense(10).descend(model.cross_entropy());
-  EXPECT_EQ(compare(model, "pooled"), 2);
-}
+TEST(Regions, ConvolutionsWithPooling) { EXPECT_EQ(compare(PooledConvolutions(), "pooled"), 2); }
 
 TEST(Regions, ConvolutionsWithBorders) {
   Model model(8, {9, 9, 3});
@@ -306,6 +309,12 @@ struct RecordedStep {
     update = recorded.cycles_of_update();
   }
 
+  // In the order in which its phases run: the kernel has the first ones, and calls functions one after the other.
+  std::string source() const {
+    std::string text = program->sources.back();
+    for (std::size_t i = 0; i + 1 < program->sources.size(); ++i) text += program->sources[i];
+    return text;
+  }
   std::string layer(const CallCycles& call) const { return values.calls[call.number]->layer; }
   double of_layer(const std::vector<CallCycles>& calls, const std::string& name) const {
     double sum = 0;
@@ -343,7 +352,7 @@ TEST(Regions, RecordTheirLayers) {
   const RecordedStep step(model, "layers", {.multiprocessors = 4, .shared_bytes = 96 * 1024, .most_ranks = 1});
   // The first of 4 clusters has 3 of 11 samples.
   EXPECT_EQ(step.program->clusters, 4);
-  EXPECT_EQ(step.all(step.region), 3.0 * static_cast<double>(count_of("PANDO_PHASE(", step.program->source)));
+  EXPECT_EQ(step.all(step.region), 3.0 * static_cast<double>(count_of("PANDO_PHASE(", step.source())));
   for (const char* layer : {"first", "second", "loss"}) EXPECT_GT(step.of_layer(step.region, layer), 0) << layer;
   EXPECT_GT(step.of_layer(step.update, "second"), 0) << "the product that is its gradient";
   EXPECT_GT(step.of_layer(step.update, "loss"), 0) << "its mean";
@@ -355,11 +364,8 @@ TEST(Regions, RecordTheirLayers) {
 
 // Each mark comes after all phases of its own call and after no others but those that stage what it reads.
 TEST(Regions, RecordEachCallThatTheyHave) {
-  Model model(64, {14, 14, 1});
-  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
-  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
-  model.dense(10).descend(model.cross_entropy());
-  const RecordedStep step(model, "calls");
+  const RecordedStep step(PooledConvolutions(), "calls");
+  const std::string source = step.source();
   const std::map<std::string_view, const char*> texts = {{"conv2d", "convolve"},
                                                          {"conv2d_max_pool", "convolve"},
                                                          {"conv2d_weight_gradient", "_filter<"},
@@ -368,12 +374,12 @@ TEST(Regions, RecordEachCallThatTheyHave) {
                                                          {"sparse_softmax_cross_entropy", "sparse_cross_entropy"}};
   std::set<std::size_t> recorded;
   std::set<std::string_view> seen;
-  std::size_t at = step.program->source.find("PANDO_PHASE(");
+  std::size_t at = source.find("PANDO_PHASE(");
   for (const CallCycles& call : step.region) {
     EXPECT_TRUE(recorded.empty() || call.number > *recorded.rbegin()) << "calls run in order";
     recorded.insert(call.number);
-    const std::size_t mark = step.program->source.find("PANDO_MARK(", at);
-    const std::string phases = step.program->source.substr(at, mark - at);
+    const std::size_t mark = source.find("PANDO_MARK(", at);
+    const std::string phases = source.substr(at, mark - at);
     at = mark + 1;
     EXPECT_EQ(call.cycles, static_cast<double>(count_of("PANDO_PHASE(", phases))) << phases;
     const auto text = texts.find(step.values.calls[call.number]->op->name);
@@ -382,7 +388,7 @@ TEST(Regions, RecordEachCallThatTheyHave) {
     seen.insert(text->first);
   }
   EXPECT_GE(seen.size(), 4u) << to_string(step.plan);
-  EXPECT_EQ(count_of("PANDO_PHASE(", step.program->source.substr(at)), 0u);
+  EXPECT_EQ(count_of("PANDO_PHASE(", source.substr(at)), 0u);
   for (const CallCycles& call : step.update) recorded.insert(call.number);
   // Convolutions read the gradients of poolings as values and positions.
   for (const int call : step.program->calls)
@@ -391,20 +397,57 @@ TEST(Regions, RecordEachCallThatTheyHave) {
         << step.values.calls[static_cast<std::size_t>(call)]->op->name;
 }
 
-// NVRTC needs no GPU.
+// NVRTC needs no GPU. Sources that are compiled apart fit together, and make a kernel when they are joined.
 TEST(Regions, AreCompiledByNvrtc) {
   if (!why_no_runtime_compiler().empty()) GTEST_SKIP() << why_no_runtime_compiler();
-  Model model(64, {14, 14, 1});
-  model.conv(8, 3).relu().pool().conv(12, 3).relu().pool().flatten();
-  model.x = ops::dropout(model.x, ops::counter(model.graph), 0.5);
-  model.dense(10).descend(model.cross_entropy());
-  const Plan plan = compile(model.graph, {});
+  const Plan plan = compile(PooledConvolutions().graph, {});
   const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
   ASSERT_TRUE(program);
-  for (const std::string& source : {program->source, program->update_source}) {
-    EXPECT_GT(compile_source(source, 90).size(), 1000u);
-    EXPECT_GT(compile_source(marked(source), 90).size(), 1000u);
+  ASSERT_GT(program->sources.size(), 1u);
+  const std::string kernel = compile_sources(program->sources, program->threads, 90);
+  EXPECT_NE(kernel.find(".text.region"), std::string::npos);
+  // Phases that are functions are in it.
+  EXPECT_NE(kernel.find("phases_"), std::string::npos);
+  EXPECT_EQ(kernel, compile_sources(program->sources, program->threads, 90));
+  const std::string recorded = compile_sources(marked(program->sources), program->threads, 90);
+  EXPECT_NE(recorded.find(".text.region"), std::string::npos);
+  std::string joined;
+  for (const std::string& source : program->sources) joined += source;
+  EXPECT_NE(compile_sources({joined}, program->threads, 90).find(".text.region"), std::string::npos);
+  for (const std::string& source : {program->update_source, marked(program->update_source)})
+    EXPECT_NE(compile_sources({source}, program->update_threads, 90).find(".text.update"), std::string::npos);
+}
+
+// The kernel begins with the first phases and calls functions of other sources for the others.
+TEST(Regions, AreDividedIntoSources) {
+  const Plan plan = compile(PooledConvolutions().graph, {});
+  const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
+  ASSERT_TRUE(program);
+  const std::string& kernel = program->sources.back();
+  EXPECT_NE(kernel.find("PANDO_PHASE(stage"), std::string::npos) << kernel;
+  EXPECT_EQ(kernel.find("PANDO_PHASE(sparse_cross_entropy"), std::string::npos) << kernel;
+  std::size_t functions = 0;
+  for (const std::string& source : program->sources) {
+    if (&source == &kernel) continue;
+    EXPECT_EQ(source.find("PANDO_KERNEL"), std::string::npos);
+    for (std::size_t at = source.find("PANDO_FUNCTION"); at != std::string::npos;
+         at = source.find("PANDO_FUNCTION", at + 1)) {
+      ++functions;
+      const std::string prototype = source.substr(at, source.find(" {", at) - at);
+      EXPECT_NE(kernel.find(prototype + ";"), std::string::npos) << prototype;
+      const std::size_t name = prototype.find("phases_");
+      const std::string call = "    " + prototype.substr(name, prototype.find('(') - name) + "(t";
+      EXPECT_NE(kernel.find(call), std::string::npos) << call;
+    }
   }
+  EXPECT_EQ(functions, program->sources.size() - 1);
+
+  Model small(16, {4});
+  small.dense(3).descend(small.cross_entropy());
+  const Plan small_plan = compile(small.graph, {});
+  const std::optional<RegionProgram> whole = make_region(small_plan, PlanValues(small_plan), h200);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->sources.size(), 1u) << whole->sources.back();
 }
 
 TEST(Regions, AreNotForWeightsThatAreReadTooOften) {

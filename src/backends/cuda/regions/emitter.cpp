@@ -191,12 +191,12 @@ std::string Emitter::out(const Member& member, std::size_t output) {
     storage_of_[value] = static_cast<int>(storages_.size()) - 1;
   }
   const std::string_view type = type_name(operand.type.dtype);
-  const std::string name = fmt::format("o{}", names_++);
-  declarations_ += fmt::format(
+  const std::string name = fmt::format("o{}", declarations_.size());
+  declarations_.push_back(fmt::format(
       "    const Out<{}, {}, {}> {}{{{}, {}}};\n", type, shared, number >= 0, name,
       shared ? fmt::format("@{}@", storage_of_[value]) : "0",
       number >= 0 ? fmt::format("reinterpret_cast<{}*>(g{}) + sample * {}", type, number, per_sample(operand.type))
-                  : "nullptr");
+                  : "nullptr"));
   return name;
 }
 
@@ -305,11 +305,14 @@ int Emitter::marks_before(std::size_t phase) const {
   return marks;
 }
 
-std::string Emitter::source() const {
-  std::string text = fmt::format(
-      "#define PANDO_RANKS {}\n#define PANDO_THREADS {}\n#include \"backends/cuda/regions/device/kernel.h\"\n"
-      "PANDO_KERNEL(region, {}) {{\n",
-      ranks_, threads_, std::max<std::size_t>(pointers_.all.size(), 1));
+std::string Emitter::header() const {
+  return fmt::format(
+      "#define PANDO_RANKS {}\n#define PANDO_THREADS {}\n#include \"backends/cuda/regions/device/kernel.h\"\n", ranks_,
+      threads_);
+}
+
+std::string Emitter::kernel(const std::string& phases) const {
+  std::string text = fmt::format("PANDO_KERNEL(region, {}) {{\n", std::max<std::size_t>(pointers_.all.size(), 1));
   for (std::size_t i = 0; i < pointers_.all.size(); ++i) text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
   // The clock is read where a step is recorded.
   text += "  PANDO_MARKS(cluster == 0, 0)\n  PANDO_MARK(0)\n";
@@ -317,8 +320,13 @@ std::string Emitter::source() const {
   if (!phases_.empty() && phases_[0].is_remote) text += "  PANDO_CLUSTER_BARRIER\n";
   text += fmt::format("  for (int sample = cluster; sample < {}; sample += {}) {{\n", found_.batch, clusters_);
   text += fmt::format("    PANDO_MARKS(cluster == 0, 1 + sample / {} * {})\n", clusters_, marked_calls().size());
-  text += declarations_;
-  for (std::size_t i = 0; i < phases_.size(); ++i) {
+  for (const std::string& declaration : declarations_) text += declaration;
+  return text + phases + "  }\n}\n";
+}
+
+std::string Emitter::phases_text(std::size_t begin, std::size_t end) const {
+  std::string text;
+  for (std::size_t i = begin; i < end; ++i) {
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
     const bool is_last = i + 1 == phases_.size();
     // A block that is done may end unless others still use its memory.
@@ -327,19 +335,7 @@ std::string Emitter::source() const {
     else if (!may_end && (is_last || !phases_[i].flows_on)) text += "    PANDO_OWN_BARRIER\n";
     if (ends_call(i)) text += fmt::format("    PANDO_MARK({})\n", marks_before(i));
   }
-  text += "  }\n}\n";
-  // The places in shared memory are known only now.
-  std::string placed;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '@') {
-      placed += text[i];
-      continue;
-    }
-    const std::size_t end = text.find('@', i + 1);
-    placed += fmt::format("{}", storages_[std::stoul(text.substr(i + 1, end - i - 1))].offset);
-    i = end;
-  }
-  return placed;
+  return text;
 }
 
 }  // namespace pando::cuda

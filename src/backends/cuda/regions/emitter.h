@@ -63,7 +63,8 @@ class Emitter {
 
   // All phases of the members; false if a block has too little shared memory.
   bool run();
-  std::string source() const;
+  // The sources of the kernel, as RegionProgram has them.
+  std::vector<std::string> sources() const;
   // The calls after which the first cluster reads the clock, in order, for each of its samples.
   std::vector<int> marked_calls() const;
 
@@ -136,6 +137,17 @@ class Emitter {
   int marks_before(std::size_t phase) const;
   // Leaves out barriers that order nothing: those after a member whose results the next ones do not read.
   void let_flow();
+  // The numbers of the phases that begin a part, a source for each, and the number of phases.
+  std::vector<std::size_t> divide_phases() const;
+  struct Function {
+    std::string prototype, definition, call;
+  };
+  Function function_of(std::size_t begin, std::size_t end) const;
+  // What a source begins with, the kernel of these phases, some phases, and a text with the places of its storages.
+  std::string header() const;
+  std::string kernel(const std::string& phases) const;
+  std::string phases_text(std::size_t begin, std::size_t end) const;
+  std::string placed(const std::string& text) const;
   bool reads_result(const Member& reader, const Member& of) const;
   // Memory that the current member works in; the name of its offset.
   std::string scratch(std::int64_t floats);
@@ -172,13 +184,13 @@ class Emitter {
   int now_ = 0, call_ = -1;
   Pointers pointers_;
   std::vector<Phase> phases_;
-  std::string declarations_;
+  // Of the values that phases make, by the number in their name.
+  std::vector<std::string> declarations_;
   std::map<int, PartialSum> sums_;
   // Storage in shared memory; of values by their numbers.
   std::vector<Storage> storages_;
   std::map<int, int> storage_of_;
   std::size_t shared_bytes_ = 0;
-  int names_ = 0;
 };
 
 }  // namespace pando::cuda

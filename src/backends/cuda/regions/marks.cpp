@@ -17,6 +17,10 @@ void add(std::vector<CallCycles>& calls, int call, std::uint64_t cycles) {
 }  // namespace
 
 std::string marked(const std::string& source) { return "#define PANDO_MARKED\n" + source; }
+std::vector<std::string> marked(std::vector<std::string> sources) {
+  for (std::string& source : sources) source = marked(source);
+  return sources;
+}
 
 std::size_t region_marks(const RegionProgram& program) {
   return 1 + program.marked_calls.size() * static_cast<std::size_t>(program.marked_samples);

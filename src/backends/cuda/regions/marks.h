@@ -11,6 +11,7 @@ namespace pando::cuda {
 
 // The source of a kernel with its clock. It takes one pointer more, to its marks, which are 64-bit numbers.
 std::string marked(const std::string& source);
+std::vector<std::string> marked(std::vector<std::string> sources);
 
 std::size_t region_marks(const RegionProgram& program);
 std::size_t update_marks(const RegionProgram& program);

@@ -30,8 +30,11 @@ struct RegionPointer {
 };
 
 struct RegionProgram {
-  // The kernel "region", run by `clusters` clusters of `ranks` blocks, and the kernel "update", which may be empty.
-  std::string source, update_source;
+  // The kernel "region", run by `clusters` clusters of `ranks` blocks: sources with the functions that it calls, then
+  // its own. They can be compiled apart and linked; one after the other they are one source.
+  std::vector<std::string> sources;
+  // The kernel "update", which may be empty.
+  std::string update_source;
   int clusters = 1, ranks = 1, threads = 1, update_blocks = 0, update_threads = 1;
   std::size_t shared_bytes = 0;
   // The pointers that both kernels take, in their order: an input, an output, or so many bytes into the scratch.

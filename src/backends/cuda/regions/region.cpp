@@ -84,7 +84,7 @@ std::optional<RegionProgram> make_region(const Plan& plan, const PlanValues& val
   RegionProgram program;
   program.update_source = updates.run();
   // The second kernel may have added pointers.
-  program.source = emitter.source();
+  program.sources = emitter.sources();
   program.clusters = emitter.clusters();
   program.ranks = emitter.ranks();
   program.threads = emitter.threads();

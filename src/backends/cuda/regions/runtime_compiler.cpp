@@ -8,13 +8,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <vector>
 
 #include "backends/cuda/regions/program.h"
+#include "backends/cuda/regions/runtime_linker.h"
 #include "base/environment.h"
 #include "io/file_writer.h"
 #include "io/sha256.h"
@@ -27,6 +30,11 @@ namespace {
 constexpr std::string_view elf_mark =
     "\x7f"
     "ELF";
+
+// Registers that a multiprocessor has for its threads, and the most that a thread can use.
+constexpr int registers_of_multiprocessor = 65536, most_registers = 255;
+// The version of NVRTC whose --minimal is known to do.
+constexpr int first_with_minimal = 13;
 
 // What is used of NVRTC, whose header need not be there when Pando is built.
 struct Nvrtc {
@@ -104,17 +112,37 @@ void check_driver(CUresult code, const char* what) {
                     what, static_cast<int>(code)));
 }
 
-// The file of the cache for a source; empty if there is no folder for it.
-std::string cached_file(const std::string& source, int architecture) {
+struct Version {
+  int major = 0, minor = 0;
+};
+Version nvrtc_version() {
+  Version version;
+  if (nvrtc().problem.empty()) nvrtc().version(&version.major, &version.minor);
+  return version;
+}
+
+std::string joined(const std::vector<std::string>& sources) {
+  std::string all;
+  for (const std::string& source : sources) all += source;
+  return all;
+}
+
+bool are_linked(const std::vector<std::string>& sources) {
+  const Version version = nvrtc_version();
+  return sources.size() > 1 && has_linker(version.major, version.minor);
+}
+
+// The file of the cache for a kernel; empty if there is no folder for it.
+std::string cached_file(const std::vector<std::string>& sources, int architecture) {
   const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
   const std::string folder = !cache.empty() ? cache : home.empty() ? "" : home + "/.cache";
   if (folder.empty()) return "";
   Sha256 hash;
   const auto add = [&](std::string_view text) { hash.add(std::as_bytes(std::span(text))); };
-  int major = 0, minor = 0;
-  if (nvrtc().problem.empty()) nvrtc().version(&major, &minor);
-  add(fmt::format("{} sm_{} nvrtc {}.{}\n", PANDO_VERSION, architecture, major, minor));
-  add(source);
+  const Version version = nvrtc_version();
+  // The name does not say whether it was linked: either kernel will do, and to load the linker takes time.
+  add(fmt::format("{} sm_{} nvrtc {}.{}\n", PANDO_VERSION, architecture, version.major, version.minor));
+  for (const std::string& source : sources) add(source);
   for (const RegionHeader& header : region_headers()) add(header.text);
   return fmt::format("{}/pando/kernels/{}.cubin", folder, hash.digits());
 }
@@ -135,27 +163,21 @@ void keep(const std::string& path, const std::string& bytes) {
   }
 }
 
-}  // namespace
-
-std::string why_no_runtime_compiler() { return nvrtc().problem; }
-
-std::string compile_source(const std::string& source, int architecture) {
-  if (!nvrtc().problem.empty()) throw Error(nvrtc().problem);
+std::string compile_source(const std::string& source, const std::vector<std::string>& options) {
   const std::vector<RegionHeader> headers = region_headers();
-  std::vector<const char*> names, texts;
+  std::vector<const char*> names, texts, arguments;
   for (const RegionHeader& header : headers) {
     names.push_back(header.name);
     texts.push_back(header.text.c_str());
   }
+  for (const std::string& option : options) arguments.push_back(option.c_str());
   Nvrtc::Program program = nullptr;
   if (nvrtc().create(&program, source.c_str(), "region.cu", static_cast<int>(headers.size()), texts.data(),
                      names.data()) != 0)
     throw InternalError("NVRTC cannot begin");
   const std::unique_ptr<Nvrtc::Program, void (*)(Nvrtc::Program*)> owner(&program,
                                                                          [](Nvrtc::Program* p) { nvrtc().destroy(p); });
-  const std::string target = fmt::format("--gpu-architecture=sm_{}", architecture);
-  const char* const options[] = {target.c_str(), "--std=c++17", "--disable-warnings"};
-  const bool failed = nvrtc().compile(program, 3, options) != 0;
+  const bool failed = nvrtc().compile(program, static_cast<int>(arguments.size()), arguments.data()) != 0;
   std::size_t size = 0;
   if (failed) {
     nvrtc().log_size(program, &size);
@@ -169,11 +191,33 @@ std::string compile_source(const std::string& source, int architecture) {
   return bytes;
 }
 
-std::string compiled_kernel(const std::string& source, int architecture) {
-  const std::string path = cached_file(source, architecture);
+}  // namespace
+
+std::string why_no_runtime_compiler() { return nvrtc().problem; }
+
+std::string compile_sources(const std::vector<std::string>& sources, int threads, int architecture) {
+  if (!nvrtc().problem.empty()) throw Error(nvrtc().problem);
+  std::vector<std::string> options = {fmt::format("--gpu-architecture=sm_{}", architecture), "--std=c++17",
+                                      "--disable-warnings"};
+  // Without declarations of textures and the like. NVRTC reads one source at a time, so this counts for each of them.
+  if (nvrtc_version().major >= first_with_minimal) options.emplace_back("--minimal");
+  if (!are_linked(sources)) return compile_source(joined(sources), options);
+  // Functions must leave registers for all threads of a block, as the kernel does.
+  options.emplace_back("--relocatable-device-code=true");
+  options.push_back(fmt::format("--maxrregcount={}", std::min(registers_of_multiprocessor / threads, most_registers)));
+  std::vector<std::future<std::string>> compiled(sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    compiled[i] = std::async(std::launch::async, [&, i] { return compile_source(sources[i], options); });
+  std::vector<std::string> parts;
+  for (std::future<std::string>& part : compiled) parts.push_back(part.get());
+  return link(parts, architecture);
+}
+
+std::string compiled_kernel(const std::vector<std::string>& sources, int threads, int architecture) {
+  const std::string path = cached_file(sources, architecture);
   std::string bytes = path.empty() ? "" : read_whole(path);
   if (bytes.starts_with(elf_mark)) return bytes;
-  bytes = compile_source(source, architecture);
+  bytes = compile_sources(sources, threads, architecture);
   if (!path.empty()) keep(path, bytes);
   return bytes;
 }

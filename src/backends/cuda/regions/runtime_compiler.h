@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace pando::cuda {
 
@@ -18,13 +19,14 @@ struct LoadedKernel {
               cudaStream_t stream) const;
 };
 
-// The bytes of a source compiled for that architecture (90 is compute capability 9.0), from the cache if it has them.
-// Throws InternalError with the compiler's messages if the source is wrong.
-std::string compiled_kernel(const std::string& source, int architecture);
+// The bytes of a kernel for that architecture (90 is compute capability 9.0), from the cache if it has them. Its
+// sources are compiled at once and linked, or joined where there is no linker; `threads` are those of a block. Throws
+// InternalError with the compiler's messages if a source is wrong.
+std::string compiled_kernel(const std::vector<std::string>& sources, int threads, int architecture);
 // Loads the kernel `name` of such bytes.
 LoadedKernel load_kernel(const std::string& bytes, const std::string& name, int ranks, std::size_t shared_bytes);
 
 // Without the cache.
-std::string compile_source(const std::string& source, int architecture);
+std::string compile_sources(const std::vector<std::string>& sources, int threads, int architecture);
 
 }  // namespace pando::cuda

@@ -25,14 +25,16 @@ constexpr int first_with_clusters = 90, most_ranks = 8;
 struct RegionFunctions {
   LoadedKernel region, update;
 };
-// Both are compiled at once, which takes a second or so.
-RegionFunctions load_region(const RegionProgram& program, const std::string& source, const std::string& update_source,
-                            int architecture) {
+// Both are compiled at once, which takes half a second or so.
+RegionFunctions load_region(const RegionProgram& program, const std::vector<std::string>& sources,
+                            const std::string& update_source, int architecture) {
   std::future<std::string> compiled;
   if (!program.update_source.empty())
-    compiled = std::async(std::launch::async, [&] { return compiled_kernel(update_source, architecture); });
+    compiled = std::async(std::launch::async,
+                          [&] { return compiled_kernel({update_source}, program.update_threads, architecture); });
   RegionFunctions loaded;
-  loaded.region = load_kernel(compiled_kernel(source, architecture), "region", program.ranks, program.shared_bytes);
+  loaded.region = load_kernel(compiled_kernel(sources, program.threads, architecture), "region", program.ranks,
+                              program.shared_bytes);
   if (compiled.valid()) loaded.update = load_kernel(compiled.get(), "update", 1, 0);
   return loaded;
 }
@@ -42,7 +44,7 @@ class RegionKernel final : public Kernel {
   RegionKernel(RegionProgram program, const Gpu& gpu)
       : program_(std::move(program)),
         gpu_(gpu),
-        plain_(load_region(program_, program_.source, program_.update_source, gpu.architecture)) {}
+        plain_(load_region(program_, program_.sources, program_.update_source, gpu.architecture)) {}
 
   std::size_t scratch_bytes() const override { return program_.scratch_bytes; }
 
@@ -54,7 +56,7 @@ class RegionKernel final : public Kernel {
 
   void prepare_recording() override {
     if (marks_.place()) return;
-    marked_ = load_region(program_, marked(program_.source), marked(program_.update_source), gpu_.architecture);
+    marked_ = load_region(program_, marked(program_.sources), marked(program_.update_source), gpu_.architecture);
     marks_ = memory_of(gpu_.number)->allocate(mark_bytes(region_marks(program_) + update_marks(program_)), "a profile");
   }
   std::size_t recorded_parts() const override { return plain_.update.function == nullptr ? 1 : 2; }

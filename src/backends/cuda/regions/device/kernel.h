@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What begins the source of a kernel: PANDO_KERNEL(name, number of pointers) { body }, in which `t` is the thread,
-// `p.at` are the pointers, `cluster` is the number of the cluster, and of the block if a cluster has one.
+// `p.at` are the pointers, `cluster` is the number of the cluster, and of the block if a cluster has one. Before it, or
+// in other sources, are functions that it calls, PANDO_FUNCTION void name(Thread t, parameters) { body }.
 #pragma once
 #include "backends/cuda/kernels/update_rules.h"
 #include "backends/cuda/regions/device/images.h"
@@ -55,6 +56,10 @@ thread_local unsigned char* pando::region::emulated_memory[pando::region::ranks]
 thread_local bool pando::region::emulated_backwards;
 thread_local unsigned long long pando::region::emulated_clock;
 #define PANDO_BLOCK_VALUE static thread_local
+#define PANDO_FUNCTION static
+using Address = char*;
+inline Address address_of(char* pointer) { return pointer; }
+inline char* pointer_to(Address address) { return address; }
 // Runs one cluster; blocks have `bytes` of shared memory each.
 #define PANDO_KERNEL(name, count)                                                                              \
   static void name##_body(const KernelPointers<count>& p, int cluster, Thread& t);                             \
@@ -71,6 +76,11 @@ thread_local unsigned long long pando::region::emulated_clock;
 #else
 
 #define PANDO_BLOCK_VALUE __shared__
+#define PANDO_FUNCTION extern "C" __device__ __noinline__
+// What functions take instead of a pointer: it says that the memory is global, as that of a kernel's pointers is.
+using Address = unsigned long long;
+PANDO_DEVICE Address address_of(char* pointer) { return __cvta_generic_to_global(pointer); }
+PANDO_DEVICE char* pointer_to(Address address) { return static_cast<char*>(__cvta_global_to_generic(address)); }
 #define PANDO_KERNEL(name, count)                                                              \
   PANDO_DEVICE void name##_body(const KernelPointers<count>& p, int cluster, const Thread& t); \
   extern "C" __global__ void __launch_bounds__(PANDO_THREADS, 1)                               \
