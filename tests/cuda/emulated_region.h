@@ -10,7 +10,7 @@
 #include <fstream>
 #include <map>
 
-#include "backends/cuda/regions/program.h"
+#include "backends/cuda/regions/marks.h"
 
 namespace pando::cuda {
 
@@ -53,10 +53,15 @@ class EmulatedKernel {
 // The memory of a Plan whose calls are all in one region, by buffer.
 class EmulatedRegion {
  public:
-  EmulatedRegion(const Plan& plan, const RegionProgram& program, const std::string& test)
-      : plan_(plan), program_(program), region_(joined(program.sources), "region", test) {
+  // A step that is recorded has marks, by a clock that counts phases.
+  EmulatedRegion(const Plan& plan, const RegionProgram& program, const std::string& test, bool is_recorded = false)
+      : plan_(plan),
+        program_(program),
+        is_recorded_(is_recorded),
+        region_(joined(is_recorded ? marked(program.sources) : program.sources), "region", test) {
     if (!program.update_source.empty())
-      update_ = std::make_unique<EmulatedKernel>(program.update_source, "update", test);
+      update_ = std::make_unique<EmulatedKernel>(is_recorded ? marked(program.update_source) : program.update_source,
+                                                 "update", test);
     for (const Buffer& buffer : plan.buffers) {
       buffers_.emplace_back(buffer.bytes, std::byte{0xff});
       if (buffer.kind == Buffer::Kind::constant) {
@@ -90,9 +95,15 @@ class EmulatedRegion {
       const auto buffer = static_cast<std::size_t>(operands[pointer.index].buffer);
       pointers.push_back(reinterpret_cast<char*>(buffers_[buffer].data()));
     }
-    region_.run(pointers, program_.clusters, program_.ranks, program_.shared_bytes, backwards);
-    if (update_ != nullptr) update_->run(pointers, program_.update_blocks, 1, 64, backwards);
+    region_.run(with_marks(pointers, region_marks_, region_marks(program_)), program_.clusters, program_.ranks,
+                program_.shared_bytes, backwards);
+    if (update_ != nullptr)
+      update_->run(with_marks(pointers, update_marks_, update_marks(program_)), program_.update_blocks, 1, 64,
+                   backwards);
   }
+
+  std::vector<CallCycles> cycles_of_region() const { return region_cycles(program_, region_marks_); }
+  std::vector<CallCycles> cycles_of_update() const { return update_cycles(program_, update_marks_); }
 
  private:
   static std::string joined(const std::vector<std::string>& sources) {
@@ -100,12 +111,22 @@ class EmulatedRegion {
     for (const std::string& source : sources) all += source;
     return all;
   }
+  std::vector<char*> with_marks(std::vector<char*> pointers, std::vector<std::uint64_t>& marks,
+                                std::size_t count) const {
+    if (!is_recorded_) return pointers;
+    // What no kernel writes makes times that are far too long.
+    marks.assign(count, std::uint64_t{1} << 40);
+    pointers.push_back(reinterpret_cast<char*>(marks.data()));
+    return pointers;
+  }
 
   const Plan& plan_;
   const RegionProgram& program_;
+  const bool is_recorded_;
   EmulatedKernel region_;
   std::unique_ptr<EmulatedKernel> update_;
   std::vector<std::vector<std::byte>> buffers_;
+  std::vector<std::uint64_t> region_marks_, update_marks_;
 };
 
 }  // namespace pando::cuda

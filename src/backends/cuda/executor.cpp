@@ -66,6 +66,11 @@ std::byte* Executor::pointer(std::int32_t buffer, int step) const {
 }
 
 void Executor::set_recorder(Recorder* recorder, std::int32_t plan) {
+  if (recorder != nullptr) {
+    process_.check("a program on a GPU");
+    use_gpu(gpu_);
+    for (const PlanKernel& kernel : kernels_) kernel.kernel->prepare_recording();
+  }
   recorder_ = recorder;
   plan_number_ = plan;
 }
@@ -85,12 +90,14 @@ void Executor::write_state(const LoopState& state) {
   done_.record(compute_);
 }
 
-void Executor::enqueue(const PlanKernel& kernel, int step, std::size_t lane) {
+void Executor::enqueue(const PlanKernel& kernel, int step, std::size_t lane, std::optional<std::size_t> recorded_part) {
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
   for (const Operand& operand : kernel.inputs) inputs.push_back(pointer(operand.buffer, step));
   for (const Operand& operand : kernel.outputs) outputs.push_back(pointer(operand.buffer, step));
-  kernel.kernel->launch({inputs, outputs, working_->scratch(lane)}, compute_.get());
+  const Operands operands{inputs, outputs, working_->scratch(lane)};
+  if (recorded_part) kernel.kernel->launch_recorded(*recorded_part, operands, compute_.get());
+  else kernel.kernel->launch(operands, compute_.get());
   if (plan_.check_numerics) enqueue_numerics(kernel, step);
 }
 
@@ -197,23 +204,35 @@ void Executor::step(const StepPorts& ports) {
 }
 
 void Executor::recorded_kernels(int step) {
-  const std::size_t kernels = kernels_.size();
-  while (events_.size() < kernels + 1) events_.push_back(std::make_unique<Event>(true));
-  for (std::size_t i = 0; i < kernels; ++i) {
-    events_[i]->record(compute_);
-    enqueue(kernels_[i], step, 0);
-  }
-  events_[kernels]->record(compute_);
-  events_[kernels]->wait();
+  // Each begins with the event of its number, and ends with the next.
+  std::vector<std::pair<const PlanKernel*, std::size_t>> parts;
+  const auto next_event = [&]() -> Event& {
+    if (events_.size() <= parts.size()) events_.push_back(std::make_unique<Event>(true));
+    return *events_[parts.size()];
+  };
+  for (const PlanKernel& kernel : kernels_)
+    for (std::size_t part = 0; part < kernel.kernel->recorded_parts(); ++part) {
+      next_event().record(compute_);
+      enqueue(kernel, step, 0, part);
+      parts.emplace_back(&kernel, part);
+    }
+  const Event& last = next_event();
+  last.record(compute_);
+  last.wait();
   const std::int64_t end = Recorder::now();
   const auto time_of = [&](std::size_t event) {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, events_[event]->get(), events_[kernels]->get()), "to measure a kernel");
+    check(cudaEventElapsedTime(&milliseconds, events_[event]->get(), last.get()), "to measure a kernel");
     return end - static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
   };
-  for (std::size_t i = 0; i < kernels; ++i)
-    recorder_->record(0, {RecordedEvent::Kind::kernel, plan_number_, static_cast<std::int64_t>(kernels_[i].number),
-                          time_of(i), time_of(i + 1)});
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [kernel, part] = parts[i];
+    std::vector<CallCycles> calls = kernel->kernel->recorded_calls(part);
+    if (calls.empty()) calls.push_back({kernel->number, 1});
+    for (const CallTime& call : divide_time(time_of(i), time_of(i + 1), calls))
+      recorder_->record(
+          0, {RecordedEvent::Kind::kernel, plan_number_, static_cast<std::int64_t>(call.number), call.begin, call.end});
+  }
 }
 
 }  // namespace pando::cuda

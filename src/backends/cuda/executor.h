@@ -5,6 +5,7 @@
 // that ring by a second stream while steps run. Kernels that do not depend on each other are branches of the graph.
 #pragma once
 #include <algorithm>
+#include <optional>
 
 #include "backends/cuda/arena.h"
 #include "backends/cuda/step_kernels.h"
@@ -49,7 +50,7 @@ class Executor final : public Executable {
   std::byte* pointer(std::int32_t buffer, int step) const;
   void write_state(const LoopState& state);
   LoopState* state() const { return static_cast<LoopState*>(raw(state_)); }
-  void enqueue(const PlanKernel& kernel, int step, std::size_t lane);
+  void enqueue(const PlanKernel& kernel, int step, std::size_t lane, std::optional<std::size_t> recorded_part = {});
   void enqueue_numerics(const PlanKernel& kernel, int step);
   // Enqueues all kernels as branches; only while a graph is captured.
   void enqueue_kernels(int step, Branches& branches);

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/recording.h"
 #include "plan/plan.h"
 
 namespace pando::cuda {
@@ -32,6 +33,17 @@ class Kernel {
   // Enqueues the work on the stream. It is called while a CUDA graph is captured: it must not allocate, synchronise or
   // read device memory on the host. It may be called several times, with other pointers.
   virtual void launch(const Operands& operands, cudaStream_t stream) const = 0;
+
+  // A step that is recorded is not captured, and a kernel that does several calls may do them in parts, whose times are
+  // measured one by one. This makes ready what only that needs; it may take long, and is called before the others.
+  virtual void prepare_recording() {}
+  virtual std::size_t recorded_parts() const { return 1; }
+  // Enqueues one part.
+  virtual void launch_recorded([[maybe_unused]] std::size_t part, const Operands& operands, cudaStream_t stream) const {
+    launch(operands, stream);
+  }
+  // What took the time of a part, when it has ended: its calls in the order in which they ran; empty if it does one.
+  virtual std::vector<CallCycles> recorded_calls(std::size_t) const { return {}; }
 };
 
 // What a kernel is made for.

@@ -114,9 +114,10 @@ Emitter::Function Emitter::function_of(std::size_t begin, std::size_t end) const
       arguments += fmt::format(", address_of(g{})", i);
       pointers += fmt::format("    char* const g{0} = pointer_to(a{0});\n", i);
     }
-  const std::string prototype = fmt::format("PANDO_FUNCTION void phases_{}({})", begin, parameters);
+  const std::string prototype =
+      fmt::format("PANDO_FUNCTION void phases_{}({} PANDO_MARKS_PARAMETER)", begin, parameters);
   return {prototype + ";\n", prototype + " {\n" + pointers + body + "}\n",
-          fmt::format("    phases_{}({});\n", begin, arguments)};
+          fmt::format("    phases_{}({} PANDO_MARKS_ARGUMENT);\n", begin, arguments)};
 }
 
 std::vector<std::string> Emitter::sources() const {

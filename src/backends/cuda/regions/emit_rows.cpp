@@ -148,7 +148,8 @@ void Emitter::emit_advances() {
   };
   for (std::size_t call = 0; call < values_.calls.size(); ++call) {
     if (found_.membership[call] != Membership::advance) continue;
-    const Member member{*values_.calls[call], values_.inputs[call], values_.outputs[call], Membership::advance};
+    call_ = static_cast<int>(call);
+    const Member member{*values_.calls[call], values_.inputs[call], values_.outputs[call], Membership::advance, call_};
     const ElementwiseProgram program = program_of(member.call);
     std::string text = value_text(member, program, 0, "", member.call.outputs[0].type.shape);
     for (std::size_t i = 0; i < member.inputs.size(); ++i)

@@ -71,7 +71,7 @@ Emitter::Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& 
 void Emitter::add_members() {
   for (std::size_t i = 0; i < values_.calls.size(); ++i)
     if (const Membership kind = found_.membership[i]; kind == Membership::local || kind == Membership::sum)
-      members_.push_back({*values_.calls[i], values_.inputs[i], values_.outputs[i], kind});
+      members_.push_back({*values_.calls[i], values_.inputs[i], values_.outputs[i], kind, static_cast<int>(i)});
 }
 
 void Emitter::fold_pooling_gradients() {
@@ -275,14 +275,34 @@ void Emitter::let_flow() {
 
 bool Emitter::run() {
   emit_advances();
+  call_ = -1;
   stage_inputs();
   for (const Member& member : members_) {
     ++now_;
+    call_ = member.number;
     emit(member);
   }
   let_flow();
   shared_bytes_ = plan_memory(storages_, true);
   return shared_bytes_ <= limits_.shared_bytes;
+}
+
+bool Emitter::ends_call(std::size_t phase) const {
+  const int call = phases_[phase].call;
+  return call >= 0 && (phase + 1 == phases_.size() || phases_[phase + 1].call != call);
+}
+
+std::vector<int> Emitter::marked_calls() const {
+  std::vector<int> calls;
+  for (std::size_t i = 0; i < phases_.size(); ++i)
+    if (ends_call(i)) calls.push_back(phases_[i].call);
+  return calls;
+}
+
+int Emitter::marks_before(std::size_t phase) const {
+  int marks = 0;
+  for (std::size_t i = 0; i < phase; ++i) marks += ends_call(i) ? 1 : 0;
+  return marks;
 }
 
 std::string Emitter::header() const {
@@ -294,9 +314,12 @@ std::string Emitter::header() const {
 std::string Emitter::kernel(const std::string& phases) const {
   std::string text = fmt::format("PANDO_KERNEL(region, {}) {{\n", std::max<std::size_t>(pointers_.all.size(), 1));
   for (std::size_t i = 0; i < pointers_.all.size(); ++i) text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
+  // The clock is read where a step is recorded.
+  text += "  PANDO_MARKS(cluster == 0, 0)\n  PANDO_MARK(0)\n";
   // Blocks of a cluster must have begun before others reach for their memory; other phases wait for that at their end.
   if (!phases_.empty() && phases_[0].is_remote) text += "  PANDO_CLUSTER_BARRIER\n";
   text += fmt::format("  for (int sample = cluster; sample < {}; sample += {}) {{\n", found_.batch, clusters_);
+  text += fmt::format("    PANDO_MARKS(cluster == 0, 1 + sample / {} * {})\n", clusters_, marked_calls().size());
   for (const std::string& declaration : declarations_) text += declaration;
   return text + phases + "  }\n}\n";
 }
@@ -307,9 +330,10 @@ std::string Emitter::phases_text(std::size_t begin, std::size_t end) const {
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
     const bool is_last = i + 1 == phases_.size();
     // A block that is done may end unless others still use its memory.
-    if (is_last && !phases_[i].is_remote && clusters_ == found_.batch) continue;
+    const bool may_end = is_last && clusters_ == found_.batch;
     if (phases_[i].is_remote || (!is_last && phases_[i + 1].is_remote)) text += "    PANDO_CLUSTER_BARRIER\n";
-    else if (is_last || !phases_[i].flows_on) text += "    PANDO_OWN_BARRIER\n";
+    else if (!may_end && (is_last || !phases_[i].flows_on)) text += "    PANDO_OWN_BARRIER\n";
+    if (ends_call(i)) text += fmt::format("    PANDO_MARK({})\n", marks_before(i));
   }
   return text;
 }

@@ -32,6 +32,8 @@ struct Member {
   KernelCall call;
   std::vector<int> inputs, outputs;
   Membership kind = Membership::local;
+  // Its number among all calls.
+  int number = 0;
 };
 
 // The pointers that kernels take. A pointer is named by its number, "g3" in a source.
@@ -63,6 +65,8 @@ class Emitter {
   bool run();
   // The sources of the kernel, as RegionProgram has them.
   std::vector<std::string> sources() const;
+  // The calls after which the first cluster reads the clock, in order, for each of its samples.
+  std::vector<int> marked_calls() const;
 
   int clusters() const { return clusters_; }
   int ranks() const { return ranks_; }
@@ -86,6 +90,8 @@ class Emitter {
     bool is_remote;
     // The member that it is a part of; 0 for what is staged.
     int member;
+    // The number of its call; -1 for what is staged, whose time is that of the next call.
+    int call;
     // Whether threads may begin the next phase before all have done this one.
     bool flows_on = false;
   };
@@ -123,7 +129,12 @@ class Emitter {
   void emit_tiles(const Member& member, const ConvolutionTiles& tiles, bool is_pooled, const std::string& x,
                   const std::string& w, const std::string& body);
 
-  void phase(bool is_remote, std::string text) { phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_}); }
+  void phase(bool is_remote, std::string text) {
+    phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_, call_});
+  }
+  // Whether it is the last phase of its call, and how many before it are.
+  bool ends_call(std::size_t phase) const;
+  int marks_before(std::size_t phase) const;
   // Leaves out barriers that order nothing: those after a member whose results the next ones do not read.
   void let_flow();
   // The numbers of the phases that begin a part, a source for each, and the number of phases.
@@ -169,7 +180,8 @@ class Emitter {
   int ranks_, clusters_ = 1, threads_ = 512;
   bool stages_weights_;
   std::vector<Member> members_;
-  int now_ = 0;
+  // The current member, counted from 1, and the number of the current call.
+  int now_ = 0, call_ = -1;
   Pointers pointers_;
   std::vector<Phase> phases_;
   // Of the values that phases make, by the number in their name.

@@ -45,6 +45,10 @@ struct RegionProgram {
   std::vector<int> calls, before;
   // The values of `inputs` and of `outputs`.
   std::vector<int> input_values, output_values;
+  // Whose time a recorded step measures (marks.h): the calls after which the first cluster reads the clock for each of
+  // its samples, how many samples those are, and the call of each block of the second kernel.
+  std::vector<int> marked_calls, calls_of_blocks;
+  int marked_samples = 1;
 };
 
 // The region of a Plan; nothing if there is none that is worth it.

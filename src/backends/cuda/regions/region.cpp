@@ -91,6 +91,9 @@ std::optional<RegionProgram> make_region(const Plan& plan, const PlanValues& val
   program.shared_bytes = emitter.shared_bytes();
   program.update_blocks = updates.blocks();
   program.update_threads = UpdateEmitter::threads;
+  program.marked_calls = emitter.marked_calls();
+  program.marked_samples = static_cast<int>((found.batch + program.clusters - 1) / program.clusters);
+  program.calls_of_blocks = updates.calls_of_blocks();
   place_pointers(emitter.pointers(), program);
   for (int call = 0; call < static_cast<int>(values.calls.size()); ++call) {
     if (found.contains(call)) program.calls.push_back(call);

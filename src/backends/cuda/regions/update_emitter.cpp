@@ -75,16 +75,17 @@ std::string UpdateEmitter::output(int call, std::size_t output) {
                      region_.pointers().of_value(Pointers::Kind::output, value, operand));
 }
 
-void UpdateEmitter::task(std::int64_t items, const std::string& before, const std::string& body) {
+void UpdateEmitter::task(int owner, std::int64_t items, const std::string& before, const std::string& body) {
   const int blocks = static_cast<int>((items + threads - 1) / threads);
   body_ += fmt::format(
       "  if (cluster >= {} && cluster < {}) {{\n{}    PANDO_PHASE(const int e = (cluster - {}) * {} + t.index; if (e < "
       "{}) {{ {}}})\n  }}\n",
       blocks_, blocks_ + blocks, before, blocks_, threads, items, body);
   blocks_ += blocks;
+  calls_of_blocks_.resize(at(blocks_), owner);
 }
 
-void UpdateEmitter::add_gradient(int call, const std::string& before, const std::string& use) {
+void UpdateEmitter::add_gradient(int call, int owner, const std::string& before, const std::string& use) {
   const KernelCall& own = *values_.calls[at(call)];
   if (found_.is(call, Membership::sum)) {
     const auto& sum = region_.sums().at(values_.outputs[at(call)][0]);
@@ -92,7 +93,7 @@ void UpdateEmitter::add_gradient(int call, const std::string& before, const std:
     const std::string index = sum.taps == 0 ? "e"
                                             : fmt::format("(e / {0} * {1} + e % {1}) * {2} + e % {0} / {1}",
                                                           sum.channels * sum.filters, sum.channels, sum.filters);
-    task(sum.elements, before,
+    task(owner, sum.elements, before,
          fmt::format("const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; const "
                      "int i = {}; {}",
                      region_.clusters(), sum.pointer, sum.elements, count == 1 ? "" : fmt::format(" / {}.0f", count),
@@ -101,7 +102,7 @@ void UpdateEmitter::add_gradient(int call, const std::string& before, const std:
   }
   const std::int64_t rows = own.inputs[0].type.shape[1], columns = own.inputs[1].type.shape[1];
   const std::int64_t width = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1, groups = columns / width;
-  task(rows * groups, before,
+  task(owner, rows * groups, before,
        fmt::format("const auto products = multiply_samples<{}, {}, {}, {}>({}, {}, e / {}, e % {} * {}); PANDO_UNROLL "
                    "for (int n = 0; n < {}; ++n) "
                    "{{ const float gradient = products.at[n]; const int i = e * {} + n; {}}} ",
@@ -150,12 +151,14 @@ void UpdateEmitter::add_sum(int call) {
   std::string use;
   if (const std::string to = output(call, 0); !to.empty()) use += fmt::format("{}[i] = gradient; ", to);
   if (update >= 0) use += move(update, group);
-  add_gradient(call, update >= 0 ? prepare(update) : "", use);
+  // The first kernel did the work of a sum. What its clusters left is added up for the update.
+  const int owner = update >= 0 && found_.is(call, Membership::sum) ? update : call;
+  add_gradient(call, owner, update >= 0 ? prepare(update) : "", use);
 }
 
 void UpdateEmitter::add_matmul_update(int call) {
   const std::string parameter = input(call, 2), rate = input(call, 3), to = output(call, 0);
-  add_gradient(call, "", fmt::format("{}[i] = {}[i] - {}[0] * gradient; ", to, parameter, rate));
+  add_gradient(call, call, "", fmt::format("{}[i] = {}[i] - {}[0] * gradient; ", to, parameter, rate));
 }
 
 // The groups whose gradients are made outside.
@@ -167,7 +170,7 @@ void UpdateEmitter::add_update(int call) {
     const int value = values_.inputs[at(call)][gradient], producer = values_.values[at(value)].producer;
     const bool is_made_here = producer >= 0 && found_.contains(producer) && update_of(value) == std::pair{call, group};
     if (is_made_here) continue;
-    task(own.inputs[gradient].type.shape.elements(), prepare(call),
+    task(call, own.inputs[gradient].type.shape.elements(), prepare(call),
          fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient), move(call, group)));
   }
 }
@@ -186,7 +189,7 @@ std::string UpdateEmitter::run() {
       threads, region_.pointers().all.size());
   for (std::size_t i = 0; i < region_.pointers().all.size(); ++i)
     text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
-  return text + body_ + "}\n";
+  return text + "  PANDO_MARKS(true, 2 * cluster)\n  PANDO_MARK(0)\n" + body_ + "  PANDO_MARK(1)\n}\n";
 }
 
 }  // namespace pando::cuda

@@ -14,6 +14,8 @@ class UpdateEmitter {
   // Empty if there is nothing to do.
   std::string run();
   int blocks() const { return blocks_; }
+  // The call that each block works for: that which makes a gradient of products, or moves parameters along sums.
+  const std::vector<int>& calls_of_blocks() const { return calls_of_blocks_; }
   static constexpr int threads = 256;
 
  private:
@@ -21,10 +23,10 @@ class UpdateEmitter {
   std::string input(int call, std::size_t input);
   // The pointer to an output; empty if it is never read outside.
   std::string output(int call, std::size_t output);
-  // Opens and closes a task of `items`, one for each thread, which has the number `e`.
-  void task(std::int64_t items, const std::string& before, const std::string& body);
+  // Opens and closes a task of `items`, one for each thread, which has the number `e`. Its time is that of `owner`.
+  void task(int owner, std::int64_t items, const std::string& before, const std::string& body);
   // A sum over samples or a product: statements that call `use` for each element `i` with its `gradient`.
-  void add_gradient(int call, const std::string& before, const std::string& use);
+  void add_gradient(int call, int owner, const std::string& before, const std::string& use);
   // What is done with a sum: it is written if someone outside reads it, and moves a parameter.
   void add_sum(int call);
   void add_update(int call);
@@ -39,6 +41,7 @@ class UpdateEmitter {
   const RegionCalls& found_;
   Emitter& region_;
   int blocks_ = 0;
+  std::vector<int> calls_of_blocks_;
   std::string body_;
 };
 

@@ -6,7 +6,9 @@
 #include <future>
 #include <set>
 
+#include "backends/cuda/memory.h"
 #include "backends/cuda/regions/clusters.h"
+#include "backends/cuda/regions/marks.h"
 #include "backends/cuda/regions/program.h"
 #include "backends/cuda/regions/runtime_compiler.h"
 #include "base/environment.h"
@@ -19,23 +21,66 @@ namespace {
 // Clusters came with compute capability 9.0. Larger ones than 8 need not be possible.
 constexpr int first_with_clusters = 90, most_ranks = 8;
 
+// Both kernels of a region; the second one may be missing.
+struct RegionFunctions {
+  LoadedKernel region, update;
+};
+// Both are compiled at once, which takes half a second or so.
+RegionFunctions load_region(const RegionProgram& program, const std::vector<std::string>& sources,
+                            const std::string& update_source, int architecture) {
+  std::future<std::string> compiled;
+  if (!program.update_source.empty())
+    compiled = std::async(std::launch::async,
+                          [&] { return compiled_kernel({update_source}, program.update_threads, architecture); });
+  RegionFunctions loaded;
+  loaded.region = load_kernel(compiled_kernel(sources, program.threads, architecture), "region", program.ranks,
+                              program.shared_bytes);
+  if (compiled.valid()) loaded.update = load_kernel(compiled.get(), "update", 1, 0);
+  return loaded;
+}
+
 class RegionKernel final : public Kernel {
  public:
-  RegionKernel(RegionProgram program, int architecture) : program_(std::move(program)) {
-    // Both are compiled at once, which takes half a second or so.
-    std::future<std::string> compiled;
-    if (!program_.update_source.empty())
-      compiled = std::async(std::launch::async, [&] {
-        return compiled_kernel({program_.update_source}, program_.update_threads, architecture);
-      });
-    region_ = load_kernel(compiled_kernel(program_.sources, program_.threads, architecture), "region", program_.ranks,
-                          program_.shared_bytes);
-    if (compiled.valid()) update_ = load_kernel(compiled.get(), "update", 1, 0);
-  }
+  RegionKernel(RegionProgram program, const Gpu& gpu)
+      : program_(std::move(program)),
+        gpu_(gpu),
+        plain_(load_region(program_, program_.sources, program_.update_source, gpu.architecture)) {}
 
   std::size_t scratch_bytes() const override { return program_.scratch_bytes; }
 
   void launch(const Operands& operands, cudaStream_t stream) const override {
+    const std::vector<void*> pointers = pointers_of(operands);
+    launch_region(plain_, pointers, stream);
+    if (plain_.update.function != nullptr) launch_update(plain_, pointers, stream);
+  }
+
+  void prepare_recording() override {
+    if (marks_.place()) return;
+    marked_ = load_region(program_, marked(program_.sources), marked(program_.update_source), gpu_.architecture);
+    marks_ = memory_of(gpu_.number)->allocate(mark_bytes(region_marks(program_) + update_marks(program_)), "a profile");
+  }
+  std::size_t recorded_parts() const override { return plain_.update.function == nullptr ? 1 : 2; }
+  void launch_recorded(std::size_t part, const Operands& operands, cudaStream_t stream) const override {
+    std::vector<void*> pointers = pointers_of(operands);
+    pointers.push_back(reinterpret_cast<void*>(marks_of(part).address));
+    if (part == 0) launch_region(marked_, pointers, stream);
+    else launch_update(marked_, pointers, stream);
+  }
+  std::vector<CallCycles> recorded_calls(std::size_t part) const override {
+    std::vector<std::uint64_t> marks(part == 0 ? region_marks(program_) : update_marks(program_));
+    const Place from = marks_of(part);
+    from.memory->read(reinterpret_cast<std::byte*>(marks.data()), from, mark_bytes(marks.size()));
+    return part == 0 ? region_cycles(program_, marks) : update_cycles(program_, marks);
+  }
+
+ private:
+  static std::size_t mark_bytes(std::size_t count) { return count * sizeof(std::uint64_t); }
+  // Those of the second kernel follow those of the first.
+  Place marks_of(std::size_t part) const {
+    return marks_.place() + (part == 0 ? 0 : mark_bytes(region_marks(program_)));
+  }
+
+  std::vector<void*> pointers_of(const Operands& operands) const {
     std::vector<void*> pointers;
     for (const RegionPointer& pointer : program_.order) {
       switch (pointer.kind) {
@@ -46,15 +91,21 @@ class RegionKernel final : public Kernel {
         case RegionPointer::Kind::scratch: pointers.push_back(operands.scratch + pointer.index); break;
       }
     }
-    region_.launch(program_.clusters * program_.ranks, program_.ranks, program_.threads, program_.shared_bytes,
-                   pointers, stream);
-    if (update_.function != nullptr)
-      update_.launch(program_.update_blocks, 1, program_.update_threads, 0, pointers, stream);
+    return pointers;
+  }
+  void launch_region(const RegionFunctions& own, std::span<void* const> pointers, cudaStream_t stream) const {
+    own.region.launch(program_.clusters * program_.ranks, program_.ranks, program_.threads, program_.shared_bytes,
+                      pointers, stream);
+  }
+  void launch_update(const RegionFunctions& own, std::span<void* const> pointers, cudaStream_t stream) const {
+    own.update.launch(program_.update_blocks, 1, program_.update_threads, 0, pointers, stream);
   }
 
- private:
   RegionProgram program_;
-  LoadedKernel region_, update_;
+  const Gpu gpu_;
+  // Those of recorded steps are made when the first of them is near.
+  RegionFunctions plain_, marked_;
+  Allocation marks_;
 };
 
 RegionLimits limits_of(const Gpu& gpu) {
@@ -146,7 +197,7 @@ void use_regions(Plan& plan, const Gpu& gpu, PlanKernels& kernels) {
                     .superstep = first.superstep,
                     .call = first.call,
                     .number = first.number};
-  region.kernel = std::make_unique<RegionKernel>(std::move(*program), gpu.architecture);
+  region.kernel = std::make_unique<RegionKernel>(std::move(*program), gpu);
   ordered.push_back(std::move(region));
   for (int call = 0; call < static_cast<int>(kernels.size()); ++call)
     if (!calls.contains(call) && !before.contains(call))

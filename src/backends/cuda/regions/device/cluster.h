@@ -23,6 +23,11 @@ struct Thread {
 #define PANDO_UNROLL
 extern thread_local unsigned char* emulated_memory[ranks];
 extern thread_local bool emulated_backwards;
+// Counts phases.
+extern thread_local unsigned long long emulated_clock;
+inline unsigned long long read_clock() { return emulated_clock; }
+// All threads are at the same place between phases.
+inline bool is_first(const Thread&) { return true; }
 template <class T>
 T* shared_of(int rank, int offset) {
   return reinterpret_cast<T*>(emulated_memory[rank] + offset);
@@ -33,6 +38,7 @@ T* shared(const Thread& t, int offset) {
 }
 template <class Run>
 void run_phase(Thread& t, Run run) {
+  ++emulated_clock;
   for (int rank = 0; rank < ranks; ++rank)
     for (int index = 0; index < threads; ++index) {
       t = emulated_backwards ? Thread{threads - 1 - index, ranks - 1 - rank} : Thread{index, rank};
@@ -58,6 +64,13 @@ PANDO_DEVICE T* shared_of(int rank, int offset) {
   asm("mapa.u64 %0, %1, %2;" : "=l"(address) : "l"(reinterpret_cast<unsigned long long>(shared_memory)), "r"(rank));
   return reinterpret_cast<T*>(address + offset);
 }
+// In cycles. What comes before in the source is not moved after it.
+PANDO_DEVICE unsigned long long read_clock() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
+  return now;
+}
+PANDO_DEVICE bool is_first(const Thread& t) { return t.index == 0 && t.rank == 0; }
 #define PANDO_PHASE(...) \
   { __VA_ARGS__; }
 #define PANDO_OWN_BARRIER __syncthreads();

@@ -10,11 +10,32 @@
 #include "backends/cuda/regions/device/updates.h"
 #include "base/philox.h"
 
+// Where a recorded step reads the clock. A source that defines PANDO_MARKED takes one pointer more, to its marks:
+// PANDO_MARKS(condition, first) says where those of a scope begin, PANDO_MARK(number) is one of them. The first thread
+// of a cluster writes them if the condition is true. Functions take PANDO_MARKS_PARAMETER after their parameters. In
+// other sources nothing is left of all this.
+#ifdef PANDO_MARKED
+#define PANDO_MARKS(is_marked, first) \
+  unsigned long long* const marks = (is_marked) && is_first(t) ? p.marks + (first) : nullptr;
+#define PANDO_MARK(number) \
+  if (marks != nullptr) marks[number] = read_clock();
+#define PANDO_MARKS_PARAMETER , unsigned long long* marks
+#define PANDO_MARKS_ARGUMENT , marks
+#else
+#define PANDO_MARKS(is_marked, first)
+#define PANDO_MARK(number)
+#define PANDO_MARKS_PARAMETER
+#define PANDO_MARKS_ARGUMENT
+#endif
+
 namespace pando::region {
 
 template <int count>
 struct KernelPointers {
   char* at[count];
+#ifdef PANDO_MARKED
+  unsigned long long* marks;
+#endif
 };
 
 }  // namespace pando::region
@@ -24,8 +45,16 @@ using namespace pando::region;
 
 #ifdef PANDO_EMULATED
 
+template <int count>
+void take_pointers(KernelPointers<count>& p, char* const* pointers) {
+  for (int i = 0; i < count; ++i) p.at[i] = pointers[i];
+#ifdef PANDO_MARKED
+  p.marks = reinterpret_cast<unsigned long long*>(pointers[count]);
+#endif
+}
 thread_local unsigned char* pando::region::emulated_memory[pando::region::ranks];
 thread_local bool pando::region::emulated_backwards;
+thread_local unsigned long long pando::region::emulated_clock;
 #define PANDO_BLOCK_VALUE static thread_local
 #define PANDO_FUNCTION static
 using Address = char*;
@@ -38,7 +67,7 @@ inline char* pointer_to(Address address) { return address; }
     for (int rank = 0; rank < ranks; ++rank) emulated_memory[rank] = memory + rank * bytes;                    \
     emulated_backwards = backwards;                                                                            \
     KernelPointers<count> p;                                                                                   \
-    for (int i = 0; i < count; ++i) p.at[i] = pointers[i];                                                     \
+    take_pointers(p, pointers);                                                                                \
     Thread t{};                                                                                                \
     name##_body(p, cluster, t);                                                                                \
   }                                                                                                            \
