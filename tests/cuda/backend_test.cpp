@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/devices.h"
+#include "backends/cuda/nccl/library.h"
 #include "tests/message.h"
 
 namespace pando {
@@ -40,6 +41,26 @@ TEST(CudaBackend, SaysWhatIsMissing) {
   EXPECT_EQ(why_unusable(machine_with(75)),
             "the backend 'cuda' needs compute capability 8.0 but GPU 0, NVIDIA T4, has 7.5; leave it out with "
             "CUDA_VISIBLE_DEVICES, or use the backend 'cpu'");
+}
+
+TEST(CudaBackend, WorkersOfAMachineTakeDifferentGpus) {
+  using Gpus = std::vector<int>;
+  EXPECT_EQ(cuda::own_gpus(4, 0, 1), (Gpus{0, 1, 2, 3}));
+  EXPECT_EQ(cuda::own_gpus(4, 1, 2), (Gpus{1, 3}));
+  EXPECT_EQ(cuda::own_gpus(4, 3, 4), (Gpus{3}));
+  EXPECT_EQ(cuda::own_gpus(3, 1, 2), (Gpus{1}));
+  EXPECT_EQ(cuda::own_gpus(2, 5, 8), (Gpus{1})) << "more workers than GPUs";
+  EXPECT_EQ(cuda::own_gpus(4, 2, 0), (Gpus{2})) << "how many workers there are is not known";
+}
+
+// Where NCCL is installed, it is found; elsewhere the message has the remedy.
+TEST(CudaBackend, SaysWhetherThereIsNccl) {
+  const cuda::Nccl& found = cuda::nccl();
+  if (found.problem.empty()) EXPECT_GE(found.version, 21300);
+  else
+    EXPECT_TRUE(found.problem.find("there is no libnccl.so.2; install NCCL") == 0 ||
+                found.problem.find("install NCCL 2.13 or later") != std::string::npos)
+        << found.problem;
 }
 
 TEST(CudaBackend, SaysHowMuchMemoryIsFree) {
