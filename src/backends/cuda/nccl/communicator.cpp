@@ -40,15 +40,16 @@ void Communicator::all_gather(const void* own, void* all, std::size_t bytes, con
 void Communicator::exchange(std::span<const Message> sent, std::span<const Message> received, const Stream& stream) {
   use_gpu(gpu_);
   const char* const what = "to send to other workers";
+  const Nccl::Comm comm = this->comm();
   nccl().check(nccl().group_start(), what);
   int code = 0;
   // A group that was begun must be ended.
   for (const Message& one : sent)
-    if (code == 0) code = nccl().send(one.bytes, one.size, Nccl::type_of_bytes, one.other, comm_, stream.get());
+    if (code == 0) code = nccl().send(one.bytes, one.size, Nccl::type_of_bytes, one.other, comm, stream.get());
   for (const Message& one : received)
-    if (code == 0) code = nccl().recv(one.bytes, one.size, Nccl::type_of_bytes, one.other, comm_, stream.get());
+    if (code == 0) code = nccl().recv(one.bytes, one.size, Nccl::type_of_bytes, one.other, comm, stream.get());
   const int end = nccl().group_end();
-  nccl().check(code != 0 ? code : end, what, comm_);
+  nccl().check(code != 0 ? code : end, what, comm);
 }
 
 void Communicator::wait(const Stream& stream, const Function<void()>& look) {
