@@ -90,17 +90,18 @@ TEST(DeviceSums, OneDeviceAddsUpSumsOfAnySize) {
 }
 
 TEST(DeviceSums, DevicesAreConnectedOnlyIfAllCanBe) {
-  const EmulatedSumLink first, second;
-  SumOffer newer = second.offer();
+  const EmulatedSumLink link;
+  const SumOffer first = link.offer(), second = link.offer();
+  SumOffer newer = second;
   newer.version = 2;
-  EXPECT_EQ(why_not_connected(std::vector{first.offer()}), "");
-  EXPECT_EQ(why_not_connected(std::vector{first.offer(), second.offer()}), "");
-  EXPECT_EQ(why_not_connected(std::vector{first.offer(), second.offer(), first.offer()}),
+  EXPECT_EQ(why_not_connected(std::vector{first}), "");
+  EXPECT_EQ(why_not_connected(std::vector{first, second}), "");
+  EXPECT_EQ(why_not_connected(std::vector{first, second, first}),
             "workers 0 and 2 share a GPU; start at most as many workers on a machine as it has GPUs, or give each its "
             "own with CUDA_VISIBLE_DEVICES");
-  EXPECT_EQ(why_not_connected(std::vector{first.offer(), newer}),
+  EXPECT_EQ(why_not_connected(std::vector{first, newer}),
             "workers 0 and 1 have different versions of NCCL; install the same on all machines");
-  EXPECT_EQ(why_not_connected(std::vector{first.offer(), SumOffer::refusal("it has none; install it")}),
+  EXPECT_EQ(why_not_connected(std::vector{first, SumOffer::refusal("it has none; install it")}),
             "worker 1: it has none; install it");
   EXPECT_EQ(why_not_connected(std::vector{SumOffer::refusal(std::string(1000, 'x'))}),
             "worker 0: " + std::string(239, 'x'));

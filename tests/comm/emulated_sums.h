@@ -73,13 +73,15 @@ class EmulatedSumDevice final : public SumDevice {
   std::vector<std::function<void()>> later_;
 };
 
+// Every offer is that of another device, also where workers that are threads share a link.
 class EmulatedSumLink final : public SumLink {
  public:
   SumOffer offer() const override {
     SumOffer offer{.version = 1, .is_far = 1};
+    const std::uint64_t number = ++offers_;
     const ProcessName process = this_process();
-    std::memcpy(offer.device.data(), &number_, sizeof number_);
-    std::memcpy(offer.device.data() + sizeof number_, &process.number, sizeof process.number);
+    std::memcpy(offer.device.data(), &number, sizeof number);
+    std::memcpy(offer.device.data() + sizeof number, &process.number, sizeof process.number);
     return offer;
   }
   std::unique_ptr<SumDevice> connect(const std::shared_ptr<Workers>& workers, int channel) override {
@@ -87,8 +89,7 @@ class EmulatedSumLink final : public SumLink {
   }
 
  private:
-  static inline std::atomic<std::uint64_t> made_ = 0;
-  const std::uint64_t number_ = ++made_;
+  static inline std::atomic<std::uint64_t> offers_ = 0;
 };
 
 }  // namespace pando
