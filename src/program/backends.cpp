@@ -9,9 +9,9 @@
 #include "base/text.h"
 #ifdef PANDO_WITH_CUDA
 #include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/nccl/library.h"
 #include "backends/cuda/nccl/measure.h"
 #include "backends/cuda/nccl/nccl_collective.h"
+#include "backends/cuda/nccl/program.h"
 #include "backends/cuda/regions/program.h"
 #endif
 
@@ -47,7 +47,7 @@ std::map<std::string, MakeBackend>& registered_backends() {
 std::string why_no_gpu() { return cuda::why_unusable(cuda::machine()); }
 std::string why_no_gpu_compiler() { return why_no_gpu().empty() ? cuda::why_no_runtime_compiler() : why_no_gpu(); }
 
-std::string why_no_nccl() { return why_no_gpu().empty() ? cuda::nccl().problem : why_no_gpu(); }
+std::string why_no_nccl() { return why_no_gpu().empty() ? cuda::why_no_nccl() : why_no_gpu(); }
 std::string nccl_version() { return why_no_nccl().empty() ? cuda::version_of_nccl() : ""; }
 std::unique_ptr<Collective> connect_by_nccl(const Start& start) { return cuda::connect_by_address(start); }
 

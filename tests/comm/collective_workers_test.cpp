@@ -43,7 +43,8 @@ class ThreadCollective {
     std::unique_lock lock(mutex_);
     const auto wait = [&](const std::function<bool()>& is_true) {
       changed_.wait(lock, [&] { return is_broken_ || is_true(); });
-      if (is_broken_) throw Error("the connection is broken");
+      // What was complete before has arrived.
+      if (!is_true()) throw Error("the connection is broken");
     };
     const std::uint64_t turn = turns_;
     slots_[static_cast<std::size_t>(rank)] = own;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/nccl/program.h"
+
 namespace pando::cuda {
 
 namespace {
@@ -47,6 +49,8 @@ const Nccl& nccl() {
   static const auto& found = *new Nccl(open());
   return found;
 }
+
+std::string why_no_nccl() { return nccl().problem; }
 
 std::string version_of_nccl() {
   const int version = nccl().version;

@@ -43,6 +43,5 @@ struct Nccl {
 
 // Looks once for a process.
 const Nccl& nccl();
-std::string version_of_nccl();
 
 }  // namespace pando::cuda
