@@ -58,7 +58,7 @@ TEST(CudaBackend, SaysWhetherThereIsNccl) {
   const std::string problem = cuda::why_no_nccl();
   if (problem.empty()) EXPECT_EQ(cuda::version_of_nccl().substr(0, 2), "2.");
   else
-    EXPECT_TRUE(problem.find("there is no libnccl.so.2; install NCCL") == 0 ||
+    EXPECT_TRUE(problem.find("libnccl.so.2 is missing; install NCCL") == 0 ||
                 problem.find("install NCCL 2.13 or later") != std::string::npos)
         << problem;
 }

@@ -22,7 +22,7 @@ Nccl open() {
   Nccl found;
   void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    found.problem = "there is no libnccl.so.2; install NCCL (libnccl2 of NVIDIA), or add its folder to LD_LIBRARY_PATH";
+    found.problem = "libnccl.so.2 is missing; install NCCL (libnccl2 of NVIDIA), or add its folder to LD_LIBRARY_PATH";
     return found;
   }
   std::string missing;
