@@ -3,6 +3,7 @@
 // are added up; then all do at once, which shows what they share. The slowest pair counts, because everyone waits for
 // it.
 #include <pando/comm/workers.h>
+#include <pando/program/program.h>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/virtual_ipus.h"
 #include "report/explain/measurements.h"
 
 namespace pando::cli {
@@ -120,6 +122,7 @@ double slowest_pair(Workers& workers, Traffic& traffic, std::size_t size, int me
     double own = 0;
     if (workers.rank() == 0) own = traffic.exchange({other}, size, messages);
     else if (workers.rank() == other) own = traffic.exchange({0}, size, messages);
+    else traffic.exchange({}, size, messages);
     slowest = std::max(slowest, own);
     traffic.largest(0);
   }
@@ -183,9 +186,56 @@ MeasuredNetwork summary_of(Workers& workers, Traffic& traffic, const std::vector
       .date = measurement_date()};
 }
 
+// Between the GPUs of the workers, which NCCL connects.
+int bench_gpu_network(const Arguments& arguments) {
+  if (const std::string problem = why_no_nccl(); !problem.empty()) throw Error(problem);
+  const std::shared_ptr<Workers> workers = mpi_workers();
+  Traffic traffic(*workers);
+  const int hosts = traffic.hosts();
+  const GpuSumCost cost = measure_gpu_sums(workers);
+  if (workers->rank() > 0) return 0;
+  const bool is_alone = workers->count() == 1;
+  std::string path;
+  if (!is_alone) {
+    Measurements measurements = read_measurements();
+    measurements.gpu_network = MeasuredNetwork{.workers = workers->count(),
+                                               .hosts = hosts,
+                                               .latency = cost.latency,
+                                               .bandwidth = cost.bandwidth,
+                                               .copies = cost.copies,
+                                               .date = measurement_date()};
+    path = write_measurements(measurements);
+  }
+  if (arguments.flag("json")) {
+    Json json;
+    json.set("workers", workers->count());
+    json.set("hosts", hosts);
+    json.set("nccl", nccl_version());
+    json.set("latency_microseconds", cost.latency * 1e6);
+    json.set("gigabytes_per_second", cost.bandwidth / 1e9);
+    json.set("gigabytes_copied_per_second", cost.copies / 1e9);
+    json.set("large_sum_microseconds", cost.large_sum * 1e6);
+    json.set("kept_in", path);
+    print_json(json);
+    return 0;
+  }
+  const std::string about = fmt::format(
+      "NCCL {}, {} worker{} on {} host{}. A sum of 64 MiB on each GPU takes {:.2f} ms; a GPU copies {:.1f} GB/s.\n",
+      nccl_version(), workers->count(), is_alone ? "" : "s", hosts, hosts == 1 ? "" : "s", cost.large_sum * 1e3,
+      cost.copies / 1e9);
+  print(about + (is_alone ? std::string("There is one GPU, so nothing was sent: for a prediction of several, measure "
+                                        "where there are two or more, or give\n'pando explain' --latency and "
+                                        "--bandwidth. Nothing was kept.\n")
+                          : fmt::format("A sum of one number takes {:.1f} us, and a GPU sends {:.2f} GB/s while it "
+                                        "receives as much. Kept for 'pando explain' in\n{}\n",
+                                        cost.latency * 1e6, cost.bandwidth / 1e9, path)));
+  return 0;
+}
+
 }  // namespace
 
 int bench_network(const Arguments& arguments) {
+  if (backend_of(arguments) == "cuda") return bench_gpu_network(arguments);
   if (started_workers() == 1)
     throw Error(
         "bench network measures messages between workers, but this process was started alone; start it with mpirun -n "

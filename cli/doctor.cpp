@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `pando doctor`: what this build can do on this machine, and whether training works.
+#include <pando/comm/workers.h>
 #include <pando/program/program.h>
 #include <pando/version.h>
 
@@ -97,8 +98,15 @@ void add_machine(std::vector<Finding>& findings) {
         {.subject = "NVRTC",
          .good = problem.empty(),
          .text = problem.empty() ? "kernels of small models are merged" : "kernels are not merged: " + problem});
+    const std::string no_nccl = why_no_nccl();
+    findings.push_back({.subject = "NCCL",
+                        .good = no_nccl.empty(),
+                        .text = no_nccl.empty()
+                                    ? fmt::format("{}, adds up gradients of workers with a GPU each", nccl_version())
+                                    : "sums of GPUs go through the host: " + no_nccl});
   }
-  findings.push_back({.subject = "MPI", .good = false, .text = "not used: this version runs in one process"});
+  const std::string no_mpi = why_no_mpi();
+  findings.push_back({.subject = "MPI", .good = no_mpi.empty(), .text = no_mpi.empty() ? "connects workers" : no_mpi});
 }
 
 void add_parts(std::vector<Finding>& findings) {

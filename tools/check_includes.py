@@ -20,7 +20,7 @@ ALLOWED = {
     "comm": {"base"},
     "runtime": {"base", "graph", "plan", "comm"},
     "backends/cpu": {"base", "graph", "ops", "plan", "runtime"},
-    "backends/cuda": {"base", "io", "graph", "ops", "plan", "runtime"},
+    "backends/cuda": {"base", "io", "graph", "ops", "plan", "comm", "runtime"},
     "report": {"base", "io", "graph", "plan"},
     "data": {"base", "io", "report"},
     "datasets": {"base", "io", "report", "data"},

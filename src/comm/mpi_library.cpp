@@ -50,6 +50,15 @@ std::vector<std::filesystem::path> module_paths() {
 
 }  // namespace
 
+std::string why_no_mpi() {
+  try {
+    open_mpi_module();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 const PandoMpi& open_mpi_module() {
   std::string problem = "there is no " PANDO_MODULE_FOLDER "/pando_mpi.so in a folder above the library";
   for (const std::filesystem::path& path : module_paths()) {

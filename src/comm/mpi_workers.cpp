@@ -24,9 +24,6 @@ namespace {
 // How long a worker that ended its program may have messages on their way.
 constexpr std::chrono::seconds time_to_arrive(2);
 
-// The rank of this process; 0 before MPI is started.
-std::atomic<int> own_rank = 0;
-
 // What PANDO_WORKER_TIMEOUT says.
 MpiWorkers::Settings settings_of_environment() {
   MpiWorkers::Settings settings;
@@ -172,6 +169,16 @@ void MpiWorkers::wait(std::vector<Request>& requests) {
   }
 }
 
+void MpiWorkers::check_others() {
+  std::vector<Request> others;
+  for (int other = 0; other < count_; ++other)
+    if (other != rank_) others.push_back({.other = other});
+  const std::lock_guard lock(mutex_);
+  look_for_failures();
+  check_left(others);
+  if (failure_) throw_failure();
+}
+
 // It may compute, or do something else than this worker, which only the user can tell.
 void MpiWorkers::tell_of_wait(const std::vector<Request>& requests) const {
   const auto open = std::find_if(requests.begin(), requests.end(), [](const Request& one) { return !one.is_done; });
@@ -263,27 +270,15 @@ void MpiWorkers::look_for_failures() {
   failed_at_ = Clock::now();
 }
 
-bool is_first_worker() { return own_rank == 0; }
-
-std::shared_ptr<Workers> mpi_workers() {
-  // MPI can be started once in a process, and must be ended before it exits, even if a model still holds the workers.
-  static const std::shared_ptr<MpiWorkers>& workers = *new std::shared_ptr<MpiWorkers>([] {
-    const Start start = works_alone() ? Start() : find_start();
-    check_start(start);
-    auto made = std::make_shared<MpiWorkers>(open_mpi_module(), settings_of_environment());
-    if (made->count() == 1 && start.count > 1)
-      throw Error(fmt::format(
-          "worker {}: {} started {} processes, but MPI knows of {}; start the program with the mpirun of the "
-          "MPI that Pando was built with, or with srun --mpi=pmix",
-          start.rank, start.by, start.count, made->count()));
-    own_rank = made->rank();
-    note_workers_are_used();
-    delay_termination(made->wake_up());
-    return made;
-  }());
-  static const int registered = std::atexit([] { workers->end(); });
-  static_cast<void>(registered);
-  return workers;
+std::shared_ptr<MpiWorkers> start_mpi(const Start& start) {
+  auto made = std::make_shared<MpiWorkers>(open_mpi_module(), settings_of_environment());
+  if (made->count() == 1 && start.count > 1)
+    throw Error(
+        fmt::format("worker {}: {} started {} processes, but MPI knows of {}; start the program with the mpirun of the "
+                    "MPI that Pando was built with, or with srun --mpi=pmix",
+                    start.rank, start.by, start.count, made->count()));
+  delay_termination(made->wake_up());
+  return made;
 }
 
 }  // namespace pando

@@ -16,6 +16,7 @@
 #include "comm/mpi_module.h"
 #include "base/process_name.h"
 #include "comm/pulse_record.h"
+#include "comm/start.h"
 #include "comm/wake_up.h"
 
 namespace pando {
@@ -38,6 +39,7 @@ class MpiWorkers final : public Workers {
   int rank() const override { return rank_; }
   int count() const override { return count_; }
   void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) override;
+  void check_others() override;
   void give_up(const std::string& why) noexcept override;
 
   // Waits until all workers have come to their end, and ends MPI; ends all at once if one has failed. Later calls do
@@ -104,5 +106,9 @@ class MpiWorkers final : public Workers {
   std::atomic<bool> is_ended_ = false, is_told_of_wait_ = false;
   Thread thread_;
 };
+
+// Starts MPI, which a process can do once. Throws Error with the remedy if MPI cannot be used, or does not know of the
+// processes that were started.
+std::shared_ptr<MpiWorkers> start_mpi(const Start& start);
 
 }  // namespace pando

@@ -19,6 +19,8 @@ namespace pando {
 namespace {
 
 std::atomic<bool> is_alone = false, workers_are_used = false;
+// The rank of this process; 0 before the workers are connected.
+std::atomic<int> own_rank = 0;
 
 // -1 if the text is not a number.
 int number_in(const std::string& text) {
@@ -46,13 +48,36 @@ std::vector<Starter> all_starters() {
           {"torchrun", environment("WORLD_SIZE"), environment("RANK"), has_interface}};
 }
 
+// torchrun itself uses the port that it names, if it says that its store is there; NCCL takes the next one.
+std::string address_of_first() {
+  if (const std::string named = environment("NCCL_COMM_ID"); !named.empty()) return named;
+  const std::string host = environment("MASTER_ADDR");
+  const int port = number_in(environment("MASTER_PORT"));
+  if (host.empty() || port < 0) return "";
+  const int next = environment("TORCHELASTIC_USE_AGENT_STORE") == "True" ? 1 : 0;
+  const bool is_version_6 = host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", is_version_6 ? "[" : "", host, is_version_6 ? "]" : "", port + next);
+}
+
 }  // namespace
 
 Start find_start() {
   for (const Starter& starter : all_starters()) {
     const int count = number_in(starter.count), rank = number_in(starter.rank);
-    if (count >= 1 && rank >= 0) return {rank, count, starter.by, starter.knows_mpi};
+    if (count >= 1 && rank >= 0) return {rank, count, starter.by, starter.knows_mpi, address_of_first()};
   }
+  return {};
+}
+
+Neighbours find_neighbours() {
+  if (find_start().count < 2) return {};
+  const std::pair<std::string, std::string> all[] = {
+      {environment("OMPI_COMM_WORLD_LOCAL_RANK"), environment("OMPI_COMM_WORLD_LOCAL_SIZE")},
+      {environment("MPI_LOCALRANKID"), environment("MPI_LOCALNRANKS")},
+      {environment("LOCAL_RANK"), environment("LOCAL_WORLD_SIZE")},
+      {environment("SLURM_LOCALID"), environment("SLURM_NTASKS_PER_NODE")}};
+  for (const auto& [rank_text, count_text] : all)
+    if (const int rank = number_in(rank_text); rank >= 0) return {rank, std::max(number_in(count_text), 0)};
   return {};
 }
 
@@ -61,14 +86,14 @@ void check_start(const Start& start) {
     throw Error(
         "workers are processes that run one program together, but this process was started alone; start the "
         "program with mpirun -n COUNT PROGRAM, or with srun");
-  if (start.knows_mpi) return;
+  if (start.knows_mpi || !start.address.empty()) return;
   const std::string remedy =
       start.by == "srun"
           ? "start the program with srun --mpi=pmix or --mpi=pmi2 (srun --mpi=list shows which there are)"
           : fmt::format("start the program with mpirun -n {} PROGRAM in its place", start.count);
   throw Error(fmt::format(
       "worker {} of {}: workers are connected by MPI, and {} started these processes without telling MPI of "
-      "them; {}",
+      "them; {}, or, where each has a GPU, set MASTER_ADDR and MASTER_PORT, by which NCCL connects them",
       start.rank, start.count, start.by, remedy));
 }
 
@@ -78,7 +103,12 @@ bool works_alone() { return is_alone || environment("PANDO_WORKERS") == "none"; 
 
 void work_alone() { is_alone = true; }
 
-void note_workers_are_used() { workers_are_used = true; }
+void note_workers_are_used(int rank) {
+  own_rank = rank;
+  workers_are_used = true;
+}
+
+bool is_first_worker() { return own_rank == 0; }
 
 void warn_of_copies() {
   static std::atomic<bool> is_told = false;

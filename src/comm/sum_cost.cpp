@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formulas follow reduce_over_workers step by step: what is packed, sent, added, sent back and written.
+// The formulas follow reduce_over_workers and reduce_on_device step by step: what is packed, sent, added, sent back and
+// written.
 #include "comm/sum_cost.h"
 
 #include <algorithm>
@@ -26,6 +27,15 @@ double sum_seconds(const NetworkCost& network, int workers, int replicas, std::s
   const double copied = (1 - 1 / all + 2) * here * numbers;
   return round_seconds(network, workers, here * numbers / all) + round_seconds(network, workers, numbers / all) +
          copied / network.copies;
+}
+
+double device_sum_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes) {
+  if (workers < 2 || bytes == 0) return 0;
+  const double all = workers, here = replicas, numbers = static_cast<double>(bytes);
+  const auto round = [&](double to_each) { return network.latency + (all - 1) * to_each / network.bandwidth; };
+  // Packed, added up and written.
+  if (bytes <= bytes_sent_at_once) return round(here * numbers) + (2 + all) * here * numbers / network.copies;
+  return round(here * numbers / all) + round(numbers / all) + 3 * here * numbers / network.copies;
 }
 
 SumTimes bucket_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes, std::size_t bucket,

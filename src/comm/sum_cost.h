@@ -23,6 +23,10 @@ double round_seconds(const NetworkCost& network, int workers, double bytes);
 // place.
 double sum_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes);
 
+// The same for sums on devices that are connected with those of the other workers (device_sums): the times are those of
+// messages between devices, of which all of a round travel at the same time, and of copies on a device.
+double device_sum_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes);
+
 // The same in buckets of at most `bucket` bytes, which become ready one after the other during the last `backward`
 // seconds of the backward pass, and are added up in that order while it goes on.
 struct SumTimes {

@@ -47,5 +47,6 @@ auto together(Workers* workers, const auto& function) {
 // Channels: one for the sums of each stage of a pipeline, and these.
 inline constexpr int result_channel = 1 << 12;
 inline constexpr int agreement_channel = result_channel + 1;
+inline constexpr int sums_channel = result_channel + 2;
 
 }  // namespace pando

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/notice.h"
 #include "comm/sum_cost.h"
@@ -81,12 +82,36 @@ struct Network {
   std::string source;
   // Whether messages travel while the cores do something else. Within a host, cores copy them.
   bool is_wire = true;
+  // Whether it connects GPUs, which add up all gradients when the backward pass is over.
+  bool is_of_gpus = false;
 };
 
-std::optional<Network> network_of(const GivenFigures& given, const Measurements& measured) {
-  if (given.latency > 0 || given.bandwidth > 0) {
-    if (!(given.latency > 0 && given.bandwidth > 0))
-      throw Error("explain: a network has a latency and a bandwidth; give both");
+// The links of GPUs are measured between two GPUs or more, or given.
+std::optional<Network> network_of_gpus(const GivenFigures& given, const Measurements& measured) {
+  const std::optional<MeasuredNetwork>& found = measured.gpu_network;
+  if (given.latency > 0)
+    return Network{{.latency = given.latency,
+                    .bandwidth = given.bandwidth,
+                    .copies = found ? found->copies : std::numeric_limits<double>::infinity()},
+                   fmt::format("between GPUs, {:.1f} us, {:.2f} GB/s, given{}", given.latency * 1e6,
+                               given.bandwidth / 1e9, found ? "" : "; copies on a GPU are not counted"),
+                   true,
+                   true};
+  if (!found) return std::nullopt;
+  return Network{
+      {.latency = found->latency, .bandwidth = found->bandwidth, .copies = found->copies},
+      fmt::format("between GPUs, {:.1f} us, {:.2f} GB/s, measured with NCCL between {} workers on {} host{}, {}",
+                  found->latency * 1e6, found->bandwidth / 1e9, found->workers, found->hosts,
+                  found->hosts == 1 ? "" : "s", found->date),
+      true,
+      true};
+}
+
+std::optional<Network> network_of(const GivenFigures& given, const Measurements& measured, bool of_gpus) {
+  if ((given.latency > 0) != (given.bandwidth > 0))
+    throw Error("explain: a network has a latency and a bandwidth; give both");
+  if (of_gpus) return network_of_gpus(given, measured);
+  if (given.latency > 0) {
     return Network{{.latency = given.latency,
                     .per_message = given.latency / 4,
                     .bandwidth = given.bandwidth,
@@ -105,9 +130,11 @@ std::optional<Network> network_of(const GivenFigures& given, const Measurements&
       found.hosts > 1};
 }
 
-std::vector<int> worker_counts(const GivenFigures& given, bool has_network) {
-  if (!has_network) return {1};
-  std::vector<int> counts = given.workers.empty() ? std::vector<int>{2, 4, 8, 16, 32, 64} : given.workers;
+std::vector<int> worker_counts(const GivenFigures& given, const std::optional<Network>& network) {
+  if (!network) return {1};
+  std::vector<int> counts = !given.workers.empty() ? given.workers
+                            : network->is_of_gpus  ? std::vector<int>{2, 3, 4, 5, 6, 7, 8}
+                                                   : std::vector<int>{2, 4, 8, 16, 32, 64};
   for (const int count : counts)
     if (count < 1) throw Error(fmt::format("explain: {} workers; give numbers from 1 on", count));
   counts.push_back(1);
@@ -123,27 +150,36 @@ std::optional<Scaling> predict_scaling(const Explanation& explanation, const Giv
   if (!explanation.training) return std::nullopt;
   const ExplainedCounts counts = counts_of(explanation);
   const std::optional<StepTime> step = step_time(explanation, counts.megaflops, given, measured);
-  const std::optional<Network> network = network_of(given, measured);
+  const bool is_gpu = explanation.backend == "cuda";
+  const std::optional<Network> network = network_of(given, measured, is_gpu);
   if (!given.workers.empty() && (!step || !network))
     throw Error(fmt::format("explain: the time of {} is not known, so workers cannot be predicted; {}",
                             step ? "a message" : "a step",
-                            step ? "measure it (mpirun -n 2 pando bench network) or give latency and bandwidth"
+                            step ? fmt::format("measure it (mpirun -n 2 pando bench network{}) or give latency and "
+                                               "bandwidth",
+                                               is_gpu ? " --backend cuda" : "")
                                  : "measure it (pando bench MODEL, with the same batch size and tiles) or give it"));
   if (!step) return std::nullopt;
   const int replicas = std::max(1, explanation.replicas / explanation.workers);
   Scaling scaling{.sum_bytes = weights_of(explanation),
                   .compute_source = step->source,
-                  .network_source = network ? network->source : ""};
+                  .network_source = network ? network->source : "",
+                  .is_of_gpus = is_gpu};
   const double compute = compute_seconds(explanation, counts, replicas, step->seconds);
   const bool has_spare_core = explanation.cores > explanation.tiles_per_ipu * replicas * counts.ipus_per_replica;
   const double backward = backward_part * step->seconds * largest_stage(explanation, counts);
-  for (const int workers : worker_counts(given, network.has_value())) {
+  for (const int workers : worker_counts(given, network)) {
     PredictedUpdate& update = scaling.updates.emplace_back(PredictedUpdate{.workers = workers, .compute = compute});
     if (workers == 1) continue;
     const double hiding = network->is_wire || has_spare_core ? backward : 0;
-    const SumTimes sums = bucket_seconds(network->cost, workers, replicas, scaling.sum_bytes, sum_bucket_bytes, hiding);
-    update.sums = sums.all;
-    update.waiting = sums.after;
+    if (network->is_of_gpus) {
+      update.sums = update.waiting = device_sum_seconds(network->cost, workers, replicas, scaling.sum_bytes);
+    } else {
+      const SumTimes sums =
+          bucket_seconds(network->cost, workers, replicas, scaling.sum_bytes, sum_bucket_bytes, hiding);
+      update.sums = sums.all;
+      update.waiting = sums.after;
+    }
     // An execution has a number of batches, which the workers share.
     update.agreement = rounds_of_agreement * round_seconds(network->cost, workers, 1) /
                        static_cast<double>(std::max<std::int64_t>(1, counts.updates_per_execution / workers));

@@ -9,6 +9,9 @@
 #include "base/text.h"
 #ifdef PANDO_WITH_CUDA
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/nccl/measure.h"
+#include "backends/cuda/nccl/nccl_collective.h"
+#include "backends/cuda/nccl/program.h"
 #include "backends/cuda/regions/program.h"
 #endif
 
@@ -44,6 +47,16 @@ std::map<std::string, MakeBackend>& registered_backends() {
 std::string why_no_gpu() { return cuda::why_unusable(cuda::machine()); }
 std::string why_no_gpu_compiler() { return why_no_gpu().empty() ? cuda::why_no_runtime_compiler() : why_no_gpu(); }
 
+std::string why_no_nccl() { return why_no_gpu().empty() ? cuda::why_no_nccl() : why_no_gpu(); }
+std::string nccl_version() { return why_no_nccl().empty() ? cuda::version_of_nccl() : ""; }
+std::unique_ptr<Collective> connect_by_nccl(const Start& start) { return cuda::connect_by_address(start); }
+
+GpuSumCost measure_gpu_sums(const std::shared_ptr<Workers>& workers) {
+  const cuda::CudaBackend gpu;
+  const cuda::MeasuredSums found = cuda::measure_sums(workers, gpu);
+  return {found.latency, found.bandwidth, found.copies, found.large_sum};
+}
+
 std::vector<GpuInfo> gpus() {
   std::vector<GpuInfo> list;
   if (!why_no_gpu().empty()) return list;
@@ -57,6 +70,10 @@ std::string why_no_gpu() {
 }
 
 std::string why_no_gpu_compiler() { return why_no_gpu(); }
+std::string why_no_nccl() { return why_no_gpu(); }
+std::string nccl_version() { return ""; }
+std::unique_ptr<Collective> connect_by_nccl(const Start&) { throw Error(why_no_nccl()); }
+GpuSumCost measure_gpu_sums(const std::shared_ptr<Workers>&) { throw Error(why_no_nccl()); }
 std::vector<GpuInfo> gpus() { return {}; }
 #endif
 

@@ -94,7 +94,8 @@ LoadedStage load_stage(const StagePlan& plan, int replicas, Backend& backend, co
   LoadedStage loaded{.memory = backend.memory(),
                      .programs = backend.load(plan.all(), bind),
                      .sums = blocks_of(plan.sums, replicas, backend, bind),
-                     .statistics = blocks_of(plan.statistics, replicas, backend, bind)};
+                     .statistics = blocks_of(plan.statistics, replicas, backend, bind),
+                     .link = backend.sum_link()};
   for (const VariablePort& port : plan.statistics) {
     const std::shared_ptr<StoredVariable> statistic = bind(port);
     loaded.statistics_use.add(statistic, true, &statistic->mirror_in(backend.memory()));

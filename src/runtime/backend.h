@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/device_sums.h"
 #include "plan/capabilities.h"
 #include "plan/plan.h"
 #include "runtime/feed.h"
@@ -100,6 +101,8 @@ class Backend {
   virtual const std::shared_ptr<Memory>& staging() const { return host_memory(); }
   // The bytes of samples that would still fit into its memory; 0 if its programs cannot gather rows of a feed there.
   virtual std::size_t room_for_samples() const { return 0; }
+  // How sums in its memory are added up with those of other workers without the host; null if the host does it.
+  virtual std::shared_ptr<SumLink> sum_link() const { return nullptr; }
   // Why the backend has no kernel for the call, in words that end an error message; empty if it has one.
   virtual std::string why_unsupported(const KernelCall& call) const = 0;
   // The plans, of which some may be null, never run at the same time. Throws Error if there is not enough memory or a

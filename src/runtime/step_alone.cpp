@@ -9,9 +9,13 @@ namespace pando {
 
 namespace {
 
-void reduce_blocks(const std::vector<const HostBlocks*>& members, Workers* workers, int channel, bool mean,
-                   SumScratch& scratch) {
+void reduce_blocks(const std::vector<const HostBlocks*>& members, Workers* workers, SumDevice* device, int channel,
+                   bool mean, SumScratch& scratch) {
   std::vector<std::span<const std::span<float>>> parts;
+  if (device != nullptr) {
+    for (const HostBlocks* blocks : members) parts.push_back(blocks->on_device());
+    return reduce_on_device(*device, parts, mean);
+  }
   for (const HostBlocks* blocks : members) {
     blocks->fetch();
     parts.push_back(blocks->numbers());
@@ -93,6 +97,7 @@ bool StepExecutor::reduce_alone(int index) {
   }
   for (Stage* stage : members) stage->is_reduced = true;
   SumScratch& scratch = sum_scratch_[static_cast<std::size_t>(index)];
+  SumDevice* const device = sum_devices_[static_cast<std::size_t>(index)].get();
   if (members.front()->rows_of_update == 0 || !training()) return true;
   {
     std::deque<Watch> watches;
@@ -101,10 +106,10 @@ bool StepExecutor::reduce_alone(int index) {
       for (Stage* stage : members) buckets_->end_update(index, stage->replica);
       for (Stage* stage : members) buckets_->wait(index, stage->replica);
     } else {
-      reduce_blocks(sums, workers_.get(), index, false, scratch);
+      reduce_blocks(sums, workers_.get(), device, index, false, scratch);
     }
     for (Stage* stage : members) stage->loaded.statistics_use.begin();
-    reduce_blocks(statistics, workers_.get(), index, true, scratch);
+    reduce_blocks(statistics, workers_.get(), device, index, true, scratch);
     for (Stage* stage : members) stage->loaded.statistics_use.end();
   }
   if (exchanges())

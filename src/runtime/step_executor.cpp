@@ -28,6 +28,7 @@ StepExecutor::StepExecutor(const StepPlan& plan, std::vector<LoadedStage> device
     add_stage(device, std::move(devices[static_cast<std::size_t>(device)]));
   for (int i = 0; i < stages(); ++i) replicas_of_stage_.push_back(std::make_unique<LocalGroup>(replicas()));
   sum_scratch_.resize(static_cast<std::size_t>(stages()));
+  sum_devices_.resize(static_cast<std::size_t>(stages()));
   for (int r = 0; r < replicas(); ++r) {
     stages_of_replica_.push_back(std::make_unique<LocalGroup>(stages()));
     exchanged_.push_back(host_memory()->allocate(plan_.exchange.bytes, "what the stages of a pipeline exchange"));
@@ -52,6 +53,30 @@ void StepExecutor::make_buckets() {
   for (const auto& stage : stages_) sums[static_cast<std::size_t>(stage->replica)].push_back(&stage->loaded.sums);
   buckets_ = std::make_unique<StepBuckets>(plan_, sums, workers_,
                                            [this](std::exception_ptr failure) { fail(std::move(failure)); });
+}
+
+// Done by the first run, where all workers are together. They agree for each stage whether its devices are connected.
+void StepExecutor::connect_sums() {
+  if (has_connected_) return;
+  const auto is_summed = [](const auto& stage) {
+    return !stage->loaded.sums.is_empty() || !stage->loaded.statistics.is_empty();
+  };
+  if (workers_ && training() && std::any_of(stages_.begin(), stages_.end(), is_summed)) {
+    std::vector<SumLink*> links;
+    for (int index = 0; index < stages(); ++index) {
+      const bool all = std::all_of(stages_.begin(), stages_.end(), [&](const auto& stage) {
+        return stage->index != index || stage->loaded.link != nullptr;
+      });
+      links.push_back(all ? stages_[static_cast<std::size_t>(index)]->loaded.link.get() : nullptr);
+    }
+    sum_devices_ = connect_devices(workers_, links);
+  }
+  for (auto& stage : stages_)
+    if (sum_devices_[static_cast<std::size_t>(stage->index)] == nullptr) {
+      stage->loaded.sums.make_copies();
+      stage->loaded.statistics.make_copies();
+    }
+  has_connected_ = true;
 }
 
 void StepExecutor::add_stage(int device, LoadedStage loaded) {
@@ -131,6 +156,7 @@ std::int64_t StepExecutor::run(const Launch& launch) {
   if (launch.rows <= 0) return 0;
   if (buckets_ && buckets_->is_stopped())
     throw Error("run: the program failed before, and the workers that run it together cannot go on");
+  connect_sums();
   if (threads_.empty() || crowding_.is_crowded()) return run_part(launch, false);
   // A few milliseconds show whether the devices get on together.
   const std::int64_t group = training() ? plan_.rows_per_update : launch.rows;
@@ -286,7 +312,11 @@ void StepExecutor::reduce(Stage& stage) {
   LocalGroup& group = *replicas_of_stage_[static_cast<std::size_t>(stage.index)];
   SumScratch& scratch = sum_scratch_[static_cast<std::size_t>(stage.index)];
   const Watch watch(observer_, stage, Activity::exchange, stage.update_number);
+  SumDevice* const device = sum_devices_[static_cast<std::size_t>(stage.index)].get();
   const auto reduce = [&](const HostBlocks& blocks, bool mean) {
+    if (device != nullptr)
+      return group.all_reduce_by(stage.replica, blocks.on_device(),
+                                 [&](auto parts) { reduce_on_device(*device, parts, mean); });
     blocks.fetch();
     if (!workers_) group.all_reduce(stage.replica, blocks.numbers(), mean);
     else

@@ -42,6 +42,8 @@ struct LoadedStage {
   HostBlocks sums = {}, statistics = {};
   // Locks the statistics of this replica while they are averaged, because other threads may read them.
   VariableUse statistics_use = {};
+  // Null if sums with other workers go through the host.
+  std::shared_ptr<SumLink> link = {};
 };
 
 class StepExecutor {
@@ -118,6 +120,7 @@ class StepExecutor {
   const std::atomic<std::int64_t>& rows_done(const Stage& stage) const;
   void run_program(Stage& stage, Program program, const Place& host, std::int64_t row, const Progress& progress = {});
   void make_buckets();
+  void connect_sums();
   Place find(const Stage& stage, const Route& route, const Place& host, std::int64_t row) const;
   Counter counter_of(const Stage& stage, std::int64_t row) const;
   // What the host fed; an empty Place at the end of the feed.
@@ -138,6 +141,9 @@ class StepExecutor {
   std::vector<std::unique_ptr<LocalGroup>> replicas_of_stage_, stages_of_replica_;
   // For the sums of each stage over the workers.
   std::vector<SumScratch> sum_scratch_;
+  // One for each stage; null where they go through the host.
+  std::vector<std::unique_ptr<SumDevice>> sum_devices_;
+  bool has_connected_ = false;
   // What the stages of a replica exchange.
   std::vector<Allocation> exchanged_;
   StepObserver* observer_ = nullptr;

@@ -24,9 +24,29 @@ using Values = std::map<std::string, std::string>;
 class StartVariables {
  public:
   explicit StartVariables(const Values& values) {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "PMI_FD",
-                             "PMIX_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",
-                             "WORLD_SIZE", "RANK", "PANDO_WORKERS"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE",
+                             "OMPI_COMM_WORLD_RANK",
+                             "PMI_SIZE",
+                             "PMI_RANK",
+                             "PMI_FD",
+                             "PMIX_RANK",
+                             "MPI_LOCALNRANKS",
+                             "MPI_LOCALRANKID",
+                             "SLURM_STEP_NUM_TASKS",
+                             "SLURM_PROCID",
+                             "WORLD_SIZE",
+                             "RANK",
+                             "PANDO_WORKERS",
+                             "MASTER_ADDR",
+                             "MASTER_PORT",
+                             "NCCL_COMM_ID",
+                             "TORCHELASTIC_USE_AGENT_STORE",
+                             "LOCAL_RANK",
+                             "LOCAL_WORLD_SIZE",
+                             "OMPI_COMM_WORLD_LOCAL_RANK",
+                             "OMPI_COMM_WORLD_LOCAL_SIZE",
+                             "SLURM_LOCALID",
+                             "SLURM_NTASKS_PER_NODE"}) {
       const char* value = std::getenv(name);
       if (value != nullptr) before_[name] = value;
       names_.emplace_back(name);
@@ -77,12 +97,53 @@ TEST(Start, AloneIsRefusedWithTheRemedy) {
       "with mpirun -n COUNT PROGRAM, or with srun");
 }
 
-TEST(Start, TorchrunIsUnderstoodAndRefusedWithTheRemedy) {
+TEST(Start, TorchrunWithoutAnAddressIsRefusedWithTheRemedy) {
   const StartVariables variables(Values{{"WORLD_SIZE", "4"}, {"RANK", "3"}});
   EXPECT_EQ(started_workers(), 4);
   EXPECT_EQ(refusal(find_start()),
             "worker 3 of 4: workers are connected by MPI, and torchrun started these processes without telling MPI of "
-            "them; start the program with mpirun -n 4 PROGRAM in its place");
+            "them; start the program with mpirun -n 4 PROGRAM in its place, or, where each has a GPU, set MASTER_ADDR "
+            "and MASTER_PORT, by which NCCL connects them");
+}
+
+TEST(Start, TheAddressOfTheFirstProcessIsEnoughForNccl) {
+  const Values torchrun{{"WORLD_SIZE", "4"}, {"RANK", "3"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}};
+  {
+    const StartVariables variables(torchrun);
+    EXPECT_EQ(find_start().address, "node7:29500");
+    EXPECT_FALSE(find_start().knows_mpi);
+    EXPECT_EQ(refusal(find_start()), "");
+    setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    EXPECT_EQ(find_start().address, "node7:29501") << "torchrun uses the port itself";
+    setenv("MASTER_ADDR", "fe80::1", 1);
+    EXPECT_EQ(find_start().address, "[fe80::1]:29501");
+    setenv("NCCL_COMM_ID", "node1:4000", 1);
+    EXPECT_EQ(find_start().address, "node1:4000");
+  }
+  const StartVariables variables(
+      {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}, {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "5000"}});
+  EXPECT_EQ(find_start().address, "10.0.0.1:5000");
+  EXPECT_EQ(refusal(find_start()), "");
+}
+
+TEST(Start, KnowsTheProcessesOfTheSameMachine) {
+  const auto neighbours = [](const Values& values) {
+    const StartVariables variables(values);
+    const Neighbours found = find_neighbours();
+    return std::pair(found.rank, found.count);
+  };
+  EXPECT_EQ(neighbours({}), std::pair(0, 1));
+  EXPECT_EQ(neighbours({{"OMPI_COMM_WORLD_SIZE", "8"},
+                        {"OMPI_COMM_WORLD_RANK", "6"},
+                        {"OMPI_COMM_WORLD_LOCAL_RANK", "2"},
+                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}),
+            std::pair(2, 4));
+  EXPECT_EQ(neighbours({{"WORLD_SIZE", "8"}, {"RANK", "7"}, {"LOCAL_RANK", "3"}, {"LOCAL_WORLD_SIZE", "4"}}),
+            std::pair(3, 4));
+  EXPECT_EQ(neighbours({{"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_PROCID", "7"}, {"SLURM_LOCALID", "1"}}),
+            std::pair(1, 0));
+  EXPECT_EQ(neighbours({{"SLURM_LOCALID", "0"}, {"SLURM_NTASKS_PER_NODE", "4"}}), std::pair(0, 1))
+      << "a process of a job that was started alone";
 }
 
 TEST(Start, SrunNeedsAnInterfaceToMpi) {
@@ -91,7 +152,8 @@ TEST(Start, SrunNeedsAnInterfaceToMpi) {
     EXPECT_EQ(
         refusal(find_start()),
         "worker 1 of 2: workers are connected by MPI, and srun started these processes without telling MPI of them; "
-        "start the program with srun --mpi=pmix or --mpi=pmi2 (srun --mpi=list shows which there are)");
+        "start the program with srun --mpi=pmix or --mpi=pmi2 (srun --mpi=list shows which there are), or, where each "
+        "has a GPU, set MASTER_ADDR and MASTER_PORT, by which NCCL connects them");
   }
   const StartVariables variables(Values{{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}, {"PMIX_RANK", "1"}});
   EXPECT_EQ(refusal(find_start()), "");

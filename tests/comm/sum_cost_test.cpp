@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "comm/worker_sums.h"
+#include "tests/comm/emulated_sums.h"
 #include "tests/comm/thread_workers.h"
 
 namespace pando {
@@ -68,10 +69,38 @@ TEST(SumCost, CountsWhatIsSent) {
       }
 }
 
+// The same for sums on devices, whose messages of a round travel together.
+TEST(SumCost, CountsWhatDevicesSend) {
+  for (const int workers : {2, 3, 5})
+    for (const int replicas : {1, 2})
+      for (const std::size_t count : {10U, 4096U, 4097U, 100'000U})
+        ThreadWorkers(workers).run([&](const std::shared_ptr<Workers>& worker) {
+          const auto own = static_cast<std::size_t>(replicas);
+          std::vector<std::vector<float>> numbers(own, std::vector<float>(count, 1.0f));
+          std::vector<std::span<float>> arrays(numbers.begin(), numbers.end());
+          std::vector<std::span<const std::span<float>>> parts;
+          for (const std::span<float>& array : arrays) parts.emplace_back(&array, 1);
+          const auto counted = std::make_shared<CountedWorkers>(*worker);
+          EmulatedSumDevice device(counted, 1);
+          reduce_on_device(device, parts, false);
+          const auto seconds = [&](const NetworkCost& network) {
+            return device_sum_seconds(network, workers, replicas, count * sizeof(float));
+          };
+          EXPECT_EQ(seconds({.latency = 1, .bandwidth = never, .copies = never}), counted->traffic.rounds);
+          EXPECT_NEAR(seconds({.bandwidth = 1, .copies = never}), counted->traffic.bytes, 8.0 * workers * replicas);
+          // Replicas are packed; rows, which are all or as many as there are replicas here, added; replicas written.
+          const double rows = count <= 4096 ? workers : 1;
+          EXPECT_NEAR(seconds({.bandwidth = never, .copies = 1}),
+                      (2 + rows) * replicas * static_cast<double>(count) * sizeof(float), 1e-6);
+        });
+}
+
 TEST(SumCost, IsNothingForOneWorker) {
   const NetworkCost network = {.latency = 1, .per_message = 1, .bandwidth = 1, .copies = 1};
   EXPECT_EQ(sum_seconds(network, 1, 4, 1'000'000), 0);
   EXPECT_EQ(sum_seconds(network, 4, 4, 0), 0);
+  EXPECT_EQ(device_sum_seconds(network, 1, 4, 1'000'000), 0);
+  EXPECT_EQ(device_sum_seconds(network, 4, 4, 0), 0);
   EXPECT_EQ(round_seconds(network, 1, 100), 0);
 }
 

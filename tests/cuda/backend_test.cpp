@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/devices.h"
+#include "backends/cuda/nccl/program.h"
 #include "tests/message.h"
 
 namespace pando {
@@ -40,6 +41,26 @@ TEST(CudaBackend, SaysWhatIsMissing) {
   EXPECT_EQ(why_unusable(machine_with(75)),
             "the backend 'cuda' needs compute capability 8.0 but GPU 0, NVIDIA T4, has 7.5; leave it out with "
             "CUDA_VISIBLE_DEVICES, or use the backend 'cpu'");
+}
+
+TEST(CudaBackend, WorkersOfAMachineTakeDifferentGpus) {
+  using Gpus = std::vector<int>;
+  EXPECT_EQ(cuda::own_gpus(4, 0, 1), (Gpus{0, 1, 2, 3}));
+  EXPECT_EQ(cuda::own_gpus(4, 1, 2), (Gpus{1, 3}));
+  EXPECT_EQ(cuda::own_gpus(4, 3, 4), (Gpus{3}));
+  EXPECT_EQ(cuda::own_gpus(3, 1, 2), (Gpus{1}));
+  EXPECT_EQ(cuda::own_gpus(2, 5, 8), (Gpus{1})) << "more workers than GPUs";
+  EXPECT_EQ(cuda::own_gpus(4, 2, 0), (Gpus{2})) << "how many workers there are is not known";
+}
+
+// Where NCCL is installed, it is found; elsewhere the message has the remedy.
+TEST(CudaBackend, SaysWhetherThereIsNccl) {
+  const std::string problem = cuda::why_no_nccl();
+  if (problem.empty()) EXPECT_EQ(cuda::version_of_nccl().substr(0, 2), "2.");
+  else
+    EXPECT_TRUE(problem.find("libnccl.so.2 is missing; install NCCL") == 0 ||
+                problem.find("install NCCL 2.13 or later") != std::string::npos)
+        << problem;
 }
 
 TEST(CudaBackend, SaysHowMuchMemoryIsFree) {

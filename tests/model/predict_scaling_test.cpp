@@ -116,6 +116,34 @@ TEST(PredictScaling, TakesWhatIsGiven) {
   EXPECT_EQ(scaling.network_source, "10.0 us, 10.00 GB/s, given");
 }
 
+TEST(PredictScaling, OfGpusTakesFiguresBetweenGpusAlone) {
+  Explanation gpu = perceptron();
+  gpu.backend = "cuda";
+  Measurements kept = measured();
+  kept.steps[0].backend = "cuda";
+  // Messages between hosts say nothing about GPUs.
+  EXPECT_EQ(predict_scaling(gpu, {}, kept)->updates.size(), 1u);
+  EXPECT_EQ(
+      message([&] { predict_scaling(gpu, {.workers = {2}}, kept); }),
+      "explain: the time of a message is not known, so workers cannot be predicted; measure it (mpirun -n 2 pando "
+      "bench network --backend cuda) or give latency and bandwidth");
+
+  const Scaling given = predict_scaling(gpu, {.latency = 1e-5, .bandwidth = 1e11}, kept).value();
+  ASSERT_EQ(given.updates.size(), 8u) << "1 to 8 GPUs";
+  EXPECT_EQ(given.updates.back().workers, 8);
+  EXPECT_NEAR(given.updates[1].sums, 2 * 1e-5 + million / 1e11, 1e-12);
+  EXPECT_NEAR(given.updates.back().sums, 2 * 1e-5 + 2 * million * 7 / 8 / 1e11, 1e-12);
+  EXPECT_DOUBLE_EQ(given.updates[1].waiting, given.updates[1].sums) << "nothing hides them";
+  EXPECT_EQ(given.network_source, "between GPUs, 10.0 us, 100.00 GB/s, given; copies on a GPU are not counted");
+
+  kept.gpu_network = MeasuredNetwork{
+      .workers = 4, .hosts = 1, .latency = 2e-5, .bandwidth = 2e11, .copies = 1e12, .date = "2026-01-02"};
+  const Scaling found = predict_scaling(gpu, {.workers = {2}}, kept).value();
+  EXPECT_NEAR(found.updates[1].sums, 2 * 2e-5 + million / 2e11 + 3 * million / 1e12, 1e-12);
+  EXPECT_EQ(found.network_source,
+            "between GPUs, 20.0 us, 200.00 GB/s, measured with NCCL between 4 workers on 1 host, 2026-01-02");
+}
+
 TEST(PredictScaling, NeedsFigures) {
   EXPECT_FALSE(predict_scaling(perceptron(), {}, {}).has_value());
   Measurements no_network = measured();
@@ -138,6 +166,8 @@ TEST(Measurements, AreReadAsTheyWereWritten) {
   const std::string path = testing::TempDir() + "/kept/measurements.json";
   setenv("PANDO_MEASUREMENTS", path.c_str(), 1);
   Measurements written = measured();
+  written.gpu_network = written.network;
+  written.gpu_network->latency = 2e-3;
   written.add({.model = "lenet", .batch_size = 8, .tiles = 2, .megaflops = 3.5, .weights = 12, .seconds = 1e-4});
   written.add({.model = "mlp", .batch_size = 64, .tiles = 1, .megaflops = 100, .weights = 1'000'000, .seconds = 0.02});
   EXPECT_EQ(write_measurements(written), path);
@@ -147,6 +177,7 @@ TEST(Measurements, AreReadAsTheyWereWritten) {
   EXPECT_EQ(found.steps[1].seconds, 0.02);
   EXPECT_EQ(found.network.value().latency, 1e-3);
   EXPECT_EQ(found.network->copies, 1e10);
+  EXPECT_EQ(found.gpu_network.value().latency, 2e-3);
   std::ofstream(path) << R"({"network": {"workers": 2, "hosts": 1, "latency": 0}})";
   EXPECT_EQ(message([] { read_measurements(); }),
             path + ": not what 'pando bench' writes: 'latency' is 0 but must be above 0; remove it and measure again");

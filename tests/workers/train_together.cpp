@@ -5,7 +5,8 @@
 // Usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE [SAMPLES]]]: `keras`, `pipeline`, `poptorch` or
 // `session`, with that many replicas altogether. With CHECKPOINTS, a folder or "", keras writes checkpoints and
 // resumes; PAUSE is in milliseconds after each execution, and the first worker then adds its process and the execution
-// to OUT.progress. `loop` and `uneven` are for errors.
+// to OUT.progress. `loop` and `uneven` are for errors. With "worker:" before the style, a process that was started as
+// the only one is a worker, too.
 #include <pando/pando.h>
 
 #include <unistd.h>
@@ -45,6 +46,7 @@ Array labels(DType dtype) {
 }
 
 int workers() { return started_workers(); }
+bool is_worker = false;
 
 // The virtual IPUs of this process, and the strategy that shares them if there are several workers.
 std::unique_ptr<ipu::IPUStrategy> make_strategy(int ipus) {
@@ -52,7 +54,7 @@ std::unique_ptr<ipu::IPUStrategy> make_strategy(int ipus) {
   config.auto_select_ipus = ipus / workers();
   config.tiles_per_ipu = 1;
   config.configure_ipu_system();
-  if (workers() == 1) return std::make_unique<ipu::IPUStrategy>();
+  if (!is_worker) return std::make_unique<ipu::IPUStrategy>();
   return std::make_unique<ipu::IPUMultiWorkerStrategy>();
 }
 
@@ -221,7 +223,9 @@ void fail(const std::string& style) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string style = count > 1 ? arguments[1] : "";
+  const std::string named = count > 1 ? arguments[1] : "", prefix = "worker:";
+  is_worker = named.starts_with(prefix) || workers() > 1;
+  const std::string style = named.starts_with(prefix) ? named.substr(prefix.size()) : named;
   const int replicas = count > 2 ? std::atoi(arguments[2]) : 0;
   if (count < 4 || replicas < 1) {
     std::cerr << "usage: train_together STYLE REPLICAS OUT [CHECKPOINTS [PAUSE [SAMPLES]]]\n";
@@ -229,7 +233,7 @@ int main(int count, char** arguments) {
   }
   try {
     set_random_seed(1);
-    const int rank = workers() > 1 ? mpi_workers()->rank() : 0;
+    const int rank = is_worker ? mpi_workers()->rank() : 0;
     Report report(std::string(arguments[3]) + "." + std::to_string(rank));
     const Disturbance disturbance{.checkpoints = count > 4 ? arguments[4] : "",
                                   .progress = std::string(arguments[3]) + ".progress",

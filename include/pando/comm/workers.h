@@ -46,13 +46,18 @@ class PANDO_API Workers {
   // number of threads may call it at once, each with a channel of its own. Throws Error, which names the worker, if one
   // has failed or does not answer in time.
   virtual void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) = 0;
+  // Throws Error, which names the worker, if one has failed: for a caller that waits for something else than messages.
+  virtual void check_others() {}
   // Tells the other workers that this one cannot go on: what they exchange with it throws Error with this text.
   virtual void give_up(const std::string& why) noexcept = 0;
 };
 
-// The processes that `mpirun` or `srun` started together with this one. The first call starts MPI. Throws Error with
-// the remedy if this process was started alone, or if MPI cannot be used.
+// The processes that `mpirun` or `srun` started together with this one. The first call starts MPI; if MPI does not know
+// of the processes, as with `torchrun`, NCCL connects them by way of their GPUs. Throws Error with the remedy if this
+// process was started alone, or if neither can be used.
 PANDO_API std::shared_ptr<Workers> mpi_workers();
+// Why workers cannot be connected by MPI, as a sentence with the remedy; empty if they can. It does not start MPI.
+PANDO_API std::string why_no_mpi();
 // Whether this process shows progress and writes files for all workers: true unless mpi_workers() gave it another rank
 // than 0.
 PANDO_API bool is_first_worker();

@@ -60,6 +60,21 @@ PANDO_API std::string why_no_gpu();
 // Why kernels for a GPU cannot be compiled when a program is made, as a sentence with the remedy; empty if they can.
 // Without them, ops that act on each sample alone keep kernels of their own.
 PANDO_API std::string why_no_gpu_compiler();
+// Why GPUs of several workers cannot exchange sums without the host, as a sentence with the remedy; empty if they can,
+// with the version of NCCL that connects them.
+PANDO_API std::string why_no_nccl();
+PANDO_API std::string nccl_version();
+
+// What sums over workers cost whose GPUs NCCL connects, in seconds, and bytes a second: those of a single number, as
+// the latency; what a GPU sends while it receives as much; and what it copies in its own memory. Alone, a worker has no
+// other GPU to send to, and the first two are 0.
+struct GpuSumCost {
+  double latency = 0, bandwidth = 0, copies = 0;
+  // Of 64 MiB on each GPU.
+  double large_sum = 0;
+};
+// Measures it; all workers call it. Throws Error with the remedy if NCCL cannot connect the GPUs.
+PANDO_API GpuSumCost measure_gpu_sums(const std::shared_ptr<Workers>& workers);
 // The instruction sets that Device takes on this machine, the slowest first.
 PANDO_API std::vector<std::string> available_instruction_sets();
 

@@ -12,7 +12,9 @@
 #include "backends/cuda/executor.h"
 #include "backends/cuda/kernel.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/nccl/nccl_sums.h"
 #include "backends/cuda/regions/use_regions.h"
+#include "comm/start.h"
 #include "ops/op_list.h"
 
 namespace pando::cuda {
@@ -68,14 +70,18 @@ const Gpu& take_gpu() {
   const std::lock_guard lock(uses().mutex);
   std::vector<int>& counts = uses().counts;
   counts.resize(found.gpus.size());
-  const auto least = std::min_element(counts.begin(), counts.end());
-  ++*least;
-  return found.gpus[static_cast<std::size_t>(least - counts.begin())];
+  const Neighbours started = find_neighbours();
+  const std::vector<int> own = own_gpus(static_cast<int>(found.gpus.size()), started.rank, started.count);
+  const auto count_of = [&](int gpu) -> int& { return counts[static_cast<std::size_t>(gpu)]; };
+  const int least = *std::min_element(own.begin(), own.end(), [&](int a, int b) { return count_of(a) < count_of(b); });
+  ++count_of(least);
+  return found.gpus[static_cast<std::size_t>(least)];
 }
 
 }  // namespace
 
-CudaBackend::CudaBackend() : gpu_(take_gpu()), memory_(memory_of(gpu_.number)) {}
+CudaBackend::CudaBackend()
+    : gpu_(take_gpu()), memory_(memory_of(gpu_.number)), link_(std::make_shared<NcclLink>(gpu_)) {}
 
 CudaBackend::~CudaBackend() {
   const std::lock_guard lock(uses().mutex);

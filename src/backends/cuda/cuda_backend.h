@@ -7,7 +7,8 @@
 
 namespace pando::cuda {
 
-// On the GPU that has the fewest of them. Throws Error with the remedy if there is no GPU that it can use.
+// On the GPU of this process that has the fewest of them. Throws Error with the remedy if there is no GPU that it can
+// use.
 class CudaBackend final : public Backend {
  public:
   CudaBackend();
@@ -20,12 +21,14 @@ class CudaBackend final : public Backend {
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
   const std::shared_ptr<Memory>& staging() const override;
   std::size_t room_for_samples() const override;
+  std::shared_ptr<SumLink> sum_link() const override { return link_; }
   std::string why_unsupported(const KernelCall& call) const override;
   LoadedPlans load(std::span<const Plan* const> plans, const BindVariable& bind) override;
 
  private:
   const Gpu& gpu_;
   const std::shared_ptr<Memory> memory_;
+  const std::shared_ptr<SumLink> link_;
 };
 
 }  // namespace pando::cuda

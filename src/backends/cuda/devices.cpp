@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "backends/cuda/check.h"
 #include "base/text.h"
 
@@ -19,12 +21,15 @@ std::string architecture_text(int architecture) { return fmt::format("{}.{}", ar
 Gpu describe(int number) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, number), "to describe itself");
-  return {.number = number,
+  Gpu gpu{.number = number,
           .name = properties.name,
           .memory_bytes = properties.totalGlobalMem,
           .architecture = properties.major * 10 + properties.minor,
           .multiprocessors = properties.multiProcessorCount,
           .shared_bytes = properties.sharedMemPerBlockOptin};
+  static_assert(sizeof properties.uuid == sizeof gpu.uuid);
+  std::memcpy(gpu.uuid.data(), &properties.uuid, sizeof gpu.uuid);
+  return gpu;
 }
 
 Machine look() {
@@ -79,6 +84,14 @@ std::string why_unusable(const Machine& machine) {
           "CUDA_VISIBLE_DEVICES, or use the backend 'cpu'",
           architecture_text(oldest_architecture), gpu.number, gpu.name, architecture_text(gpu.architecture));
   return "";
+}
+
+std::vector<int> own_gpus(int count, int rank, int workers) {
+  // More workers than GPUs share them.
+  if (workers < 1 || workers > count) return {rank % count};
+  std::vector<int> own;
+  for (int gpu = rank % workers; gpu < count; gpu += workers) own.push_back(gpu);
+  return own;
 }
 
 std::size_t free_bytes(int gpu) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPUs of this machine, and why there are none.
 #pragma once
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct Gpu {
   int multiprocessors = 0;
   // The most shared memory that a block may ask for.
   std::size_t shared_bytes = 0;
+  // Of all GPUs of the world, it alone has this one.
+  std::array<std::uint8_t, 16> uuid = {};
 };
 
 // What the CUDA runtime says about drivers and GPUs. Versions are as it counts them: 13.0 is 13000; a driver that is
@@ -34,6 +38,9 @@ const Machine& machine();
 std::string why_unusable(const Machine& machine);
 // The text of the Error when `bytes` for `what` did not fit into what is free on a GPU.
 std::string out_of_memory(std::size_t bytes, std::size_t free_bytes, const std::string& what);
+// The GPUs that a process takes, of `count`: workers on one machine, of which this is number `rank` of `workers`, take
+// different ones, as far as there are enough. 0 workers: their number is not known.
+std::vector<int> own_gpus(int count, int rank, int workers);
 // The bytes that are free on the GPU now.
 std::size_t free_bytes(int gpu);
 // The calling thread works with this GPU from now on.

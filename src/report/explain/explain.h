@@ -45,6 +45,8 @@ struct Scaling {
   std::size_t sum_bytes = 0;
   // Where the figures come from: "measured by 'pando bench'". Without figures of a network there is one worker only.
   std::string compute_source = {}, network_source = {};
+  // Whether the workers are GPUs, which exchange sums without their hosts.
+  bool is_of_gpus = false;
 
   // The samples a second of all workers, divided by those of one and by their number.
   double efficiency(const PredictedUpdate& update) const { return updates.front().total() / update.total(); }

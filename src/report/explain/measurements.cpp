@@ -106,6 +106,7 @@ Measurements read_measurements() {
   try {
     const Json json = Json::parse(text, "the text");
     if (const Json* network = json.find("network")) measurements.network = network_from(*network);
+    if (const Json* network = json.find("gpu_network")) measurements.gpu_network = network_from(*network);
     if (const Json* steps = json.find("steps"))
       for (const Json& step : steps->list("steps")) measurements.steps.push_back(step_from(step));
   } catch (const Error& error) {
@@ -122,6 +123,7 @@ std::string write_measurements(const Measurements& measurements) {
         "a file in PANDO_MEASUREMENTS");
   Json json, steps = Json::List();
   if (measurements.network) json.set("network", json_of(*measurements.network));
+  if (measurements.gpu_network) json.set("gpu_network", json_of(*measurements.gpu_network));
   for (const MeasuredStep& step : measurements.steps) steps.append(json_of(step));
   json.set("steps", steps);
   std::error_code ignored;

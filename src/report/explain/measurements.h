@@ -32,7 +32,8 @@ struct MeasuredStep {
 };
 
 struct Measurements {
-  std::optional<MeasuredNetwork> network = {};
+  // Between workers, and between GPUs of workers that NCCL connects.
+  std::optional<MeasuredNetwork> network = {}, gpu_network = {};
   std::vector<MeasuredStep> steps = {};
 
   // Replaces an older one of the same model, batch size, backend and tiles.

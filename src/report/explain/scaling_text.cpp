@@ -32,7 +32,8 @@ std::string scaling_text(const Scaling& scaling, std::int64_t samples) {
   }
   text += fmt::format("  compute: {}\n", plot::readable_text(scaling.compute_source));
   text += scaling.network_source.empty()
-              ? "  network: not known; 'mpirun -n 2 pando bench network' measures it\n"
+              ? fmt::format("  network: not known; 'mpirun -n 2 pando bench network{}' measures it\n",
+                            scaling.is_of_gpus ? " --backend cuda" : "")
               : fmt::format("  network: {}\n  sums:    {} for each replica\n",
                             plot::readable_text(scaling.network_source), bytes_text(scaling.sum_bytes));
   return text;
