@@ -436,7 +436,7 @@ TEST(Regions, AreDividedIntoSources) {
       const std::string prototype = source.substr(at, source.find(" {", at) - at);
       EXPECT_NE(kernel.find(prototype + ";"), std::string::npos) << prototype;
       const std::size_t name = prototype.find("phases_");
-      const std::string call = "    " + prototype.substr(name, prototype.find('(') - name) + "(t";
+      const std::string call = "    " + prototype.substr(name, prototype.find('(') - name) + "(sample";
       EXPECT_NE(kernel.find(call), std::string::npos) << call;
     }
   }

@@ -45,8 +45,9 @@ constexpr CompileTime compile_times[] = {
 };
 constexpr int other_milliseconds = 14;
 // What a source should take, and how many there are at most: NVRTC reads one source at a time, and each begins with the
-// same headers.
-constexpr int milliseconds_of_source = 190;
+// same headers. A function saves registers of all its threads in memory, which takes about a microsecond of a step, so
+// sources are as long as a second for all of them allows.
+constexpr int milliseconds_of_source = 350;
 constexpr std::size_t most_sources = 10;
 
 int milliseconds_of(const std::string& phase) {
@@ -102,12 +103,11 @@ Emitter::Function Emitter::function_of(std::size_t begin, std::size_t end) const
     if (used.contains(fmt::format("o{}", i))) body += declarations_[i];
   body += phases;
   used = names_of(body);
-  std::string parameters = "Thread t", arguments = "t", pointers;
-  for (const char* name : {"sample", "cluster"})
-    if (used.contains(name)) {
-      parameters += fmt::format(", int {}", name);
-      arguments += fmt::format(", {}", name);
-    }
+  std::string parameters = "int sample", arguments = "sample", pointers;
+  if (used.contains("cluster")) {
+    parameters += ", int cluster";
+    arguments += ", cluster";
+  }
   for (std::size_t i = 0; i < pointers_.all.size(); ++i)
     if (used.contains(fmt::format("g{}", i))) {
       parameters += fmt::format(", Address a{}", i);
@@ -116,7 +116,7 @@ Emitter::Function Emitter::function_of(std::size_t begin, std::size_t end) const
     }
   const std::string prototype =
       fmt::format("PANDO_FUNCTION void phases_{}({} PANDO_MARKS_PARAMETER)", begin, parameters);
-  return {prototype + ";\n", prototype + " {\n" + pointers + body + "}\n",
+  return {prototype + ";\n", prototype + " {\n    PANDO_THIS_THREAD\n" + pointers + body + "}\n",
           fmt::format("    phases_{}({} PANDO_MARKS_ARGUMENT);\n", begin, arguments)};
 }
 

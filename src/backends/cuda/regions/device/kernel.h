@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What begins the source of a kernel: PANDO_KERNEL(name, number of pointers) { body }, in which `t` is the thread,
 // `p.at` are the pointers, `cluster` is the number of the cluster, and of the block if a cluster has one. Before it, or
-// in other sources, are functions that it calls, PANDO_FUNCTION void name(Thread t, parameters) { body }.
+// in other sources, are functions that it calls, PANDO_FUNCTION void name(parameters) { PANDO_THIS_THREAD body }.
 #pragma once
 #include "backends/cuda/kernels/update_rules.h"
 #include "backends/cuda/regions/device/images.h"
@@ -57,6 +57,8 @@ thread_local bool pando::region::emulated_backwards;
 thread_local unsigned long long pando::region::emulated_clock;
 #define PANDO_BLOCK_VALUE static thread_local
 #define PANDO_FUNCTION static
+// Each phase runs all threads.
+#define PANDO_THIS_THREAD Thread t{};
 using Address = char*;
 inline Address address_of(char* pointer) { return pointer; }
 inline char* pointer_to(Address address) { return address; }
@@ -77,6 +79,8 @@ inline char* pointer_to(Address address) { return address; }
 
 #define PANDO_BLOCK_VALUE __shared__
 #define PANDO_FUNCTION extern "C" __device__ __noinline__
+// A function asks for it again: of a parameter the compiler would not know that it is not negative.
+#define PANDO_THIS_THREAD const Thread t{static_cast<int>(threadIdx.x), static_cast<int>(blockIdx.x) % ranks};
 // What functions take instead of a pointer: it says that the memory is global, as that of a kernel's pointers is.
 using Address = unsigned long long;
 PANDO_DEVICE Address address_of(char* pointer) { return __cvta_generic_to_global(pointer); }
@@ -85,7 +89,7 @@ PANDO_DEVICE char* pointer_to(Address address) { return static_cast<char*>(__cvt
   PANDO_DEVICE void name##_body(const KernelPointers<count>& p, int cluster, const Thread& t); \
   extern "C" __global__ void __launch_bounds__(PANDO_THREADS, 1)                               \
       name(const __grid_constant__ KernelPointers<count> p) {                                  \
-    const Thread t{static_cast<int>(threadIdx.x), static_cast<int>(blockIdx.x) % ranks};       \
+    PANDO_THIS_THREAD                                                                          \
     name##_body(p, static_cast<int>(blockIdx.x) / ranks, t);                                   \
   }                                                                                            \
   PANDO_DEVICE void name##_body(const KernelPointers<count>& p, int cluster, const Thread& t)
