@@ -48,19 +48,20 @@ int Crowding::halvings(int most) {
 void Crowding::judge() {
   const Clock::time_point now = Clock::now();
   if (phase_begin_ == Clock::time_point()) {
-    // If the members worked well together for this long, the next time apart is short again.
-    if (now - apart_until_ > next_time_apart_) next_time_apart_ = shortest_time_apart;
     phase_begin_ = now;
     processor_time_before_ = processor_time();
     return;
   }
   const std::chrono::nanoseconds phase = now - phase_begin_;
+  const std::chrono::nanoseconds worked_well = phase_begin_ - std::min(apart_until_, phase_begin_);
   if (phase < shortest_phase) return;
   phase_begin_ = {};
   if (phase < processor_time() - processor_time_before_) return;
   ++halvings_;
-  apart_until_ = now + std::max(next_time_apart_, least_ratio * phase);
-  next_time_apart_ = std::min<std::chrono::nanoseconds>(2 * next_time_apart_, longest_time_apart);
+  // Longer each time, unless the members worked well together in between.
+  time_apart_ =
+      std::clamp<std::chrono::nanoseconds>(2 * time_apart_ - worked_well, shortest_time_apart, longest_time_apart);
+  apart_until_ = now + std::max(time_apart_, least_ratio * phase);
 }
 
 void Crowding::pause() {

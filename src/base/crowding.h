@@ -50,7 +50,7 @@ class Crowding {
   std::chrono::nanoseconds processor_time_before_{0}, processor_time_at_pause_{0};
   pthread_t caller_ = {};
   int halvings_ = 0;
-  std::chrono::nanoseconds next_time_apart_ = shortest_time_apart;
+  std::chrono::nanoseconds time_apart_{0};
 
   static constexpr std::chrono::milliseconds shortest_time_apart{20}, longest_time_apart{640};
 };

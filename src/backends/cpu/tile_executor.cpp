@@ -201,18 +201,20 @@ void TileExecutor::run_tiles(int first, int last) {
   const int count = tile_count_, tile = first;
   const bool has_others = last - first < count;
   int halvings = 0;
+  const auto meet = [&] { return has_others && tiles_->barrier(halvings).arrive_and_wait(); };
+  // Waiting for tiles that were or will be left out says nothing about those that work.
   const auto wait_for_others = [&] {
-    if (has_others && tiles_->barrier(halvings).arrive_and_wait() && tile == 0) tiles_->crowding().judge();
+    if (meet() && tile == 0 && execution_.halvings == halvings) tiles_->crowding().judge();
   };
   while (true) {
     if (tile == 0) prepare_step(halvings, has_others);
     wait_for_others();
     if (const int wanted = execution_.halvings; has_others && wanted != halvings) {
       // Tile 0 may change it again when all have read it.
-      wait_for_others();
+      meet();
       // The tiles that are left out wait for the next step of all, and the others fetch them for it.
       halvings = tile < halved(count, wanted) ? wanted : 0;
-      if (halvings == 0) wait_for_others();
+      if (halvings == 0) meet();
     }
     if (execution_.stopped) return;
     if (has_others) {
