@@ -33,6 +33,7 @@ std::chrono::nanoseconds Crowding::processor_time() const {
 
 std::atomic<bool> Crowding::is_assumed = false;
 std::atomic<int> Crowding::assumed_halvings = 0;
+std::atomic<std::int64_t> Crowding::judgements = 0;
 
 int Crowding::halvings(int most) {
   if (is_assumed.load(std::memory_order_relaxed)) return most;
@@ -46,6 +47,7 @@ int Crowding::halvings(int most) {
 }
 
 void Crowding::judge() {
+  judgements.fetch_add(1, std::memory_order_relaxed);
   const Clock::time_point now = Clock::now();
   if (phase_begin_ == Clock::time_point()) {
     phase_begin_ = now;

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 namespace pando {
@@ -38,6 +39,8 @@ class Crowding {
   // Makes every team stay apart, or be halved that often; tests use them.
   static std::atomic<bool> is_assumed;
   static std::atomic<int> assumed_halvings;
+  // How often any team was judged; tests use it too.
+  static std::atomic<std::int64_t> judgements;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -75,6 +75,23 @@ TEST(SharedDevice, ACrowdedMachineDoesNotShowInTheResults) {
   EXPECT_EQ(std::memcmp(alone.raw(), together.raw(), alone.bytes()), 0);
 }
 
+// Each run fetches the tiles that were left out. If waiting for them counted, short runs would never be whole again.
+TEST(SharedDevice, ATileThatWorksAloneDoesNotFindTheMachineCrowded) {
+  Variables variables;
+  variables.set("w", first_weights());
+  Program program(product_graph(), Device({.tiles = 2, .backend = "cpu"}), variables);
+  Crowding::assumed_halvings = 1;
+  program.run(1);
+  const std::int64_t before = Crowding::judgements;
+  for (int i = 0; i < 500; ++i) {
+    program.run(1);
+    // The other tile falls asleep.
+    if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  Crowding::assumed_halvings = 0;
+  EXPECT_EQ(Crowding::judgements, before);
+}
+
 TEST(SharedDevice, ResultsDoNotDependOnHowOftenItsTilesAreHalved) {
   const auto run = [](const std::vector<int>& halvings) {
     Variables variables;
