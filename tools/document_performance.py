@@ -12,6 +12,7 @@ files are what `train_step --json` and `scaling --json` write:
   kernels FILE MODEL   where the time of a step goes
   sets WIDE NARROW     the same models on two instruction sets: the share of its own peak that each reaches
   scaling FILE         a step by the number of tiles
+  devices FILE         a step on a GPU and on CPUs, beside other libraries (train_step --backend)
 """
 import argparse
 import json
@@ -19,7 +20,8 @@ import pathlib
 import re
 import sys
 
-BLOCK = re.compile(r"(<!-- (steps|kernels|sets|scaling) ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (steps|kernels|sets|scaling|devices) ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+ORDER = ["mlp", "keras_cnn", "fashion", "poptorch_cnn", "vgg_small", "large_mlp", "lenet", "strided", "residual"]
 OTHERS = {"torch": "PyTorch", "torch_compile": "`torch.compile`", "jax": "JAX"}
 
 
@@ -95,13 +97,22 @@ def scaling(run):
     return origin(run) + table(["tiles"] + [str(count) for count in counts] + ["`tiles = 0`", "gain"], rows)
 
 
+def devices(run):
+    lines = run["steps_us"]
+    names = [name for name in ORDER if any(name in times for times in lines.values())]
+    rows = [[title] + [f"{times[name]:,.0f}" if times[name] >= 100 else f"{times[name]:.1f}" if name in times else ""
+                       for name in names] for title, times in lines.items()]
+    head = f"`{run['command']}` ({run['date']}, us):\n\n"
+    return head + table([""] + [f"`{name}`" for name in names], rows)
+
+
 def made(folder, kind, words):
     def read(name):
         return json.loads((folder / name).read_text())
     words = words.split()
     if kind == "kernels":
         return kernels(read(words[0]), words[1])
-    return {"steps": steps, "sets": sets, "scaling": scaling}[kind](*map(read, words))
+    return {"steps": steps, "sets": sets, "scaling": scaling, "devices": devices}[kind](*map(read, words))
 
 
 def main():
