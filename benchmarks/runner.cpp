@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "cli/machine.h"
 #include "program/sample_feed.h"
 
 namespace pando {
@@ -59,15 +60,6 @@ std::map<std::string, double> lines_of(const std::string& command) {
   while (std::fscanf(pipe, "%63s %lf", name, &microseconds) == 2) times[name] = microseconds;
   pclose(pipe);
   return times;
-}
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
 }
 
 // The name of a program without its folder.
@@ -153,7 +145,7 @@ std::string json_of_run(int argc, char** argv, const Device& device) {
   gmtime_r(&now, &day);
   return fmt::format(
       R"("date": "{:04}-{:02}-{:02}", "command": "{}", "processor": "{}", "compiler": "{}", "tiles": {}, "instruction_set": "{}")",
-      day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, fmt::join(words, " "), processor_name(), __VERSION__,
+      day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, fmt::join(words, " "), cli::processor_name(), __VERSION__,
       device.tiles(), device.instruction_set());
 }
 
