@@ -83,6 +83,7 @@ TEST(HostBlocks, ShowTheHostNumbersOfADevice) {
   HostBlocks blocks;
   blocks.add(far.place(), 2);
   blocks.add(near.place(), 2);
+  blocks.make_copies();
   blocks.fetch();
   for (std::span<float> numbers : blocks.numbers())
     for (float& number : numbers) number *= 10;

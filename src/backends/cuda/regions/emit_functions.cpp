@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <set>
 
 #include "backends/cuda/regions/emitter.h"
+#include "base/ascii.h"
 
 namespace pando::cuda {
 
@@ -57,7 +57,7 @@ int milliseconds_of(const std::string& phase) {
   return found != std::end(compile_times) ? found->milliseconds : other_milliseconds;
 }
 
-bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_part_of_name(char c) { return ascii::is_letter_or_digit(c) || c == '_'; }
 
 std::set<std::string> names_of(const std::string& text) {
   std::set<std::string> names;
