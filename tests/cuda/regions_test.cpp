@@ -293,7 +293,7 @@ struct RecordedStep {
 
   RecordedStep(const Model& model, const std::string& test, const RegionLimits& limits = h200)
       : plan(compile(model.graph, {})), values(plan), program(make_region(plan, values, limits)) {
-    if (!program) throw std::runtime_error(test + " is no region");
+    if (!program) throw std::runtime_error(test + " did not become a region");
     EmulatedRegion plain(plan, *program, test), recorded(plan, *program, test + "_recorded", true);
     for (EmulatedRegion* own : {&plain, &recorded}) {
       for (std::size_t i = 0; i < plan.variables.size(); ++i)

@@ -132,7 +132,7 @@ bool are_linked(const std::vector<std::string>& sources) {
   return sources.size() > 1 && has_linker(version.major, version.minor);
 }
 
-// The file of the cache for a kernel; empty if there is no folder for it.
+// The file of the cache for a kernel; empty if neither XDG_CACHE_HOME nor HOME names a folder.
 std::string cached_file(const std::vector<std::string>& sources, int architecture) {
   const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
   const std::string folder = !cache.empty() ? cache : home.empty() ? "" : home + "/.cache";
