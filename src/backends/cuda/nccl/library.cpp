@@ -1,44 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/nccl/library.h"
 
-#include <dlfcn.h>
 #include <pando/base/error.h>
 
 #include <fmt/format.h>
 
 #include "backends/cuda/nccl/program.h"
+#include "backends/cuda/opened_library.h"
 
 namespace pando::cuda {
 
 namespace {
 
-template <class Function>
-void find(void* library, const char* name, Function& function, std::string& missing) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr && missing.empty()) missing = name;
-}
-
 Nccl open() {
   Nccl found;
-  void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
+  OpenedLibrary library({"libnccl.so.2"});
+  if (!library.is_open()) {
     found.problem = "libnccl.so.2 is missing; install NCCL (libnccl2 of NVIDIA), or add its folder to LD_LIBRARY_PATH";
     return found;
   }
-  std::string missing;
-  find(library, "ncclGetVersion", found.get_version, missing);
-  find(library, "ncclGetUniqueId", found.get_unique_id, missing);
-  find(library, "ncclCommInitRank", found.comm_init_rank, missing);
-  find(library, "ncclCommAbort", found.comm_abort, missing);
-  find(library, "ncclCommGetAsyncError", found.comm_get_async_error, missing);
-  find(library, "ncclGetErrorString", found.get_error_string, missing);
-  find(library, "ncclGetLastError", found.get_last_error, missing);
-  find(library, "ncclAllGather", found.all_gather, missing);
-  find(library, "ncclSend", found.send, missing);
-  find(library, "ncclRecv", found.recv, missing);
-  find(library, "ncclGroupStart", found.group_start, missing);
-  find(library, "ncclGroupEnd", found.group_end, missing);
-  if (!missing.empty()) found.problem = fmt::format("libnccl.so.2 has no {}; install NCCL 2.13 or later", missing);
+  library.find("ncclGetVersion", found.get_version);
+  library.find("ncclGetUniqueId", found.get_unique_id);
+  library.find("ncclCommInitRank", found.comm_init_rank);
+  library.find("ncclCommAbort", found.comm_abort);
+  library.find("ncclCommGetAsyncError", found.comm_get_async_error);
+  library.find("ncclGetErrorString", found.get_error_string);
+  library.find("ncclGetLastError", found.get_last_error);
+  library.find("ncclAllGather", found.all_gather);
+  library.find("ncclSend", found.send);
+  library.find("ncclRecv", found.recv);
+  library.find("ncclGroupStart", found.group_start);
+  library.find("ncclGroupEnd", found.group_end);
+  if (!library.missing().empty())
+    found.problem = fmt::format("libnccl.so.2 has no {}; install NCCL 2.13 or later", library.missing());
   else if (found.get_version(&found.version) != 0) found.problem = "NCCL does not tell its version; install it again";
   return found;
 }

@@ -2,7 +2,6 @@
 #include "backends/cuda/regions/runtime_compiler.h"
 
 #include <cuda.h>
-#include <dlfcn.h>
 #include <pando/base/error.h>
 #include <pando/version.h>
 
@@ -16,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/cuda/opened_library.h"
 #include "backends/cuda/regions/program.h"
 #include "backends/cuda/regions/runtime_linker.h"
 #include "base/environment.h"
@@ -50,31 +50,23 @@ struct Nvrtc {
   std::string problem;
 };
 
-template <class Function>
-void find(void* library, const char* name, Function& function, std::string& problem) {
-  function = library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr && problem.empty()) problem = name;
-}
-
 Nvrtc find_nvrtc() {
-  void* library = nullptr;
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"})
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  OpenedLibrary library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"});
   Nvrtc found;
-  if (library == nullptr) {
+  if (!library.is_open()) {
     found.problem = "there is no libnvrtc.so; install the CUDA toolkit's NVRTC, or add its folder to LD_LIBRARY_PATH";
     return found;
   }
-  std::string missing;
-  find(library, "nvrtcCreateProgram", found.create, missing);
-  find(library, "nvrtcCompileProgram", found.compile, missing);
-  find(library, "nvrtcGetProgramLogSize", found.log_size, missing);
-  find(library, "nvrtcGetProgramLog", found.log, missing);
-  find(library, "nvrtcGetCUBINSize", found.size, missing);
-  find(library, "nvrtcGetCUBIN", found.get, missing);
-  find(library, "nvrtcDestroyProgram", found.destroy, missing);
-  find(library, "nvrtcVersion", found.version, missing);
-  if (!missing.empty()) found.problem = fmt::format("libnvrtc.so has no {}; install that of CUDA 12 or later", missing);
+  library.find("nvrtcCreateProgram", found.create);
+  library.find("nvrtcCompileProgram", found.compile);
+  library.find("nvrtcGetProgramLogSize", found.log_size);
+  library.find("nvrtcGetProgramLog", found.log);
+  library.find("nvrtcGetCUBINSize", found.size);
+  library.find("nvrtcGetCUBIN", found.get);
+  library.find("nvrtcDestroyProgram", found.destroy);
+  library.find("nvrtcVersion", found.version);
+  if (!library.missing().empty())
+    found.problem = fmt::format("libnvrtc.so has no {}; install that of CUDA 12 or later", library.missing());
   return found;
 }
 const Nvrtc& nvrtc() {
@@ -93,13 +85,13 @@ struct Driver {
 const Driver& driver() {
   static const Driver found = [] {
     Driver made;
-    void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    std::string missing;
-    find(library, "cuModuleLoadData", made.load, missing);
-    find(library, "cuModuleGetFunction", made.function, missing);
-    find(library, "cuFuncSetAttribute", made.set_attribute, missing);
-    find(library, "cuLaunchKernelEx", made.launch, missing);
-    if (!missing.empty()) made.problem = fmt::format("the driver of the GPU has no {}; install a newer one", missing);
+    OpenedLibrary library({"libcuda.so.1"});
+    library.find("cuModuleLoadData", made.load);
+    library.find("cuModuleGetFunction", made.function);
+    library.find("cuFuncSetAttribute", made.set_attribute);
+    library.find("cuLaunchKernelEx", made.launch);
+    if (!library.missing().empty())
+      made.problem = fmt::format("the driver of the GPU has no {}; install a newer one", library.missing());
     return made;
   }();
   return found;

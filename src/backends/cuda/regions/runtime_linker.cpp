@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/regions/runtime_linker.h"
 
-#include <dlfcn.h>
 #include <pando/base/error.h>
 
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <utility>
+
+#include "backends/cuda/opened_library.h"
 
 namespace pando::cuda {
 
@@ -33,26 +33,19 @@ struct NvJitLink {
 };
 
 NvJitLink find_linker() {
-  void* library = nullptr;
-  for (const char* name :
-       {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so", "/usr/local/cuda/lib64/libnvJitLink.so"})
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  OpenedLibrary library(
+      {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so", "/usr/local/cuda/lib64/libnvJitLink.so"});
   NvJitLink found;
-  found.is_whole = library != nullptr;
-  const auto find = [&](const char* name, auto& function) {
-    function = library == nullptr ? nullptr
-                                  : reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    found.is_whole = found.is_whole && function != nullptr;
-  };
-  find("nvJitLinkCreate", found.create);
-  find("nvJitLinkAddData", found.add);
-  find("nvJitLinkComplete", found.complete);
-  find("nvJitLinkGetLinkedCubinSize", found.size);
-  find("nvJitLinkGetLinkedCubin", found.get);
-  find("nvJitLinkGetErrorLogSize", found.log_size);
-  find("nvJitLinkGetErrorLog", found.log);
-  find("nvJitLinkDestroy", found.destroy);
-  find("nvJitLinkVersion", found.version);
+  library.find("nvJitLinkCreate", found.create);
+  library.find("nvJitLinkAddData", found.add);
+  library.find("nvJitLinkComplete", found.complete);
+  library.find("nvJitLinkGetLinkedCubinSize", found.size);
+  library.find("nvJitLinkGetLinkedCubin", found.get);
+  library.find("nvJitLinkGetErrorLogSize", found.log_size);
+  library.find("nvJitLinkGetErrorLog", found.log);
+  library.find("nvJitLinkDestroy", found.destroy);
+  library.find("nvJitLinkVersion", found.version);
+  found.is_whole = library.missing().empty();
   return found;
 }
 const NvJitLink& linker() {
