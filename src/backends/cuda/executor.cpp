@@ -90,12 +90,13 @@ void Executor::write_state(const LoopState& state) {
   done_.record(compute_);
 }
 
-void Executor::enqueue(const PlanKernel& kernel, int step, std::size_t lane, std::optional<std::size_t> recorded_part) {
+void Executor::enqueue(const PlanKernel& kernel, int step, std::size_t lane, bool follows_itself,
+                       std::optional<std::size_t> recorded_part) {
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
   for (const Operand& operand : kernel.inputs) inputs.push_back(pointer(operand.buffer, step));
   for (const Operand& operand : kernel.outputs) outputs.push_back(pointer(operand.buffer, step));
-  const Operands operands{inputs, outputs, working_->scratch(lane)};
+  const Operands operands{inputs, outputs, working_->scratch(lane), follows_itself};
   if (recorded_part) kernel.kernel->launch_recorded(*recorded_part, operands, compute_.get());
   else kernel.kernel->launch(operands, compute_.get());
   if (plan_.check_numerics) enqueue_numerics(kernel, step);
@@ -120,12 +121,19 @@ std::vector<Access> Executor::accesses_of(const PlanKernel& kernel, int step, st
   return accesses;
 }
 
-void Executor::enqueue_kernels(int step, Branches& branches) {
+std::vector<std::size_t> Executor::enqueue_kernels(int step, std::span<const std::size_t> pieces_before,
+                                                   Branches& branches) {
+  std::vector<std::size_t> pieces;
   std::size_t lane = 0;
-  for (const PlanKernel& kernel : kernels_) {
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    const PlanKernel& kernel = kernels_[i];
     if (kernel.kernel->scratch_bytes() > 0) lane = (lane + 1) % working_->lanes();
-    branches.add(accesses_of(kernel, step, lane), [&] { enqueue(kernel, step, lane); });
+    pieces.push_back(branches.add(accesses_of(kernel, step, lane), [&](const std::vector<std::size_t>& before) {
+      const bool follows_itself = !pieces_before.empty() && before == std::vector{pieces_before[i]};
+      enqueue(kernel, step, lane, follows_itself);
+    }));
   }
+  return pieces;
 }
 
 void Executor::report_numerics(std::int64_t update) {
@@ -191,7 +199,7 @@ void Executor::step(const StepPorts& ports) {
       if (!step_graph_)
         step_graph_.capture(compute_, [&] {
           Branches branches(compute_);
-          enqueue_kernels(single_step, branches);
+          enqueue_kernels(single_step, {}, branches);
           branches.join();
         });
       step_graph_.launch(compute_);
@@ -213,7 +221,7 @@ void Executor::recorded_kernels(int step) {
   for (const PlanKernel& kernel : kernels_)
     for (std::size_t part = 0; part < kernel.kernel->recorded_parts(); ++part) {
       next_event().record(compute_);
-      enqueue(kernel, step, 0, part);
+      enqueue(kernel, step, 0, false, part);
       parts.emplace_back(&kernel, part);
     }
   const Event& last = next_event();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor: runs a Plan on a GPU. The steps of its loop are CUDA graphs of up to 16 steps, captured when they are first
+// Executor: runs a Plan on a GPU. The steps of its loop are CUDA graphs of up to 64 steps, captured when they are first
 // needed, and the host only launches them again and again: a graph counts its own steps, takes their rows of the feed
 // from a ring on the device, or gathers samples that are there, and hands the results to the host. Rows are copied to
 // that ring by a second stream while steps run. Kernels that do not depend on each other are branches of the graph.
@@ -50,10 +50,13 @@ class Executor final : public Executable {
   std::byte* pointer(std::int32_t buffer, int step) const;
   void write_state(const LoopState& state);
   LoopState* state() const { return static_cast<LoopState*>(raw(state_)); }
-  void enqueue(const PlanKernel& kernel, int step, std::size_t lane, std::optional<std::size_t> recorded_part = {});
+  // `follows_itself` as Operands have it.
+  void enqueue(const PlanKernel& kernel, int step, std::size_t lane, bool follows_itself,
+               std::optional<std::size_t> recorded_part = {});
   void enqueue_numerics(const PlanKernel& kernel, int step);
-  // Enqueues all kernels as branches; only while a graph is captured.
-  void enqueue_kernels(int step, Branches& branches);
+  // Enqueues all kernels as branches; only while a graph is captured. Takes the numbers of their pieces of work in the
+  // step before, none for the first step of a graph, and returns those of this step.
+  std::vector<std::size_t> enqueue_kernels(int step, std::span<const std::size_t> pieces_before, Branches& branches);
   std::vector<Access> accesses_of(const PlanKernel& kernel, int step, std::size_t lane) const;
   // Runs all kernels one after the other and tells the recorder.
   void recorded_kernels(int step);

@@ -12,7 +12,7 @@ namespace pando::cuda {
 namespace {
 
 // More steps gain little, and a graph of many kernels takes long to make.
-constexpr int most_steps_of_graph = 16;
+constexpr int most_steps_of_graph = 64;
 constexpr std::size_t most_kernels_of_graph = 1024;
 // Pinned memory for results that are kept, if that is enough for one step: more takes long to pin.
 constexpr std::size_t kept_bytes = std::size_t{4} << 20;
@@ -115,13 +115,14 @@ void Executor::capture_steps(int steps, StepGraph& graph) {
     const auto count = static_cast<std::size_t>(steps);
     branches.add(std::array{access(raw(rows_), align(plan_.feed_bytes) * count, true),
                             access(raw(counters_), align(sizeof(Counter)) * count, true)},
-                 [&] { begin_graph(steps); });
+                 [&](const auto&) { begin_graph(steps); });
+    std::vector<std::size_t> pieces;
     for (int step = 0; step < steps; ++step) {
-      enqueue_kernels(step, branches);
+      pieces = enqueue_kernels(step, pieces, branches);
       for (const auto& [kept, buffer] : copied_outputs_)
         branches.add(std::array{access(pointer(buffer, step), kept_[kept].bytes, false),
                                 access(made_in(kept, step), kept_[kept].bytes, true)},
-                     [&, kept = kept, buffer = buffer] { copy_output(kept, buffer, step); });
+                     [&, kept = kept, buffer = buffer](const auto&) { copy_output(kept, buffer, step); });
     }
     branches.join();
     end_graph(steps);

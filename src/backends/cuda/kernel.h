@@ -24,6 +24,8 @@ struct Operands {
   std::span<std::byte* const> outputs;
   // scratch_bytes() bytes with undefined contents, shared by all calls of a stream: one after the other uses it.
   std::byte* scratch = nullptr;
+  // Whether it runs right after the same call of the step before, and need not wait for anything else.
+  bool follows_itself = false;
 };
 
 class Kernel {

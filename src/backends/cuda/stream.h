@@ -109,12 +109,15 @@ class Branches {
  public:
   explicit Branches(const Stream& stream) : stream_(stream) {}
 
-  // `enqueue` gives the stream a piece of work that makes these accesses.
+  // `enqueue` gives the stream a piece of work that makes these accesses. It is called with the numbers of the pieces
+  // that this one waits for. Returns the number of this one.
   template <class Enqueue>
-  void add(std::span<const Access> accesses, const Enqueue& enqueue) {
-    wait_for(order_.add(accesses));
-    enqueue();
+  std::size_t add(std::span<const Access> accesses, const Enqueue& enqueue) {
+    const std::vector<std::size_t> before = order_.add(accesses);
+    wait_for(before);
+    enqueue(before);
     last_nodes_.push_back(nodes());
+    return last_nodes_.size() - 1;
   }
   // What follows waits for everything.
   void join() const { wait_for(order_.last()); }

@@ -76,8 +76,7 @@ class Matmul final : public Kernel {
         rate_(updates_ ? call.inputs[3] : Operand{}),
         result_(call.outputs[0]),
         epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
-        panel_(panel_width(matrix_, sizes_.columns)),
-        panels_at_once_(divide_up(packed_row_bytes, panel_ * static_cast<std::int64_t>(sizeof(T)))),
+        unit_(rounds ? panel_width(matrix_, sizes_.columns) : matrix_.lanes),
         depth_(choose_depth()),
         group_rows_(epilogue_.raw_in_output() ? most_group_rows : matrix_.block_rows),
         grid_(work()) {
@@ -92,7 +91,7 @@ class Matmul final : public Kernel {
     const Part part = grid_.part(tile);
     const Range rows = {part.blocks.begin * matrix_.block_rows,
                         std::min(part.blocks.end * matrix_.block_rows, sizes_.rows)};
-    const Range columns = {part.panels.begin * panel_, std::min(part.panels.end * panel_, sizes_.columns)};
+    const Columns columns({part.panels.begin * unit_, std::min(part.panels.end * unit_, sizes_.columns)}, matrix_);
     if (columns.begin >= columns.end) return;
     if (updates_ && parameter_.buffer != result_.buffer) copy_parameter(tile, part.batches, rows, columns);
     epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
@@ -106,13 +105,22 @@ class Matmul final : public Kernel {
  private:
   static constexpr bool rounds = !std::is_same_v<T, S>;
 
+  // The columns of a tile, in panels of nearly equal width, some of which are packed together.
+  struct Columns : Range {
+    Columns(Range range, const ProductRoutines<T, S>& matrix)
+        : Range(range),
+          panel(panel_width(matrix, range.end - range.begin)),
+          at_once(divide_up(packed_row_bytes, panel * static_cast<std::int64_t>(sizeof(T))) * panel) {}
+    std::int64_t panel, at_once;
+  };
+
   Work work() const {
     const auto depth = static_cast<double>(sizes_.inner);
-    const auto height = static_cast<double>(matrix_.block_rows), width = static_cast<double>(panel_);
+    const auto height = static_cast<double>(matrix_.block_rows), width = static_cast<double>(unit_);
     // In elements loaded; a multiply-add of a vector takes half as long as loading it from the second-level cache.
     return {.batches = static_cast<std::int64_t>(sizes_.a_starts.size()),
             .blocks = divide_up(sizes_.rows, matrix_.block_rows),
-            .panels = divide_up(sizes_.columns, panel_),
+            .panels = divide_up(sizes_.columns, unit_),
             .block_cost = height * width * depth / 4,
             // A parameter is updated by the tiles that read its columns in the next step.
             .load_rows = updates_ ? 0 : height * depth,
@@ -149,7 +157,7 @@ class Matmul final : public Kernel {
         (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
     // The same for a, where a block of rows is transposed vector by vector.
     const bool packs_fast = sizes_.transpose_a || matrix_.block_rows % matrix_.lanes == 0;
-    pack_a_ = packs_fast && sizes_.columns >= 12 * panel_ && a_step_bytes >= 512;
+    pack_a_ = packs_fast && sizes_.columns >= 12 * panel_width(matrix_, sizes_.columns) && a_step_bytes >= 512;
   }
 
   void lay_out_rows() {
@@ -166,11 +174,12 @@ class Matmul final : public Kernel {
     epilogue_scratch_ = layout.add(epilogue_.scratch_bytes());
     if (!epilogue_.raw_in_output()) raw_scratch_ = layout.add_elements<T>(group_rows_ * sizes_.columns);
     if (pack_a_) a_scratch_ = layout.add_elements<S>((group_rows_ + matrix_.block_rows) * depth_);
-    b_scratch_ = layout.add_elements<S>(panels_at_once_ * panel_ * depth_);
+    const std::int64_t widest = matrix_.panel_vectors * matrix_.lanes;
+    b_scratch_ = layout.add_elements<S>((packed_row_bytes / static_cast<std::int64_t>(sizeof(T)) + widest) * depth_);
     scratch_bytes_ = layout.bytes();
   }
 
-  void run_group(const Tile& tile, std::int64_t batch, Range rows, Range columns) const {
+  void run_group(const Tile& tile, std::int64_t batch, Range rows, const Columns& columns) const {
     const std::int64_t first = (batch * sizes_.rows + rows.begin) * sizes_.columns;
     T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
     std::int64_t inner = 0;
@@ -181,13 +190,14 @@ class Matmul final : public Kernel {
     finish_group(tile, first, rows.end - rows.begin, columns, raw);
   }
 
-  void multiply_group(const Tile& tile, std::int64_t batch, Range rows, Range columns, Range inner, T* raw) const {
+  void multiply_group(const Tile& tile, std::int64_t batch, Range rows, const Columns& columns, Range inner,
+                      T* raw) const {
     static constexpr std::int64_t only_segment = 0;
     Product<T, S> product = {.a_rows = a_rows_.data(),
                              .segments = &only_segment,
                              .segment_count = 1,
                              .depth = whole_steps(inner.end - inner.begin),
-                             .panel = panel_,
+                             .panel = columns.panel,
                              .c_rows = c_rows_.data(),
                              .rows = rows.end - rows.begin,
                              .accumulate = updates_ || inner.begin > 0,
@@ -199,8 +209,8 @@ class Matmul final : public Kernel {
     if constexpr (!rounds) {
       if (direct > columns.begin) multiply_direct(tile, batch, columns.begin, direct, inner.begin, raw, product);
     }
-    for (std::int64_t column = direct; column < columns.end; column += panels_at_once_ * panel_) {
-      product.columns = std::min(panels_at_once_ * panel_, columns.end - column);
+    for (std::int64_t column = direct; column < columns.end; column += columns.at_once) {
+      product.columns = std::min(columns.at_once, columns.end - column);
       place_panels(tile, batch, inner, column, product);
       product.c = raw + column;
       matrix_.multiply(product);
@@ -212,7 +222,7 @@ class Matmul final : public Kernel {
                        T* raw, Product<T> product) const {
     product.b = pointer<const T>(tile, b_) + b_start(batch) + inner * sizes_.columns + first;
     product.b_step = sizes_.columns;
-    product.b_panel = panel_;
+    product.b_panel = product.panel;
     product.c = raw + first;
     product.columns = last - first;
     matrix_.multiply(product);
@@ -266,12 +276,12 @@ class Matmul final : public Kernel {
          .step = step,
          .depth = inner.end - inner.begin,
          .columns = product.columns,
-         .panel = panel_,
+         .panel = product.panel,
          .to = to,
-         .panel_step = panel_ * depth_});
+         .panel_step = product.panel * depth_});
     product.b = to;
-    product.b_step = panel_;
-    product.b_panel = panel_ * depth_;
+    product.b_step = product.panel;
+    product.b_panel = product.panel * depth_;
   }
 
   void finish_group(const Tile& tile, std::int64_t first, std::int64_t rows, Range columns, const T* raw) const {
@@ -294,7 +304,8 @@ class Matmul final : public Kernel {
   Operand parameter_, rate_;
   Operand result_;
   Epilogue epilogue_;
-  std::int64_t panel_, panels_at_once_, depth_, group_rows_;
+  // Columns that tiles do not split: a vector of them, or a panel where a vector alone would leave a half unused.
+  std::int64_t unit_, depth_, group_rows_;
   TileGrid grid_;
   bool pack_a_ = false, pack_b_ = false;
   std::vector<std::int64_t> a_rows_, c_rows_;

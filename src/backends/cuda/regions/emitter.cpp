@@ -220,11 +220,16 @@ bool Emitter::is_staged(const Member& member, std::size_t input, bool by_sample,
   return true;
 }
 
-void Emitter::stage_inputs() {
+bool Emitter::is_of_feed(const Operand& operand) const {
+  return operand.buffer >= 0 && plan_.buffers[at(operand.buffer)].kind == Buffer::Kind::feed;
+}
+
+void Emitter::stage_inputs(bool of_feed) {
   std::size_t weight_bytes = 0;
   for (const Member& member : members_)
     for (std::size_t i = 0; i < member.inputs.size(); ++i) {
       const Operand& operand = member.call.inputs[i];
+      if (is_of_feed(operand) != of_feed) continue;
       const bool by_sample = member.kind == Membership::sum || reads_by_sample(member.call, i, found_.batch);
       if (!is_staged(member, i, by_sample, weight_bytes)) continue;
       const int value = member.inputs[i];
@@ -238,7 +243,28 @@ void Emitter::stage_inputs() {
       storage_of_[value] = static_cast<int>(storages_.size()) - 1;
       phase(false, fmt::format("stage<{}, {}>(t, {}, {})", type_name(operand.type.dtype), elements, from, to));
     }
-  if (!phases_.empty()) phases_.back().text += "; wait_for_copies()";
+}
+
+std::size_t Emitter::first_reader(std::size_t from, std::size_t first_storage, std::size_t last_storage) const {
+  std::size_t reader = phases_.size();
+  for (std::size_t storage = first_storage; storage < last_storage; ++storage) {
+    const std::string name = fmt::format("@{}@", storage);
+    for (std::size_t i = from; i < reader; ++i)
+      if (phases_[i].text.find(name) != std::string::npos) reader = i;
+  }
+  return reader;
+}
+
+void Emitter::await_copies() {
+  const auto end_copies_in = [&](std::size_t phase) {
+    phases_[phase].text += "; wait_for_copies()";
+    phases_[phase].ends_copies = true;
+  };
+  const std::size_t early = first_reader(staged_phases_, 0, early_storages_),
+                    late = first_reader(staged_phases_, early_storages_, staged_storages_);
+  // What was copied first is waited for before other copies begin, where those are needed later.
+  if (early < late) end_copies_in(early_phases_ - 1);
+  if (late < phases_.size()) end_copies_in(late - 1);
 }
 
 bool Emitter::reads_result(const Member& reader, const Member& of) const {
@@ -254,13 +280,13 @@ void Emitter::let_flow() {
   for (std::size_t i = phases_.size(); i-- > 0;) {
     Phase& phase = phases_[i];
     const bool is_last = i + 1 == phases_.size();
-    // What is staged is independent of the rest that is staged.
+    // What is staged is read when its copies have come, and not before.
     if (phase.member == 0) {
-      phase.flows_on = !is_last && phases_[i + 1].member == 0;
+      phase.flows_on = !is_last && !phase.ends_copies;
       continue;
     }
     if (!is_last && phases_[i + 1].member == phase.member) continue;
-    if (is_last || phase.is_remote) continue;
+    if (is_last || phase.is_remote || phase.ends_copies) continue;
     const int end = reach[at(phases_[i + 1].member)];
     phase.flows_on = true;
     for (int other = phase.member + 1; other <= end; ++other)
@@ -274,14 +300,20 @@ void Emitter::let_flow() {
 }
 
 bool Emitter::run() {
+  stage_inputs(true);
+  early_phases_ = phases_.size();
+  early_storages_ = storages_.size();
   emit_advances();
   call_ = -1;
-  stage_inputs();
+  stage_inputs(false);
+  staged_phases_ = phases_.size();
+  staged_storages_ = storages_.size();
   for (const Member& member : members_) {
     ++now_;
     call_ = member.number;
     emit(member);
   }
+  await_copies();
   let_flow();
   shared_bytes_ = plan_memory(storages_, true);
   return shared_bytes_ <= limits_.shared_bytes;
@@ -327,6 +359,7 @@ std::string Emitter::kernel(const std::string& phases) const {
 std::string Emitter::phases_text(std::size_t begin, std::size_t end) const {
   std::string text;
   for (std::size_t i = begin; i < end; ++i) {
+    if (i == early_phases_) text += "    wait_for_kernel_before();\n";
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
     const bool is_last = i + 1 == phases_.size();
     // A block that is done may end unless others still use its memory.

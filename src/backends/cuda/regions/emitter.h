@@ -68,6 +68,9 @@ class Emitter {
   // The calls after which the first cluster reads the clock, in order, for each of its samples.
   std::vector<int> marked_calls() const;
 
+  // Whether a value is what the feed gave, which no kernel of a step writes.
+  bool is_of_feed(const Operand& operand) const;
+
   int clusters() const { return clusters_; }
   int ranks() const { return ranks_; }
   int threads() const { return threads_; }
@@ -94,6 +97,8 @@ class Emitter {
     int call;
     // Whether threads may begin the next phase before all have done this one.
     bool flows_on = false;
+    // Whether it ends when the copies that were begun have come.
+    bool ends_copies = false;
   };
 
   void add_members();
@@ -101,7 +106,12 @@ class Emitter {
   void fold_pooling_gradients();
   // A single thread replaces these numbers, and keeps for the second kernel what they were.
   void emit_advances();
-  void stage_inputs();
+  // Copies values to shared memory: those of the feed, which are there before the kernel before has ended, or others.
+  void stage_inputs(bool of_feed);
+  // Where copies must have come: before the first phase that reads one.
+  void await_copies();
+  // The first phase, from this one on, that reads one of these storages, or the number of phases.
+  std::size_t first_reader(std::size_t from, std::size_t first_storage, std::size_t last_storage) const;
   bool is_staged(const Member& member, std::size_t input, bool by_sample, std::size_t& weight_bytes) const;
   void emit(const Member& member);
   void emit_elementwise(const Member& member);
@@ -184,6 +194,9 @@ class Emitter {
   int now_ = 0, call_ = -1;
   Pointers pointers_;
   std::vector<Phase> phases_;
+  // The first phases copy what the feed gave, into the first storages; then the kernel waits for the one before it, and
+  // the next phases copy other values.
+  std::size_t early_phases_ = 0, staged_phases_ = 0, early_storages_ = 0, staged_storages_ = 0;
   // Of the values that phases make, by the number in their name.
   std::vector<std::string> declarations_;
   std::map<int, PartialSum> sums_;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -231,7 +232,7 @@ LoadedKernel load_kernel(const std::string& bytes, const std::string& name, int 
 }
 
 void LoadedKernel::launch(int blocks, int ranks, int threads, std::size_t shared_bytes, std::span<void* const> pointers,
-                          cudaStream_t stream) const {
+                          bool overlaps, cudaStream_t stream) const {
   CUlaunchConfig config = {};
   config.gridDimX = static_cast<unsigned>(blocks);
   config.gridDimY = config.gridDimZ = 1;
@@ -239,13 +240,18 @@ void LoadedKernel::launch(int blocks, int ranks, int threads, std::size_t shared
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = static_cast<unsigned>(shared_bytes);
   config.hStream = stream;
-  CUlaunchAttribute cluster = {};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim.x = static_cast<unsigned>(ranks);
-  cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+  std::array<CUlaunchAttribute, 2> attributes = {};
+  config.attrs = attributes.data();
   if (ranks > 1) {
-    config.attrs = &cluster;
-    config.numAttrs = 1;
+    CUlaunchAttribute& cluster = attributes[config.numAttrs++];
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = static_cast<unsigned>(ranks);
+    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+  }
+  if (overlaps) {
+    CUlaunchAttribute& early = attributes[config.numAttrs++];
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
   }
   // One parameter, a struct of all pointers.
   void* parameters[] = {const_cast<void**>(pointers.data())};

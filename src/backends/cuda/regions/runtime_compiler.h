@@ -14,9 +14,10 @@ namespace pando::cuda {
 struct LoadedKernel {
   void* function = nullptr;
 
-  // Threads of `blocks` blocks, of which `ranks` are a cluster.
+  // Threads of `blocks` blocks, of which `ranks` are a cluster. One that overlaps may begin before the kernel before it
+  // in the stream has ended, and waits for that itself.
   void launch(int blocks, int ranks, int threads, std::size_t shared_bytes, std::span<void* const> pointers,
-              cudaStream_t stream) const;
+              bool overlaps, cudaStream_t stream) const;
 };
 
 // The bytes of a kernel for that architecture (90 is compute capability 9.0), from the cache if it has them. Its

@@ -12,6 +12,9 @@ namespace pando::cuda {
 
 namespace {
 
+// A thread keeps as many factors of a product, read early, in its registers.
+constexpr std::int64_t most_loaded_samples = 64;
+
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::string number(const Attributes& attributes, const char* name) {
@@ -75,39 +78,61 @@ std::string UpdateEmitter::output(int call, std::size_t output) {
                      region_.pointers().of_value(Pointers::Kind::output, value, operand));
 }
 
-void UpdateEmitter::task(int owner, std::int64_t items, const std::string& before, const std::string& body) {
-  const int blocks = static_cast<int>((items + threads - 1) / threads);
-  body_ += fmt::format(
-      "  if (cluster >= {} && cluster < {}) {{\n{}    PANDO_PHASE(const int e = (cluster - {}) * {} + t.index; if (e < "
-      "{}) {{ {}}})\n  }}\n",
-      blocks_, blocks_ + blocks, before, blocks_, threads, items, body);
-  blocks_ += blocks;
-  calls_of_blocks_.resize(at(blocks_), owner);
+bool UpdateEmitter::is_early(int call, std::size_t input) const {
+  const int value = values_.inputs[at(call)][input];
+  return values_.values[at(value)].producer < 0 && !region_.pointers().passed_on.contains(value);
 }
 
-void UpdateEmitter::add_gradient(int call, int owner, const std::string& before, const std::string& use) {
+void UpdateEmitter::add(const Task& task) {
+  const int blocks = static_cast<int>((task.items + threads - 1) / threads);
+  const std::string wait = "wait_for_kernel_before(); ";
+  const bool is_prepared = !task.before.empty();
+  body_ += fmt::format(
+      "  if (cluster >= {} && cluster < {}) {{\n{}    PANDO_PHASE(const int e = (cluster - {}) * {} + t.index; if (e < "
+      "{}) {{ {}{}}})\n  }}\n",
+      blocks_, blocks_ + blocks, is_prepared ? "    " + wait + "\n" + task.before : "", blocks_, threads, task.items,
+      is_prepared ? "" : task.early + wait, task.body);
+  blocks_ += blocks;
+  calls_of_blocks_.resize(at(blocks_), task.owner);
+}
+
+void UpdateEmitter::add_partial_sums(int call, int owner, const std::string& before, const std::string& use) {
   const KernelCall& own = *values_.calls[at(call)];
-  if (found_.is(call, Membership::sum)) {
-    const auto& sum = region_.sums().at(values_.outputs[at(call)][0]);
-    const std::int64_t count = own.op->id == Op::reduce_mean ? own.inputs[0].type.shape.elements() / sum.elements : 1;
-    const std::string index = sum.taps == 0 ? "e"
-                                            : fmt::format("(e / {0} * {1} + e % {1}) * {2} + e % {0} / {1}",
-                                                          sum.channels * sum.filters, sum.channels, sum.filters);
-    task(owner, sum.elements, before,
-         fmt::format("const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; const "
-                     "int i = {}; {}",
-                     region_.clusters(), sum.pointer, sum.elements, count == 1 ? "" : fmt::format(" / {}.0f", count),
-                     index, use));
-    return;
+  const auto& sum = region_.sums().at(values_.outputs[at(call)][0]);
+  const std::int64_t count = own.op->id == Op::reduce_mean ? own.inputs[0].type.shape.elements() / sum.elements : 1;
+  const std::string index = sum.taps == 0 ? "e"
+                                          : fmt::format("(e / {0} * {1} + e % {1}) * {2} + e % {0} / {1}",
+                                                        sum.channels * sum.filters, sum.channels, sum.filters);
+  add({.owner = owner,
+       .items = sum.elements,
+       .before = before,
+       .early = "",
+       .body = fmt::format("const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; "
+                           "const int i = {}; {}",
+                           region_.clusters(), sum.pointer, sum.elements,
+                           count == 1 ? "" : fmt::format(" / {}.0f", count), index, use)});
+}
+
+std::int64_t UpdateEmitter::width_of(const KernelCall& call) {
+  const std::int64_t columns = call.inputs[1].type.shape[1];
+  return columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
+}
+
+void UpdateEmitter::add_product(int call, Task task) {
+  const KernelCall& own = *values_.calls[at(call)];
+  const std::int64_t rows = own.inputs[0].type.shape[1], columns = own.inputs[1].type.shape[1], width = width_of(own);
+  const std::int64_t groups = columns / width;
+  const std::string first = input(call, 0), second = input(call, 1);
+  task.items = rows * groups;
+  std::string column = fmt::format("SampleColumn<{}>{{{} + e / {}}}", rows, first, groups);
+  if (task.before.empty() && region_.is_of_feed(own.inputs[0]) && found_.batch <= most_loaded_samples) {
+    task.early +=
+        fmt::format("const auto column = load_column<{}, {}>({}, e / {}); ", found_.batch, rows, first, groups);
+    column = "column";
   }
-  const std::int64_t rows = own.inputs[0].type.shape[1], columns = own.inputs[1].type.shape[1];
-  const std::int64_t width = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1, groups = columns / width;
-  task(owner, rows * groups, before,
-       fmt::format("const auto products = multiply_samples<{}, {}, {}, {}>({}, {}, e / {}, e % {} * {}); PANDO_UNROLL "
-                   "for (int n = 0; n < {}; ++n) "
-                   "{{ const float gradient = products.at[n]; const int i = e * {} + n; {}}} ",
-                   found_.batch, rows, columns, width, input(call, 0), input(call, 1), groups, groups, width, width,
-                   width, use));
+  task.body = fmt::format("const auto products = multiply_samples<{}, {}, {}>({}, {}, e % {} * {}); {}", found_.batch,
+                          columns, width, column, second, groups, width, task.body);
+  add(task);
 }
 
 std::pair<int, int> UpdateEmitter::update_of(int value) const {
@@ -151,14 +176,32 @@ void UpdateEmitter::add_sum(int call) {
   std::string use;
   if (const std::string to = output(call, 0); !to.empty()) use += fmt::format("{}[i] = gradient; ", to);
   if (update >= 0) use += move(update, group);
+  const std::string before = update >= 0 ? prepare(update) : "";
   // The first kernel did the work of a sum. What its clusters left is added up for the update.
-  const int owner = update >= 0 && found_.is(call, Membership::sum) ? update : call;
-  add_gradient(call, owner, update >= 0 ? prepare(update) : "", use);
+  if (found_.is(call, Membership::sum)) return add_partial_sums(call, update >= 0 ? update : call, before, use);
+  const std::int64_t width = width_of(*values_.calls[at(call)]);
+  add_product(call, {.owner = call,
+                     .items = 0,
+                     .before = before,
+                     .early = "",
+                     .body = fmt::format("PANDO_UNROLL for (int n = 0; n < {0}; ++n) {{ const float gradient = "
+                                         "products.at[n]; const int i = e * {0} + n; {1}}} ",
+                                         width, use)});
 }
 
 void UpdateEmitter::add_matmul_update(int call) {
-  const std::string parameter = input(call, 2), rate = input(call, 3), to = output(call, 0);
-  add_gradient(call, call, "", fmt::format("{}[i] = {}[i] - {}[0] * gradient; ", to, parameter, rate));
+  const std::int64_t width = width_of(*values_.calls[at(call)]);
+  const std::string old = fmt::format("const auto old = load<{}>({} + e * {}); ", width, input(call, 2), width),
+                    rate = fmt::format("const float rate = {}[0]; ", input(call, 3));
+  const bool is_old_early = is_early(call, 2), is_rate_early = is_early(call, 3);
+  add_product(call, {.owner = call,
+                     .items = 0,
+                     .before = "",
+                     .early = (is_old_early ? old : "") + (is_rate_early ? rate : ""),
+                     .body = (is_old_early ? "" : old) + (is_rate_early ? "" : rate) +
+                             fmt::format("Vector<{0}> moved; PANDO_UNROLL for (int n = 0; n < {0}; ++n) moved.at[n] = "
+                                         "old.at[n] - rate * products.at[n]; store({1} + e * {0}, moved); ",
+                                         width, output(call, 0))});
 }
 
 // The groups whose gradients are made outside.
@@ -170,8 +213,12 @@ void UpdateEmitter::add_update(int call) {
     const int value = values_.inputs[at(call)][gradient], producer = values_.values[at(value)].producer;
     const bool is_made_here = producer >= 0 && found_.contains(producer) && update_of(value) == std::pair{call, group};
     if (is_made_here) continue;
-    task(call, own.inputs[gradient].type.shape.elements(), prepare(call),
-         fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient), move(call, group)));
+    add({.owner = call,
+         .items = own.inputs[gradient].type.shape.elements(),
+         .before = prepare(call),
+         .early = "",
+         .body = fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient),
+                             move(call, group))});
   }
 }
 

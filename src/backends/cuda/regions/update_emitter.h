@@ -21,12 +21,25 @@ class UpdateEmitter {
  private:
   // The pointer to a value that a call reads.
   std::string input(int call, std::size_t input);
+  // Whether it can be read while the first kernel may still be at work: no kernel writes it, or only this one.
+  bool is_early(int call, std::size_t input) const;
   // The pointer to an output; empty if it is never read outside.
   std::string output(int call, std::size_t output);
-  // Opens and closes a task of `items`, one for each thread, which has the number `e`. Its time is that of `owner`.
-  void task(int owner, std::int64_t items, const std::string& before, const std::string& body);
-  // A sum over samples or a product: statements that call `use` for each element `i` with its `gradient`.
-  void add_gradient(int call, int owner, const std::string& before, const std::string& use);
+  // A task of `items`, one for each thread, which has the number `e`. Its time is that of `owner`. Its blocks run
+  // `before`, if there is something to prepare, then its threads `body`. Without it, they run `early` while the first
+  // kernel may still be at work.
+  struct Task {
+    int owner;
+    std::int64_t items;
+    std::string before, early, body;
+  };
+  void add(const Task& task);
+  // A sum over samples, of what clusters left: `use` is run for each element `i` with its `gradient`.
+  void add_partial_sums(int call, int owner, const std::string& before, const std::string& use);
+  // A product over samples. A thread has `width` elements, from element `e * width` on, which are `products`; it runs
+  // the body of the task with them.
+  static std::int64_t width_of(const KernelCall& call);
+  void add_product(int call, Task task);
   // What is done with a sum: it is written if someone outside reads it, and moves a parameter.
   void add_sum(int call);
   void add_update(int call);

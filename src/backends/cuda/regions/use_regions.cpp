@@ -18,8 +18,9 @@ namespace pando::cuda {
 
 namespace {
 
-// Clusters came with compute capability 9.0. Larger ones than 8 need not be possible.
-constexpr int first_with_clusters = 90, most_ranks = 8;
+// Clusters, and kernels that begin before the one before has ended, came with compute capability 9.0. Larger clusters
+// than 8 need not be possible.
+constexpr int first_with_clusters = 90, first_with_overlap = 90, most_ranks = 8;
 
 // Both kernels of a region; the second one may be missing.
 struct RegionFunctions {
@@ -50,8 +51,9 @@ class RegionKernel final : public Kernel {
 
   void launch(const Operands& operands, cudaStream_t stream) const override {
     const std::vector<void*> pointers = pointers_of(operands);
-    launch_region(plain_, pointers, stream);
-    if (plain_.update.function != nullptr) launch_update(plain_, pointers, stream);
+    const bool may_overlap = gpu_.architecture >= first_with_overlap;
+    launch_region(plain_, pointers, may_overlap && operands.follows_itself, stream);
+    if (plain_.update.function != nullptr) launch_update(plain_, pointers, may_overlap, stream);
   }
 
   void prepare_recording() override {
@@ -63,8 +65,8 @@ class RegionKernel final : public Kernel {
   void launch_recorded(std::size_t part, const Operands& operands, cudaStream_t stream) const override {
     std::vector<void*> pointers = pointers_of(operands);
     pointers.push_back(reinterpret_cast<void*>(marks_of(part).address));
-    if (part == 0) launch_region(marked_, pointers, stream);
-    else launch_update(marked_, pointers, stream);
+    if (part == 0) launch_region(marked_, pointers, false, stream);
+    else launch_update(marked_, pointers, false, stream);
   }
   std::vector<CallCycles> recorded_calls(std::size_t part) const override {
     std::vector<std::uint64_t> marks(part == 0 ? region_marks(program_) : update_marks(program_));
@@ -93,12 +95,14 @@ class RegionKernel final : public Kernel {
     }
     return pointers;
   }
-  void launch_region(const RegionFunctions& own, std::span<void* const> pointers, cudaStream_t stream) const {
+  void launch_region(const RegionFunctions& own, std::span<void* const> pointers, bool overlaps,
+                     cudaStream_t stream) const {
     own.region.launch(program_.clusters * program_.ranks, program_.ranks, program_.threads, program_.shared_bytes,
-                      pointers, stream);
+                      pointers, overlaps, stream);
   }
-  void launch_update(const RegionFunctions& own, std::span<void* const> pointers, cudaStream_t stream) const {
-    own.update.launch(program_.update_blocks, 1, program_.update_threads, 0, pointers, stream);
+  void launch_update(const RegionFunctions& own, std::span<void* const> pointers, bool overlaps,
+                     cudaStream_t stream) const {
+    own.update.launch(program_.update_blocks, 1, program_.update_threads, 0, pointers, overlaps, stream);
   }
 
   RegionProgram program_;

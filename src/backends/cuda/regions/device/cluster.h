@@ -140,6 +140,15 @@ PANDO_DEVICE void wait_for_copies() {
 #endif
 }
 
+// A kernel may begin while the one before it still runs, and until here touches only memory that neither that one nor
+// the one before that writes. Here it waits for the end of the one before, and lets the next one begin.
+PANDO_DEVICE void wait_for_kernel_before() {
+#if !defined(PANDO_EMULATED) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 // A value that a region makes: where it is in shared memory, unless that is negative, and this sample's in global
 // memory, unless that is null.
 template <class T, bool is_shared, bool is_global>
@@ -225,6 +234,16 @@ PANDO_DEVICE Vector<width> load(const float* from) {
 }
 template <int width>
 PANDO_DEVICE void store(float* to, const Vector<width>& v) {
+#ifndef PANDO_EMULATED
+  if (width == 4) {
+    *reinterpret_cast<float4*>(to) = make_float4(v.at[0], v.at[1 % width], v.at[2 % width], v.at[3 % width]);
+    return;
+  }
+  if (width == 2) {
+    *reinterpret_cast<float2*>(to) = make_float2(v.at[0], v.at[1 % width]);
+    return;
+  }
+#endif
   PANDO_UNROLL
   for (int i = 0; i < width; ++i) to[i] = v.at[i];
 }

@@ -18,6 +18,10 @@ struct RowProduct {
   static constexpr int own_columns = by_columns ? columns / ranks : columns;
   static constexpr int own_depth = split == Split::depth ? (depth + ranks - 1) / ranks : depth;
   static constexpr int groups = own_columns / width;
+  // How many numbers of the depth a thread multiplies, and how many of them all threads have.
+  static constexpr int turns = (own_depth + parts - 1) / parts;
+  static constexpr int least_depth = split == Split::depth ? depth - (ranks - 1) * own_depth : depth;
+  static constexpr int common_turns = least_depth > 0 ? least_depth / parts : 0;
 };
 
 template <class P>
@@ -28,14 +32,20 @@ PANDO_DEVICE void multiply_row(const Thread& t, const float* a, const float* w, 
   each_own<P::groups * P::parts>(t, [&](int item) {
     const int group = item % P::groups, part = item / P::groups;
     Vector<P::width> sum = {};
+    // All loads of a few turns are on their way at once; one that a thread does not have is loaded in vain.
+    constexpr int at_once = P::turns <= 24 ? P::turns : 16;
 #ifndef PANDO_EMULATED
-#pragma unroll 16
+#pragma unroll(at_once)
 #endif
-    for (int k = begin + part; k < end; k += P::parts) {
-      const Vector<P::width> from = load<P::width>(w + k * P::columns + first_column + group * P::width);
-      const float factor = a[k];
+    for (int turn = 0; turn < P::turns; ++turn) {
+      const int k = begin + part + turn * P::parts;
+      const bool is_own = turn < P::common_turns || k < end;
+      const int safe = is_own ? k : P::depth - 1;
+      const Vector<P::width> from = load<P::width>(w + safe * P::columns + first_column + group * P::width);
+      const float factor = a[safe];
       PANDO_UNROLL
-      for (int i = 0; i < P::width; ++i) sum.at[i] += factor * from.at[i];
+      for (int i = 0; i < P::width; ++i)
+        if (is_own) sum.at[i] += factor * from.at[i];
     }
     store(shared<float>(t, scratch) + item * P::width, sum);
   });

@@ -16,15 +16,36 @@ PANDO_DEVICE float sum_clusters(const float* partial, int stride) {
   return sum;
 }
 
-// The sum over samples of a[sample][row] * b[sample][column, and those after it].
-template <int samples, int rows, int columns, int width>
-PANDO_DEVICE Vector<width> multiply_samples(const float* a, const float* b, int row, int column) {
+// What a product over samples takes of its first factor, a[sample][row]: a place to read it from, or the numbers.
+template <int rows>
+struct SampleColumn {
+  static constexpr int at_once = 32;
+  const float* from;
+  PANDO_DEVICE float at(int sample) const { return from[sample * rows]; }
+};
+template <int samples>
+struct LoadedColumn {
+  static constexpr int at_once = samples;
+  float numbers[samples];
+  PANDO_DEVICE float at(int sample) const { return numbers[sample]; }
+};
+template <int samples, int rows>
+PANDO_DEVICE LoadedColumn<samples> load_column(const float* a, int row) {
+  LoadedColumn<samples> column;
+  PANDO_UNROLL
+  for (int sample = 0; sample < samples; ++sample) column.numbers[sample] = a[sample * rows + row];
+  return column;
+}
+
+// The sum over samples of a[sample] * b[sample][column, and those after it].
+template <int samples, int columns, int width, class A>
+PANDO_DEVICE Vector<width> multiply_samples(const A& a, const float* b, int column) {
   Vector<width> sum = {};
 #ifndef PANDO_EMULATED
-#pragma unroll 32
+#pragma unroll(A::at_once)
 #endif
   for (int sample = 0; sample < samples; ++sample) {
-    const float factor = a[sample * rows + row];
+    const float factor = a.at(sample);
     const Vector<width> v = load<width>(b + sample * columns + column);
     PANDO_UNROLL
     for (int i = 0; i < width; ++i) sum.at[i] += factor * v.at[i];
