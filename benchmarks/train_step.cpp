@@ -3,9 +3,10 @@
 // peak measured in the same run, the ratio to PyTorch where there is one, the gain of mixed_bfloat16, its kernels; and
 // the speed of inference.
 //
-//   train_step [--json FILE] [--kernels] [MODEL...]
+//   train_step [--alone] [--json FILE] [--kernels] [MODEL...]
 //
-// With --backend, a table that compares devices, and other libraries on the same GPU (backends.h):
+// With --backend, a table that compares devices, and other libraries on the same GPU (backends.h). With --alone, other
+// libraries are left out:
 //
 //   train_step --backend cuda,cpu [--alone] [--json FILE] [--kernels] [MODEL...]
 #include <pando/ops/ops.h>
@@ -132,7 +133,7 @@ int main(int argc, char** argv) {
     else if (word == "--alone") alone = true;
     else if (word == "--kernels") kernels = true;
     else if (word.starts_with("-")) {
-      std::cerr << "usage: train_step [--backend NAME,... [--alone]] [--json FILE] [--kernels] [MODEL...]\n";
+      std::cerr << "usage: train_step [--backend NAME,...] [--alone] [--json FILE] [--kernels] [MODEL...]\n";
       return 2;
     } else names.push_back(word);
   }
@@ -155,7 +156,7 @@ int main(int argc, char** argv) {
       rows.push_back(measure_model(name, one, all));
       keep();
     }
-    for (const Other& other : other_libraries(all)) {
+    for (const Other& other : alone ? std::vector<Other>{} : other_libraries(all)) {
       const std::map<std::string, double> times = steps_of_python(other.script, other.options, names);
       for (Row& row : rows)
         if (const auto found = times.find(row.name); found != times.end()) row.others[other.name] = found->second;
