@@ -98,8 +98,8 @@ class EmulatedRegion {
     region_.run(with_marks(pointers, region_marks_, region_marks(program_)), program_.clusters, program_.ranks,
                 program_.shared_bytes, backwards);
     if (update_ != nullptr)
-      update_->run(with_marks(pointers, update_marks_, update_marks(program_)), program_.update_blocks, 1,
-                   program_.update_shared_bytes + 64, backwards);
+      update_->run(with_marks(pointers, update_marks_, update_marks(program_)), program_.update_blocks, 1, 64,
+                   backwards);
   }
 
   std::vector<CallCycles> cycles_of_region() const { return region_cycles(program_, region_marks_); }

@@ -359,7 +359,7 @@ std::string Emitter::kernel(const std::string& phases) const {
 std::string Emitter::phases_text(std::size_t begin, std::size_t end) const {
   std::string text;
   for (std::size_t i = begin; i < end; ++i) {
-    if (i == early_phases_) text += "    wait_for_kernel_before();\n    let_next_kernel_begin();\n";
+    if (i == early_phases_) text += "    wait_for_kernel_before();\n";
     text += fmt::format("    PANDO_PHASE({})\n", phases_[i].text);
     const bool is_last = i + 1 == phases_.size();
     // A block that is done may end unless others still use its memory.

@@ -36,8 +36,7 @@ struct RegionProgram {
   // The kernel "update", which may be empty.
   std::string update_source;
   int clusters = 1, ranks = 1, threads = 1, update_blocks = 0, update_threads = 1;
-  // Of a block, in each kernel.
-  std::size_t shared_bytes = 0, update_shared_bytes = 0;
+  std::size_t shared_bytes = 0;
   // The pointers that both kernels take, in their order: an input, an output, or so many bytes into the scratch.
   std::vector<RegionPointer> order;
   std::vector<Operand> inputs, outputs;

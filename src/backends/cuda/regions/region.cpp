@@ -91,7 +91,6 @@ std::optional<RegionProgram> make_region(const Plan& plan, const PlanValues& val
   program.shared_bytes = emitter.shared_bytes();
   program.update_blocks = updates.blocks();
   program.update_threads = UpdateEmitter::threads;
-  program.update_shared_bytes = updates.shared_bytes();
   program.marked_calls = emitter.marked_calls();
   program.marked_samples = static_cast<int>((found.batch + program.clusters - 1) / program.clusters);
   program.calls_of_blocks = updates.calls_of_blocks();

@@ -12,11 +12,8 @@ namespace pando::cuda {
 
 namespace {
 
-// Larger factors of a product stay in global memory.
-constexpr std::size_t most_shared_bytes = 40 * 1024;
-// As many blocks find registers on a multiprocessor, whose first kernel may have 112 of its 128 for each of 512
-// threads.
-constexpr int blocks_of_multiprocessor = 8;
+// A thread keeps as many factors of a product, read early, in its registers.
+constexpr std::int64_t most_loaded_samples = 64;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -81,19 +78,22 @@ std::string UpdateEmitter::output(int call, std::size_t output) {
                      region_.pointers().of_value(Pointers::Kind::output, value, operand));
 }
 
-void UpdateEmitter::add(int owner, std::int64_t blocks, const std::string& text) {
-  const int end = blocks_ + static_cast<int>(blocks);
-  body_ += fmt::format("  if (cluster >= {0} && cluster < {1}) {{\n    const int block = cluster - {0};\n{2}  }}\n",
-                       blocks_, end, text);
-  blocks_ = end;
-  calls_of_blocks_.resize(at(blocks_), owner);
+bool UpdateEmitter::is_early(int call, std::size_t input) const {
+  const int value = values_.inputs[at(call)][input];
+  return values_.values[at(value)].producer < 0 && !region_.pointers().passed_on.contains(value);
 }
 
-void UpdateEmitter::add_items(int owner, std::int64_t items, const std::string& before, const std::string& body) {
-  add(owner, (items + threads - 1) / threads,
-      fmt::format("    wait_for_kernel_before();\n{}    PANDO_PHASE(const int e = block * {} + t.index; if (e < {}) {{ "
-                  "{}}})\n",
-                  before, threads, items, body));
+void UpdateEmitter::add(const Task& task) {
+  const int blocks = static_cast<int>((task.items + threads - 1) / threads);
+  const std::string wait = "wait_for_kernel_before(); ";
+  const bool is_prepared = !task.before.empty();
+  body_ += fmt::format(
+      "  if (cluster >= {} && cluster < {}) {{\n{}    PANDO_PHASE(const int e = (cluster - {}) * {} + t.index; if (e < "
+      "{}) {{ {}{}}})\n  }}\n",
+      blocks_, blocks_ + blocks, is_prepared ? "    " + wait + "\n" + task.before : "", blocks_, threads, task.items,
+      is_prepared ? "" : task.early + wait, task.body);
+  blocks_ += blocks;
+  calls_of_blocks_.resize(at(blocks_), task.owner);
 }
 
 void UpdateEmitter::add_partial_sums(int call, int owner, const std::string& before, const std::string& use) {
@@ -103,11 +103,14 @@ void UpdateEmitter::add_partial_sums(int call, int owner, const std::string& bef
   const std::string index = sum.taps == 0 ? "e"
                                           : fmt::format("(e / {0} * {1} + e % {1}) * {2} + e % {0} / {1}",
                                                         sum.channels * sum.filters, sum.channels, sum.filters);
-  add_items(owner, sum.elements, before,
-            fmt::format("const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; const "
-                        "int i = {}; {}",
-                        region_.clusters(), sum.pointer, sum.elements, count == 1 ? "" : fmt::format(" / {}.0f", count),
-                        index, use));
+  add({.owner = owner,
+       .items = sum.elements,
+       .before = before,
+       .early = "",
+       .body = fmt::format("const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; "
+                           "const int i = {}; {}",
+                           region_.clusters(), sum.pointer, sum.elements,
+                           count == 1 ? "" : fmt::format(" / {}.0f", count), index, use)});
 }
 
 std::int64_t UpdateEmitter::width_of(const KernelCall& call) {
@@ -115,36 +118,21 @@ std::int64_t UpdateEmitter::width_of(const KernelCall& call) {
   return columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
 }
 
-void UpdateEmitter::add_product(int call, const ProductUse& use) {
+void UpdateEmitter::add_product(int call, Task task) {
   const KernelCall& own = *values_.calls[at(call)];
-  const std::int64_t batch = found_.batch, rows = own.inputs[0].type.shape[1], columns = own.inputs[1].type.shape[1];
-  const std::int64_t width = width_of(own), groups = columns / width, thread_rows = rows % 2 == 0 ? 2 : 1;
-  const std::int64_t block_rows = threads / groups * thread_rows;
-  const std::size_t a_bytes = align(static_cast<std::size_t>(batch * block_rows) * sizeof(float)),
-                    b_bytes = static_cast<std::size_t>(batch * columns) * sizeof(float);
-  const std::string a = input(call, 0), b = input(call, 1);
-  if (groups > threads || a_bytes + b_bytes > most_shared_bytes)
-    return add_items(call, rows * groups, use.before,
-                     fmt::format("const int i = e * {3}; const auto begun = {4}; const auto products = "
-                                 "multiply_samples_in_place<{0}, {1}, {2}, {3}>({5}, {6}, e / {7}, e % {7} * {3}); {8}",
-                                 batch, rows, columns, width, use.begin, a, b, groups, use.use));
-  shared_bytes_ = std::max(shared_bytes_, a_bytes + b_bytes);
-  const std::string product =
-      fmt::format("SampleProduct<{}, {}, {}, {}, {}>", batch, rows, columns, width, thread_rows);
-  const std::string stage_rows = fmt::format("stage_rows<{}>(t, {}, block, 0)", product, a);
-  const bool is_early = region_.is_of_feed(own.inputs[0]);
-  const std::string early = is_early ? fmt::format("    PANDO_PHASE({})\n", stage_rows) : "",
-                    late = is_early ? "" : stage_rows + "; ";
-  const std::string begin = fmt::format("[&](int i) {{ return {}; }}", use.begin),
-                    end = fmt::format("[&](int i, const Vector<{}>& products, {} begun) {{ {}}}", width, use.begun_type,
-                                      use.use);
-  add(call, (rows + block_rows - 1) / block_rows,
-      early + "    wait_for_kernel_before();\n" +
-          fmt::format("    PANDO_PHASE({}stage<float, {}>(t, {}, {}); wait_for_copies())\n", late, batch * columns, b,
-                      a_bytes) +
-          (use.before.empty() ? "    PANDO_OWN_BARRIER\n" : use.before) +
-          fmt::format("    PANDO_PHASE(multiply_samples<{}>(t, 0, {}, block, {}, {}))\n", product, a_bytes, begin,
-                      end));
+  const std::int64_t rows = own.inputs[0].type.shape[1], columns = own.inputs[1].type.shape[1], width = width_of(own);
+  const std::int64_t groups = columns / width;
+  const std::string first = input(call, 0), second = input(call, 1);
+  task.items = rows * groups;
+  std::string column = fmt::format("SampleColumn<{}>{{{} + e / {}}}", rows, first, groups);
+  if (task.before.empty() && region_.is_of_feed(own.inputs[0]) && found_.batch <= most_loaded_samples) {
+    task.early +=
+        fmt::format("const auto column = load_column<{}, {}>({}, e / {}); ", found_.batch, rows, first, groups);
+    column = "column";
+  }
+  task.body = fmt::format("const auto products = multiply_samples<{}, {}, {}>({}, {}, e % {} * {}); {}", found_.batch,
+                          columns, width, column, second, groups, width, task.body);
+  add(task);
 }
 
 std::pair<int, int> UpdateEmitter::update_of(int value) const {
@@ -191,21 +179,29 @@ void UpdateEmitter::add_sum(int call) {
   const std::string before = update >= 0 ? prepare(update) : "";
   // The first kernel did the work of a sum. What its clusters left is added up for the update.
   if (found_.is(call, Membership::sum)) return add_partial_sums(call, update >= 0 ? update : call, before, use);
-  add_product(call, {.before = before,
-                     .begin = "0",
-                     .begun_type = "int",
-                     .use = fmt::format("const int first = i; PANDO_UNROLL for (int n = 0; n < {}; ++n) {{ const float "
-                                        "gradient = products.at[n]; const int i = first + n; {}}} ",
-                                        width_of(*values_.calls[at(call)]), use)});
+  const std::int64_t width = width_of(*values_.calls[at(call)]);
+  add_product(call, {.owner = call,
+                     .items = 0,
+                     .before = before,
+                     .early = "",
+                     .body = fmt::format("PANDO_UNROLL for (int n = 0; n < {0}; ++n) {{ const float gradient = "
+                                         "products.at[n]; const int i = e * {0} + n; {1}}} ",
+                                         width, use)});
 }
 
 void UpdateEmitter::add_matmul_update(int call) {
   const std::int64_t width = width_of(*values_.calls[at(call)]);
-  const std::string type = fmt::format("Moved<{}>", width);
-  add_product(call, {.before = "",
-                     .begin = fmt::format("{}{{load<{}>({} + i), {}[0]}}", type, width, input(call, 2), input(call, 3)),
-                     .begun_type = type,
-                     .use = fmt::format("store({} + i, begun.by(products)); ", output(call, 0))});
+  const std::string old = fmt::format("const auto old = load<{}>({} + e * {}); ", width, input(call, 2), width),
+                    rate = fmt::format("const float rate = {}[0]; ", input(call, 3));
+  const bool is_old_early = is_early(call, 2), is_rate_early = is_early(call, 3);
+  add_product(call, {.owner = call,
+                     .items = 0,
+                     .before = "",
+                     .early = (is_old_early ? old : "") + (is_rate_early ? rate : ""),
+                     .body = (is_old_early ? "" : old) + (is_rate_early ? "" : rate) +
+                             fmt::format("Vector<{0}> moved; PANDO_UNROLL for (int n = 0; n < {0}; ++n) moved.at[n] = "
+                                         "old.at[n] - rate * products.at[n]; store({1} + e * {0}, moved); ",
+                                         width, output(call, 0))});
 }
 
 // The groups whose gradients are made outside.
@@ -217,9 +213,12 @@ void UpdateEmitter::add_update(int call) {
     const int value = values_.inputs[at(call)][gradient], producer = values_.values[at(value)].producer;
     const bool is_made_here = producer >= 0 && found_.contains(producer) && update_of(value) == std::pair{call, group};
     if (is_made_here) continue;
-    add_items(
-        call, own.inputs[gradient].type.shape.elements(), prepare(call),
-        fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient), move(call, group)));
+    add({.owner = call,
+         .items = own.inputs[gradient].type.shape.elements(),
+         .before = prepare(call),
+         .early = "",
+         .body = fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient),
+                             move(call, group))});
   }
 }
 
@@ -232,13 +231,12 @@ std::string UpdateEmitter::run() {
   }
   if (blocks_ == 0) return "";
   std::string text = fmt::format(
-      "#define PANDO_RANKS 1\n#define PANDO_THREADS {}\n#define PANDO_BLOCKS {}\n#include "
+      "#define PANDO_RANKS 1\n#define PANDO_THREADS {}\n#include "
       "\"backends/cuda/regions/device/kernel.h\"\nPANDO_KERNEL(update, {}) {{\n",
-      threads, blocks_of_multiprocessor, region_.pointers().all.size());
+      threads, region_.pointers().all.size());
   for (std::size_t i = 0; i < region_.pointers().all.size(); ++i)
     text += fmt::format("  char* const g{} = p.at[{}];\n", i, i);
-  return text + "  let_next_kernel_begin();\n  PANDO_MARKS(true, 2 * cluster)\n  PANDO_MARK(0)\n" + body_ +
-         "  PANDO_MARK(1)\n}\n";
+  return text + "  PANDO_MARKS(true, 2 * cluster)\n  PANDO_MARK(0)\n" + body_ + "  PANDO_MARK(1)\n}\n";
 }
 
 }  // namespace pando::cuda

@@ -16,30 +16,30 @@ class UpdateEmitter {
   int blocks() const { return blocks_; }
   // The call that each block works for: that which makes a gradient of products, or moves parameters along sums.
   const std::vector<int>& calls_of_blocks() const { return calls_of_blocks_; }
-  // The memory that a block shares.
-  std::size_t shared_bytes() const { return shared_bytes_; }
-  // Few, with few registers, so that blocks find room beside those of the first kernel.
-  static constexpr int threads = 128;
+  static constexpr int threads = 256;
 
  private:
   // The pointer to a value that a call reads.
   std::string input(int call, std::size_t input);
+  // Whether it can be read while the first kernel may still be at work: no kernel writes it, or only this one.
+  bool is_early(int call, std::size_t input) const;
   // The pointer to an output; empty if it is never read outside.
   std::string output(int call, std::size_t output);
-  // Gives `text` that many blocks, which have numbers from 0 on in it. Their time is that of `owner`.
-  void add(int owner, std::int64_t blocks, const std::string& text);
-  // The same for `items`, one for each thread, which has the number `e`. Blocks run `before`, then threads `body`.
-  void add_items(int owner, std::int64_t items, const std::string& before, const std::string& body);
+  // A task of `items`, one for each thread, which has the number `e`. Its time is that of `owner`. Its blocks run
+  // `before`, if there is something to prepare, then its threads `body`. Without it, they run `early` while the first
+  // kernel may still be at work.
+  struct Task {
+    int owner;
+    std::int64_t items;
+    std::string before, early, body;
+  };
+  void add(const Task& task);
   // A sum over samples, of what clusters left: `use` is run for each element `i` with its `gradient`.
   void add_partial_sums(int call, int owner, const std::string& before, const std::string& use);
-  // A product over samples. A thread runs `use` for runs of elements from number `i` on, which are `products`.
-  // `begin` is an expression of `i` that is found before, and is then `begun`, of type `begun_type`.
-  struct ProductUse {
-    std::string before, begin, begun_type, use;
-  };
-  void add_product(int call, const ProductUse& use);
-  // How many numbers such a run has.
+  // A product over samples. A thread has `width` elements, from element `e * width` on, which are `products`; it runs
+  // the body of the task with them.
   static std::int64_t width_of(const KernelCall& call);
+  void add_product(int call, Task task);
   // What is done with a sum: it is written if someone outside reads it, and moves a parameter.
   void add_sum(int call);
   void add_update(int call);
@@ -54,7 +54,6 @@ class UpdateEmitter {
   const RegionCalls& found_;
   Emitter& region_;
   int blocks_ = 0;
-  std::size_t shared_bytes_ = 0;
   std::vector<int> calls_of_blocks_;
   std::string body_;
 };

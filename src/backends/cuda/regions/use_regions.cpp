@@ -36,7 +36,7 @@ RegionFunctions load_region(const RegionProgram& program, const std::vector<std:
   RegionFunctions loaded;
   loaded.region = load_kernel(compiled_kernel(sources, program.threads, architecture), "region", program.ranks,
                               program.shared_bytes);
-  if (compiled.valid()) loaded.update = load_kernel(compiled.get(), "update", 1, program.update_shared_bytes);
+  if (compiled.valid()) loaded.update = load_kernel(compiled.get(), "update", 1, 0);
   return loaded;
 }
 
@@ -102,8 +102,7 @@ class RegionKernel final : public Kernel {
   }
   void launch_update(const RegionFunctions& own, std::span<void* const> pointers, bool overlaps,
                      cudaStream_t stream) const {
-    own.update.launch(program_.update_blocks, 1, program_.update_threads, program_.update_shared_bytes, pointers,
-                      overlaps, stream);
+    own.update.launch(program_.update_blocks, 1, program_.update_threads, 0, pointers, overlaps, stream);
   }
 
   RegionProgram program_;

@@ -4,8 +4,7 @@
 // barrier after each; within a phase no thread reads what another one writes. That lets the host run a phase as a loop
 // over threads, which tests do (PANDO_EMULATED).
 //
-// Sources that are made for a region define PANDO_RANKS, the blocks of a cluster, and PANDO_THREADS, those of a block;
-// PANDO_BLOCKS if more than one block must find registers on a multiprocessor.
+// Sources that are made for a region define PANDO_RANKS, the blocks of a cluster, and PANDO_THREADS, those of a block.
 #pragma once
 #include <cstdint>
 
@@ -135,31 +134,17 @@ PANDO_DEVICE void stage(const Thread& t, const T* from, int offset) {
   });
 #endif
 }
-// The same for one number, by one thread.
-PANDO_DEVICE void stage_number(const Thread& t, const float* from, int offset) {
-#ifdef PANDO_EMULATED
-  *shared<float>(t, offset) = *from;
-#else
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared_memory)) + offset;
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
-#endif
-}
 PANDO_DEVICE void wait_for_copies() {
 #ifndef PANDO_EMULATED
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 
-// The two kernels of a region take turns, and each may begin while the one before it still runs. Until it waits for the
-// end of that one, it reads only what the feed gave.
+// A kernel may begin while the one before it still runs, and until here touches only memory that neither that one nor
+// the one before that writes. Here it waits for the end of the one before, and lets the next one begin.
 PANDO_DEVICE void wait_for_kernel_before() {
 #if !defined(PANDO_EMULATED) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-// From when on the next kernel may begin: when all blocks have called it.
-PANDO_DEVICE void let_next_kernel_begin() {
-#if !defined(PANDO_EMULATED) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }

@@ -77,9 +77,6 @@ inline char* pointer_to(Address address) { return address; }
 
 #else
 
-#ifndef PANDO_BLOCKS
-#define PANDO_BLOCKS 1
-#endif
 #define PANDO_BLOCK_VALUE __shared__
 #define PANDO_FUNCTION extern "C" __device__ __noinline__
 // A function asks for it again: of a parameter the compiler would not know that it is not negative.
@@ -90,7 +87,7 @@ PANDO_DEVICE Address address_of(char* pointer) { return __cvta_generic_to_global
 PANDO_DEVICE char* pointer_to(Address address) { return static_cast<char*>(__cvta_global_to_generic(address)); }
 #define PANDO_KERNEL(name, count)                                                              \
   PANDO_DEVICE void name##_body(const KernelPointers<count>& p, int cluster, const Thread& t); \
-  extern "C" __global__ void __launch_bounds__(PANDO_THREADS, PANDO_BLOCKS)                    \
+  extern "C" __global__ void __launch_bounds__(PANDO_THREADS, 1)                               \
       name(const __grid_constant__ KernelPointers<count> p) {                                  \
     PANDO_THIS_THREAD                                                                          \
     name##_body(p, static_cast<int>(blockIdx.x) / ranks, t);                                   \
