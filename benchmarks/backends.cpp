@@ -100,7 +100,6 @@ void measure_others(Table& table) {
   table.add({"torch graph", steps_of_python(PANDO_TORCH_STEPS, "--device cuda --graph", names)});
   table.add({"torch eager", steps_of_python(PANDO_TORCH_STEPS, "--device cuda", names)});
   table.add({"jax scan, tf32", steps_of_python(PANDO_JAX_STEPS, "--tf32", names)});
-  table.add({"torch compile", steps_of_python(PANDO_TORCH_STEPS, "--device cuda --compile", names)});
 }
 
 std::vector<std::string> parts_of(const std::string& list) {

@@ -29,15 +29,26 @@ build/gpu/cli/pando devices
 
 export PANDO_DATA=$bundle/data
 status=0
+# The ops under compute-sanitizer take one core for a minute or more, and run beside the tests.
+sanitized() {
+    PANDO_BACKEND=cuda PANDO_INSTRUCTION_SET=portable compute-sanitizer --tool memcheck --error-exitcode 9 \
+        build/gpu/tests/ops/op_tests --gtest_brief=1 --gtest_filter='*Computes*'
+}
+sanitizer=
+if compute-sanitizer --version >/dev/null 2>&1 && compute-sanitizer build/gpu/cli/pando devices >/dev/null 2>&1; then
+    sanitized >build/gpu/sanitizer.log 2>&1 &
+    sanitizer=$!
+else
+    say "compute-sanitizer does not support this machine"
+fi
+
 # A GPU has no instruction sets to choose from: one of the host is enough. A few processes at once share the GPU.
 PANDO_INSTRUCTION_SET=portable ctest --test-dir build/gpu -L cuda --output-on-failure --timeout 300 -j 6 || status=1
 
-say "compute-sanitizer on the ops"
-if compute-sanitizer --version >/dev/null 2>&1 && compute-sanitizer build/gpu/cli/pando devices >/dev/null 2>&1; then
-    PANDO_BACKEND=cuda PANDO_INSTRUCTION_SET=portable compute-sanitizer --tool memcheck --error-exitcode 9 \
-        build/gpu/tests/ops/op_tests --gtest_brief=1 --gtest_filter='*Computes*' || status=1
-else
-    say "compute-sanitizer does not support this machine"
+if [ -n "$sanitizer" ]; then
+    say "compute-sanitizer on the ops"
+    wait "$sanitizer" || status=1
+    tail -5 build/gpu/sanitizer.log
 fi
 
 say "steps, beside those of PyTorch and JAX where Python has them"

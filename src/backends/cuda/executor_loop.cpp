@@ -107,7 +107,9 @@ std::int64_t Executor::run_turn(const LoopPorts& ports, std::int64_t row, std::i
     count += group;
   }
   done_.record(compute_);
-  done_.wait();
+  const std::chrono::duration<double> expected(seconds_per_step_ * static_cast<double>(count)),
+      passed = std::chrono::steady_clock::now() - begin;
+  done_.wait(std::chrono::duration_cast<std::chrono::nanoseconds>(std::max(expected - passed, {})));
   if (ports.feed != nullptr) ports.feed->release_before(row + count);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   seconds_per_step_ = taken.count() / static_cast<double>(count);

@@ -10,6 +10,22 @@ namespace pando::cuda {
 namespace {
 
 constexpr std::int64_t most_copy_blocks = 128;
+constexpr int words_at_once = 4;
+
+// to[i] = from(i) for all words. A thread loads several before it stores them, so that it waits for memory once.
+template <class Word, class From>
+__device__ void copy_words(Word* to, std::int64_t words, const From& from) {
+  const std::int64_t stride = element_stride();
+  for (std::int64_t first = first_element(); first < words; first += words_at_once * stride) {
+    Word loaded[words_at_once];
+#pragma unroll
+    for (int n = 0; n < words_at_once; ++n)
+      if (const std::int64_t i = first + n * stride; i < words) loaded[n] = from(i);
+#pragma unroll
+    for (int n = 0; n < words_at_once; ++n)
+      if (const std::int64_t i = first + n * stride; i < words) to[i] = loaded[n];
+  }
+}
 
 // Copies the field of one step; threads of all blocks x share the work.
 template <class Word>
@@ -18,36 +34,37 @@ __device__ void copy_field(const FeedField& field, const std::byte* slot, std::b
   auto* to = reinterpret_cast<Word*>(row + field.offset);
   if (field.samples == nullptr) {
     const auto* from = reinterpret_cast<const Word*>(slot + field.slot_offset);
-    for (std::int64_t i = first_element(); i < words; i += element_stride()) to[i] = from[i];
-    return;
+    return copy_words(to, words, [&](std::int64_t i) { return from[i]; });
   }
   // A feed with samples has less than 4 GiB, and 32 bits divide faster.
   const auto words_a_sample = static_cast<std::uint32_t>(field.sample_bytes / sizeof(Word));
   const auto* numbers = reinterpret_cast<const std::int32_t*>(slot + field.slot_offset);
   const auto* from = reinterpret_cast<const Word*>(field.samples);
-  for (std::int64_t i = first_element(); i < words; i += element_stride()) {
+  copy_words(to, words, [&](std::int64_t i) {
     const std::uint32_t sample = static_cast<std::uint32_t>(i) / words_a_sample;
     const std::uint32_t word = static_cast<std::uint32_t>(i) - sample * words_a_sample;
-    to[i] = from[static_cast<std::int64_t>(numbers[sample]) * words_a_sample + word];
-  }
+    return from[static_cast<std::int64_t>(numbers[sample]) * words_a_sample + word];
+  });
 }
 
-// Block (x, field, step).
-__global__ void fetch(const LoopFeed* feed, StepPlaces places, const LoopState* state) {
-  if (places.counters != nullptr && blockIdx.y == 0 && first_element() == 0) {
-    auto* counter = reinterpret_cast<std::int64_t*>(places.counters + blockIdx.z * places.counter_bytes);
-    counter[0] = state->update + blockIdx.z;
+// Block (x, step).
+__global__ void fetch(const LoopFeed* feed, int fields, StepPlaces places, const LoopState* state) {
+  if (places.counters != nullptr && first_element() == 0) {
+    auto* counter = reinterpret_cast<std::int64_t*>(places.counters + blockIdx.y * places.counter_bytes);
+    counter[0] = state->update + blockIdx.y;
     counter[1] = 0;
   }
   if (places.rows == nullptr) return;
-  const FeedField field = reinterpret_cast<const FeedField*>(feed + 1)[blockIdx.y];
-  const std::byte* slot = feed->ring + (state->step + blockIdx.z) % feed->slots * feed->slot_bytes;
-  std::byte* row = places.rows + blockIdx.z * places.row_bytes;
-  // Fields begin on a multiple of 64, and samples where the one before ends.
-  const std::size_t unit = field.bytes | field.sample_bytes;
-  if (unit % sizeof(uint4) == 0) copy_field<uint4>(field, slot, row);
-  else if (unit % sizeof(std::uint32_t) == 0) copy_field<std::uint32_t>(field, slot, row);
-  else copy_field<std::uint8_t>(field, slot, row);
+  const std::byte* slot = feed->ring + (state->step + blockIdx.y) % feed->slots * feed->slot_bytes;
+  std::byte* row = places.rows + blockIdx.y * places.row_bytes;
+  for (int i = 0; i < fields; ++i) {
+    const FeedField field = reinterpret_cast<const FeedField*>(feed + 1)[i];
+    // Fields begin on a multiple of 64, and samples where the one before ends.
+    const std::size_t unit = field.bytes | field.sample_bytes;
+    if (unit % sizeof(uint4) == 0) copy_field<uint4>(field, slot, row);
+    else if (unit % sizeof(std::uint32_t) == 0) copy_field<std::uint32_t>(field, slot, row);
+    else copy_field<std::uint8_t>(field, slot, row);
+  }
 }
 
 struct Keep {
@@ -94,10 +111,9 @@ __global__ void find_not_finite(const T* data, std::int64_t count, unsigned long
 void begin_steps(const LoopFeed* feed, int fields, std::size_t largest, const StepPlaces& places, int steps,
                  const LoopState* state, cudaStream_t stream) {
   if (places.rows == nullptr && places.counters == nullptr) return;
-  const auto words = static_cast<std::int64_t>(largest / sizeof(uint4));
-  const dim3 blocks(blocks_for(words, block_threads, most_copy_blocks), static_cast<unsigned>(std::max(fields, 1)),
-                    static_cast<unsigned>(steps));
-  fetch<<<blocks, block_threads, 0, stream>>>(feed, places, state);
+  const auto words = static_cast<std::int64_t>(largest / (sizeof(uint4) * words_at_once));
+  const dim3 blocks(blocks_for(words, block_threads, most_copy_blocks), static_cast<unsigned>(steps));
+  fetch<<<blocks, block_threads, 0, stream>>>(feed, fields, places, state);
   check_launch("to launch the begin of a step");
 }
 
