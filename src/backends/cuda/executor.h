@@ -10,6 +10,7 @@
 #include "backends/cuda/arena.h"
 #include "backends/cuda/step_kernels.h"
 #include "backends/cuda/stream.h"
+#include "base/expected_time.h"
 #include "base/thread.h"
 #include "runtime/backend.h"
 
@@ -127,7 +128,10 @@ class Executor final : public Executable {
   // Graphs of 1, 2, 4, ... steps.
   std::vector<std::unique_ptr<StepGraph>> loop_graphs_;
   StepGraph step_graph_;
+  // Of the last turn, what the host expects of the next one, and whether this turn made a graph.
   double seconds_per_step_ = 0;
+  ExpectedTime expected_;
+  bool made_graph_ = false;
   Recorder* recorder_ = nullptr;
   std::int32_t plan_number_ = 0;
   std::vector<std::unique_ptr<Event>> events_;

@@ -49,22 +49,25 @@ void Executor::prepare_loop() {
 }
 
 // Kernels make an output of the arena where the end of the graph finds it; that memory is its own, as no other buffer
-// shares the bytes of a buffer while it is in use.
+// shares the bytes of a buffer while it is in use. A value that read_output() also reads stays where it is, and is
+// copied.
 void Executor::place_kept_outputs(std::size_t steps) {
   std::size_t bytes = 0;
   for (const Port& output : plan_.outputs)
     if (output.every_step) bytes += align(output.type.bytes() * static_cast<std::size_t>(room_));
   kept_memory_ = pinned_memory()->allocate(bytes, "the results of every step");
   std::byte* kept = host_pointer(kept_memory_.place());
-  std::vector<bool> is_placed(places_.size());
+  std::vector<bool> stays(places_.size());
+  for (const Port& output : plan_.outputs)
+    if (!output.every_step) stays[static_cast<std::size_t>(output.buffer)] = true;
   for (const Port& output : plan_.outputs) {
     if (!output.every_step) continue;
     const std::size_t stride = align(output.type.bytes());
     const Place made = fixed(stride * steps, "the results of every step");
     const auto buffer = static_cast<std::size_t>(output.buffer);
-    if (plan_.buffers[buffer].kind == Buffer::Kind::arena && !is_placed[buffer]) {
+    if (plan_.buffers[buffer].kind == Buffer::Kind::arena && !stays[buffer]) {
       step_places_[buffer] = {made, stride};
-      is_placed[buffer] = true;
+      stays[buffer] = true;
     } else {
       copied_outputs_.emplace_back(kept_.size(), output.buffer);
     }

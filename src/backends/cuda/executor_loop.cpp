@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "backends/cuda/devices.h"
@@ -107,12 +108,18 @@ std::int64_t Executor::run_turn(const LoopPorts& ports, std::int64_t row, std::i
     count += group;
   }
   done_.record(compute_);
-  const std::chrono::duration<double> expected(seconds_per_step_ * static_cast<double>(count)),
-      passed = std::chrono::steady_clock::now() - begin;
-  done_.wait(std::chrono::duration_cast<std::chrono::nanoseconds>(std::max(expected - passed, {})));
+  const auto work = static_cast<double>(count);
+  const auto seconds = [&] { return ExpectedTime::Seconds(std::chrono::steady_clock::now() - begin); };
+  const ExpectedTime::Seconds sleep = expected_.sleep(work, seconds());
+  if (sleep.count() > 0) std::this_thread::sleep_for(sleep);
+  const bool was_over = sleep.count() > 0 && done_.has_happened();
+  if (!was_over) done_.wait(std::chrono::duration_cast<std::chrono::nanoseconds>(expected_.awake(work)));
   if (ports.feed != nullptr) ports.feed->release_before(row + count);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  seconds_per_step_ = taken.count() / static_cast<double>(count);
+  const ExpectedTime::Seconds taken = seconds();
+  seconds_per_step_ = taken.count() / work;
+  expected_.learn(work, taken, was_over);
+  // A turn that made a graph says nothing about the next one.
+  if (std::exchange(made_graph_, false)) expected_.forget();
   return count;
 }
 
@@ -166,7 +173,10 @@ void Executor::launch_steps(std::int64_t count) {
     std::size_t graph = 0;
     while (std::int64_t{2} << graph <= std::min<std::int64_t>(count, steps_of_graph_)) ++graph;
     while (loop_graphs_.size() <= graph) loop_graphs_.push_back(std::make_unique<StepGraph>());
-    if (!*loop_graphs_[graph]) capture_steps(1 << graph, *loop_graphs_[graph]);
+    if (!*loop_graphs_[graph]) {
+      capture_steps(1 << graph, *loop_graphs_[graph]);
+      made_graph_ = true;
+    }
     loop_graphs_[graph]->launch(compute_);
     count -= std::int64_t{1} << graph;
   }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <exception>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -59,16 +58,14 @@ class Event {
   void delay(const Stream& stream) const {
     check(cudaStreamWaitEvent(stream.get(), event_, 0), "to wait for an event");
   }
-  // Asleep until shortly before it should happen, then awake for a while, then asleep again: the system takes longer to
-  // wake a thread than a GPU takes for several steps.
-  void wait(std::chrono::nanoseconds expected = {}) const {
-    constexpr std::chrono::microseconds early{250}, least_sleep{200};
-    const bool sleeps = expected > early + least_sleep;
-    if (sleeps) std::this_thread::sleep_for(expected - early);
-    cudaError_t code = cudaErrorNotReady;
-    wait_awake(awake_time + 2 * (sleeps ? std::chrono::nanoseconds(early) : expected),
-               [&] { return (code = cudaEventQuery(event_)) != cudaErrorNotReady; });
-    check(code == cudaErrorNotReady ? cudaEventSynchronize(event_) : code, "while it ran a step");
+  bool has_happened() const {
+    const cudaError_t code = cudaEventQuery(event_);
+    if (code != cudaErrorNotReady) check(code, "while it ran a step");
+    return code == cudaSuccess;
+  }
+  // Awake for a moment, in which a short step ends, then asleep.
+  void wait(std::chrono::nanoseconds awake = awake_time) const {
+    if (!wait_awake(awake, [&] { return has_happened(); })) check(cudaEventSynchronize(event_), "while it ran a step");
   }
 
  private:
