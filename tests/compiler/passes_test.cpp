@@ -185,6 +185,29 @@ TEST(FusePoolingGradients, WindowsThatOverlapStayDense) {
   EXPECT_EQ(ops_of(fuse_pooling_gradients(graph, {})), ops_of(graph));
 }
 
+// On a device whose products of bfloat16 are much faster, dense gradients of many channels are worth their zeros.
+TEST(FusePoolingGradients, FastProductsOfManyChannelsStayDense) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"x\", shape = [2, 12, 12, 64]}\n"
+      "%1 = variable() {name = \"w\", shape = [3, 3, 64, 64]}\n"
+      "%2 = input() {name = \"g\", shape = [2, 6, 6, 64]}\n"
+      "%3 = input() {name = \"positions\", dtype = uint8, shape = [2, 6, 6, 64]}\n"
+      "%4 = max_pool_gradient(%2, %3) {input_size = [12, 12]}\n"
+      "%5 = conv2d_weight_gradient(%0, %4) {kernel_size = [3, 3], padding = [1, 1, 1, 1]}\n"
+      "%6 = conv2d_input_gradient(%4, %1) {input_size = [12, 12], padding = [1, 1, 1, 1]}\n"
+      "output dw = %5\n"
+      "output dx = %6\n");
+  const Capabilities fast = {.mixed_gradient_gain = 4};
+  const auto kept = [&](const Graph& graph, const PassContext& context) {
+    return ops_of(fuse_pooling_gradients(graph, context)) == ops_of(graph);
+  };
+  EXPECT_TRUE(kept(graph, {.capabilities = fast, .mixed_bfloat16 = true}));
+  EXPECT_FALSE(kept(graph, {.capabilities = fast}));
+  EXPECT_FALSE(kept(graph, {.mixed_bfloat16 = true}));
+  // 16 channels do not fill blocks of bfloat16.
+  EXPECT_FALSE(kept(pooling_gradients("", ""), {.capabilities = fast, .mixed_bfloat16 = true}));
+}
+
 // The first layer of a network for grey images multiplies less than it takes to find the largest elements.
 TEST(FusePoolingGradients, FewProductsStayDense) {
   const std::string text = ops_of(fuse_pooling_gradients(pool_early(convolution_step(), {}), {}));

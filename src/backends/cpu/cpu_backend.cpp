@@ -41,6 +41,11 @@ CpuBackend::CpuBackend(int tiles, std::string_view instruction_set, std::shared_
 
 std::string CpuBackend::instruction_set() const { return std::string(cpu::name(routines_.instruction_set)); }
 
+Capabilities CpuBackend::capabilities() const {
+  const MixedMatmulRoutines* const mixed = mixed_routines_.matmul.mixed;
+  return {.mixed_gradient_gain = mixed == nullptr ? 1 : mixed->gradient_gain};
+}
+
 std::string CpuBackend::why_unsupported(const KernelCall& call) const {
   return factory_of(*call.op) == nullptr ? "the op has no kernel" : "";
 }

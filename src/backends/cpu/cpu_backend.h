@@ -17,6 +17,7 @@ class CpuBackend : public Backend {
   std::string instruction_set() const override;
   int tiles() const override { return tiles_->count(); }
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
+  Capabilities capabilities() const override;
   std::string why_unsupported(const KernelCall& call) const override;
   LoadedPlans load(std::span<const Plan* const> plans, const BindVariable& bind) override;
 

@@ -19,6 +19,8 @@ using Evaluate = Function<std::vector<Array>(const Node& node, const std::vector
 struct PassContext {
   Evaluate evaluate = {};
   Capabilities capabilities = {};
+  // Whether products may round their factors to bfloat16.
+  bool mixed_bfloat16 = false;
 };
 
 using GraphPass = Graph (*)(const Graph& graph, const PassContext& context);

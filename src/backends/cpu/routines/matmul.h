@@ -74,6 +74,8 @@ struct MixedCosts {
 // of `depth_step`; `panel` is one or more times `lanes`, up to `panel_vectors` times, and b_step the same.
 struct MixedMatmulRoutines {
   MixedCosts costs;
+  // As Capabilities have it.
+  double gradient_gain = 1;
   // Shorter sums wait for the memory of their results.
   std::int64_t least_depth;
   std::int64_t block_rows;

@@ -303,6 +303,7 @@ void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_
 
 // On a Neoverse V1 they pay wherever the kernels allow them.
 extern const MixedMatmulRoutines routines = {.costs = {.product = 0.28},
+                                             .gradient_gain = 3.3,
                                              .least_depth = 32,
                                              .block_rows = block_rows,
                                              .panel_vectors = 1,
