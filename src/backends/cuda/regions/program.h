@@ -20,7 +20,7 @@ struct RegionLimits {
   int most_ranks = 1;
   // By the blocks of a cluster: how many run at once, with a block on each multiprocessor. The multiprocessors of a
   // cluster are neighbours, and groups of those differ in size, so there are fewer than one would think. 0: not known.
-  std::array<int, 17> clusters_at_once = {};
+  std::array<int, 9> clusters_at_once = {};
 };
 
 struct RegionPointer {

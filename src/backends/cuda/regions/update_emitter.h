@@ -21,7 +21,7 @@ class UpdateEmitter {
  private:
   // The pointer to a value that a call reads.
   std::string input(int call, std::size_t input);
-  // Whether it can be read while the first kernel may still be at work: no kernel writes it, or only this one.
+  // Whether it can be read while the first kernel may still be at work, which does not write it.
   bool is_early(int call, std::size_t input) const;
   // The pointer to an output; empty if it is never read outside.
   std::string output(int call, std::size_t output);

@@ -140,8 +140,9 @@ PANDO_DEVICE void wait_for_copies() {
 #endif
 }
 
-// A kernel may begin while the one before it still runs, and until here touches only memory that neither that one nor
-// the one before that writes. Here it waits for the end of the one before, and lets the next one begin.
+// A kernel may begin while the one before it still runs. Here it waits for the end of that one, and then lets the next
+// one begin. So all earlier ones have ended when it begins, and until here it may touch whatever the one before it does
+// not write.
 PANDO_DEVICE void wait_for_kernel_before() {
 #if !defined(PANDO_EMULATED) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
