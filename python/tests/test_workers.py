@@ -16,7 +16,9 @@ MPIRUN = shutil.which("mpirun")
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
                "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "PYTHONPATH": PACKAGES}
 
+# Each process writes a file of its own: what several print may be mixed.
 TRAIN = """
+import os
 import sys
 import numpy as np
 from pando import ipu, keras
@@ -33,7 +35,8 @@ with strategy().scope():
                               keras.layers.Dense(2)])
     model.compile(optimizer="adam", loss="mse")
     model.fit(x, x[:, :2], batch_size=5, epochs=3, verbose=0)
-    print("weights", b"".join(weight.tobytes() for weight in model.get_weights()).hex())
+    with open(os.path.join(sys.argv[2], str(os.getpid())), "wb") as file:
+        file.write(b"".join(weight.tobytes() for weight in model.get_weights()))
 """
 
 TORCH = """
@@ -58,17 +61,22 @@ def run_workers(count, program, *arguments, **environment):
 
 
 @needs_mpirun
-def test_workers_train_one_model_with_the_bits_of_one_process(run_python):
-    alone = run_python("-c", TRAIN, "1").stdout
-    assert alone.startswith("weights ")
-    assert run_workers(2, TRAIN, "2").stdout == alone * 2
+def test_workers_train_one_model_with_the_bits_of_one_process(run_python, tmp_path):
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    alone.mkdir()
+    together.mkdir()
+    run_python("-c", TRAIN, "1", str(alone))
+    (weights,) = [file.read_bytes() for file in alone.iterdir()]
+    assert len(weights) == 4 * (4 * 8 + 8 + 8 * 2 + 2)
+    run_workers(2, TRAIN, "2", str(together))
+    assert [file.read_bytes() for file in together.iterdir()] == [weights, weights]
 
 
 @needs_mpirun
-def test_copies_are_warned_of_once():
+def test_copies_are_warned_of_once(tmp_path):
     text = "mpirun started 2 processes together, and each trains a model of its own"
-    assert run_workers(2, TRAIN, "1").stderr.count(text) == 1
-    assert text not in run_workers(2, TRAIN, "1", PANDO_WORKERS="none").stderr
+    assert run_workers(2, TRAIN, "1", str(tmp_path)).stderr.count(text) == 1
+    assert text not in run_workers(2, TRAIN, "1", str(tmp_path), PANDO_WORKERS="none").stderr
 
 
 def test_one_process_is_no_worker(run_python):

@@ -242,6 +242,56 @@ TEST(Regions, Adam) {
   EXPECT_GT(compare(model, "adam"), 0);
 }
 
+// The rate and the step are made of the counter, as Keras makes them: blocks that update make them for themselves.
+TEST(Regions, NumbersThatOnlyUpdatesRead) {
+  Model model(16, {20});
+  model.dense(12).relu().dense(6);
+  const Value loss = model.cross_entropy();
+  model.graph.add_output("loss", loss);
+  const std::vector<Value> found = gradients(loss, model.parameters);
+  const Value update = ops::reshape(ops::slice(ops::counter(model.graph), {0}, {1}), {});
+  const Value step = ops::cast(update, DType::float64);
+  const Value rate =
+      ops::cast(ops::scalar(step, 0.1) / (ops::cast(update, DType::float64) * 0.5 + 1.0), DType::float32);
+  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+    const Shape& shape = model.parameters[i].shape();
+    const Value m = ops::variable(model.graph, "m" + std::to_string(i), DType::float32, shape);
+    const Value v = ops::variable(model.graph, "v" + std::to_string(i), DType::float32, shape);
+    const std::vector<Value> moved = ops::adam_update(rate, step, model.parameters[i], found[i], {m, v}, {});
+    model.graph.assign(model.parameters[i], moved[0]);
+    model.graph.assign(m, moved[1]);
+    model.graph.assign(v, moved[2]);
+  }
+  EXPECT_GT(compare(model, "numbers"), 0);
+  // They are read before the first kernel has ended.
+  const Plan plan = compile(model.graph, {});
+  const std::string source = make_region(plan, PlanValues(plan), h200)->update_source;
+  const std::size_t prepared = source.find("prepare<float>"), begin = source.rfind("if (cluster", prepared);
+  ASSERT_NE(prepared, std::string::npos);
+  EXPECT_EQ(source.substr(begin, prepared - begin).find("wait_for_kernel_before"), std::string::npos) << source;
+  if (!why_no_runtime_compiler().empty()) return;
+  EXPECT_NE(compile_sources({source}, 256, 90).find(".text.update"), std::string::npos);
+}
+
+// One that is also an output stays outside.
+TEST(Regions, NumbersThatLeaveAreMadeBefore) {
+  Model model(16, {20});
+  model.dense(12).relu().dense(6);
+  const Value loss = model.cross_entropy();
+  const std::vector<Value> found = gradients(loss, model.parameters);
+  const Value step = ops::cast(ops::reshape(ops::slice(ops::counter(model.graph), {0}, {1}), {}), DType::float32);
+  const Value rate = ops::scalar(step, 0.1) / (step + 1.0);
+  model.graph.add_output("rate", rate);
+  for (std::size_t i = 0; i < model.parameters.size(); ++i)
+    model.graph.assign(model.parameters[i], ops::sgd_update(rate, model.parameters[i], found[i], {}, {})[0]);
+  const Plan plan = compile(model.graph, {});
+  const PlanValues values(plan);
+  const std::optional<RegionProgram> program = make_region(plan, values, h200);
+  ASSERT_TRUE(program);
+  EXPECT_LT(program->calls.size(), values.calls.size());
+  EXPECT_FALSE(program->before.empty());
+}
+
 TEST(Regions, SeveralLosses) {
   Model model(16, {20});
   model.dense(12).relu();
@@ -282,6 +332,29 @@ TEST(Regions, Metrics) {
   model.graph.add_output("likely", ops::softmax(model.x));
   model.descend(ops::reduce_sum(ops::softmax_cross_entropy(model.x, target) * weight));
   EXPECT_EQ(compare(model, "metrics"), 8);
+}
+
+// Labels become floats and whole numbers again, as Keras casts them.
+TEST(Regions, CastsOfEveryKind) {
+  Model model(16, {20});
+  model.dense(6);
+  const Value labels = ops::input(model.graph, "whole", DType::int32, {16});
+  const Value as_float = ops::cast(labels, DType::float32);
+  const Value correct = ops::equal(ops::argmax(model.x, 1), ops::cast(as_float, DType::int32));
+  model.graph.add_output("accuracy", ops::reduce_sum(ops::cast(correct, DType::float32)));
+  // Out of range, and NaN.
+  const Value far = ops::cast(as_float * 1e12 - 1e12, DType::int32),
+              none = ops::cast(as_float / as_float, DType::int32);
+  const Value bytes = ops::cast(ops::cast(far, DType::uint8), DType::float32);
+  model.graph.add_output("far", ops::cast(far, DType::float32) + ops::cast(none, DType::float32));
+  model.graph.add_output("bytes", bytes);
+  model.graph.add_output("long", ops::cast(ops::cast(as_float * -1e30, DType::int64), DType::float32));
+  model.descend(model.cross_entropy());
+  EXPECT_GT(compare(model, "casts"), 0);
+  if (!why_no_runtime_compiler().empty()) return;
+  const Plan plan = compile(model.graph, {});
+  const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
+  EXPECT_NE(compile_sources(program->sources, program->threads, 90).find(".text.region"), std::string::npos);
 }
 
 // A step that is recorded computes the same, and its marks tell how many phases each call took.

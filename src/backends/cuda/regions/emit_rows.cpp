@@ -45,7 +45,7 @@ std::string instruction_text(const ElementwiseProgram& program, const Elementwis
   if (instruction.op->id == Op::select)
     return fmt::format("{} ? {} : {}", name(arguments[0]), name(arguments[1]), name(arguments[2]));
   if (instruction.op->id == Op::cast)
-    return fmt::format("static_cast<{}>({})", type_name(instruction.result), name(arguments[0]));
+    return fmt::format("cast_to<{}>({})", type_name(instruction.result), name(arguments[0]));
   std::vector<std::string> names;
   for (std::int32_t argument : arguments)
     if (argument >= 0) names.push_back(name(argument));
@@ -59,6 +59,14 @@ std::string instruction_text(const ElementwiseProgram& program, const Elementwis
 }
 
 }  // namespace
+
+std::string instructions_text(const ElementwiseProgram& program) {
+  std::string text;
+  for (std::size_t i = 0; i < program.instructions.size(); ++i)
+    text += fmt::format("const {} v{} = {}; ", type_name(program.instructions[i].result), program.operands.size() + i,
+                        instruction_text(program, program.instructions[i]));
+  return text;
+}
 
 std::string Emitter::value_text(const Member& member, const ElementwiseProgram& program, std::size_t first_operand,
                                 const std::string& first, const Shape& result) {
@@ -75,10 +83,7 @@ std::string Emitter::value_text(const Member& member, const ElementwiseProgram& 
     }
     text += fmt::format("const {} v{} = {}; ", type_name(program.operands[i]), i, from);
   }
-  for (std::size_t i = 0; i < program.instructions.size(); ++i)
-    text += fmt::format("const {} v{} = {}; ", type_name(program.instructions[i].result), program.operands.size() + i,
-                        instruction_text(program, program.instructions[i]));
-  return text;
+  return text + instructions_text(program);
 }
 
 std::string Emitter::program_text(const Member& member, const ElementwiseProgram& program, std::size_t first_operand,

@@ -14,6 +14,8 @@ namespace pando::cuda {
 std::string_view type_name(DType dtype);
 // A number as a literal of that type.
 std::string literal(double number, DType dtype);
+// Statements that compute the instructions of a program, whose operands are v0, v1, ...; their results follow.
+std::string instructions_text(const struct ElementwiseProgram& program);
 
 // A convolution of images [batch, height, width, channels] with a filter, as the device code knows it.
 struct ConvolutionSizes {

@@ -41,6 +41,7 @@ std::vector<RegionHeader> region_headers() {
           {"base/philox.h", std::string(assets::philox_h)},
           {"ops/scalar.h", std::string(assets::scalar_h)},
           {"backends/cuda/kernels/update_rules.h", std::string(assets::update_rules_h)},
+          {"backends/cuda/regions/device/casts.h", std::string(assets::casts_h)},
           {"backends/cuda/regions/device/cluster.h", std::string(assets::cluster_h)},
           {"backends/cuda/regions/device/images.h", std::string(assets::images_h)},
           {"backends/cuda/regions/device/kernel.h", std::string(assets::kernel_h)},

@@ -22,17 +22,9 @@ bool is_batched(const Shape& shape, std::int64_t batch) { return shape.rank() > 
 
 bool is_plain(DType dtype) { return dtype != DType::bfloat16 && dtype != DType::float64; }
 
-bool can_cast(DType from, DType to) {
-  if (from == to || to == DType::float32 || to == DType::float64) return from != DType::bfloat16;
-  return from == DType::boolean && to != DType::bfloat16;
-}
-
 bool can_emit(const ElementwiseProgram& program) {
-  for (const auto& instruction : program.instructions) {
+  for (const auto& instruction : program.instructions)
     if (instruction.result == DType::bfloat16) return false;
-    if (instruction.op->id == Op::cast && !can_cast(program.dtype(instruction.arguments[0]), instruction.result))
-      return false;
-  }
   return std::none_of(program.operands.begin(), program.operands.end(),
                       [](DType dtype) { return dtype == DType::bfloat16; });
 }
@@ -46,8 +38,8 @@ bool is_program(const KernelCall& call) {
   const std::shared_ptr<const ElementwiseProgram> program =
       call.op->id == Op::fused ? call.attributes.program("program") : nullptr;
   if (program != nullptr) return can_emit(*program);
-  if (call.op->id == Op::cast) return can_cast(call.inputs[0].type.dtype, call.outputs[0].type.dtype);
-  return true;
+  return call.op->id != Op::cast ||
+         (call.inputs[0].type.dtype != DType::bfloat16 && call.outputs[0].type.dtype != DType::bfloat16);
 }
 
 bool has_plain_epilogue(const KernelCall& call) {
@@ -152,6 +144,8 @@ class Finder {
 
   RegionCalls run() {
     for (int call = 0; call < static_cast<int>(values_.calls.size()); ++call) add(call);
+    for (int call = static_cast<int>(values_.calls.size()) - 1; call >= 0; --call)
+      if (is_number(call)) found_.membership[at(call)] = Membership::number;
     for (int call = static_cast<int>(values_.calls.size()) - 1; call >= 0; --call) mark_before(call);
     return std::move(found_);
   }
@@ -253,6 +247,36 @@ class Finder {
            std::any_of(readers.begin(), readers.end(), [&](int other) { return other != call; }) &&
            std::all_of(readers.begin(), readers.end(),
                        [&](int other) { return other == call || found_.is(other, Membership::update); });
+  }
+
+  bool is_number(int call) const {
+    if (found_.contains(call) || depends_[at(call)]) return false;
+    const KernelCall& own = *values_.calls[at(call)];
+    const auto is_single = [](const Operand& operand) { return operand.type.shape.elements() == 1; };
+    const bool is_slice = own.op->id == Op::slice && own.inputs[0].type.shape.rank() == 1;
+    const bool is_simple = is_slice || (own.op->elementwise && is_program(own) &&
+                                        std::all_of(own.inputs.begin(), own.inputs.end(), is_single));
+    if (!is_simple || own.outputs.size() != 1 || !is_single(own.outputs[0]) || !is_arena(own.outputs[0])) return false;
+    const int value = values_.outputs[at(call)][0];
+    if (value < 0 || values_.values[at(value)].leaves) return false;
+    const std::vector<int>& readers = values_.values[at(value)].readers;
+    const auto makes_it = [&](int reader) {
+      return found_.is(reader, Membership::number) ||
+             (found_.is(reader, Membership::update) && reads_number(reader, value));
+    };
+    const auto overwrites = [&](const std::vector<int>& others) {
+      return std::find(others.begin(), others.end(), call) != others.end();
+    };
+    return !readers.empty() && std::all_of(readers.begin(), readers.end(), makes_it) &&
+           std::none_of(values_.overwritten.begin(), values_.overwritten.end(), overwrites);
+  }
+
+  // Whether an update reads a value as its rate or step alone.
+  bool reads_number(int update, int value) const {
+    const std::vector<int>& inputs = values_.inputs[at(update)];
+    const KernelCall& own = *values_.calls[at(update)];
+    const auto parameters = inputs.begin() + update_layout(*own.op, own.attributes).scalars;
+    return std::find(parameters, inputs.end(), value) == inputs.end();
   }
 
   // Whether one parameter alone moves along a gradient: the thread that sums it moves that.

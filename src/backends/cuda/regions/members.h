@@ -12,6 +12,7 @@ enum class Membership : std::uint8_t {
   product,  // a product over samples, of two values with a row for each
   update,   // moves parameters along such sums
   advance,  // replaces a number that only updates read, such as the count of steps; they read what it was
+  number,   // makes a number that only updates read, of what is there before the region; they make it for themselves
 };
 
 struct RegionCalls {

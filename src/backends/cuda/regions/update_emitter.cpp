@@ -5,15 +5,17 @@
 
 #include <algorithm>
 
+#include "graph/elementwise_program.h"
 #include "ops/op_list.h"
 #include "ops/update.h"
+#include "plan/call_program.h"
 
 namespace pando::cuda {
 
 namespace {
 
-// A thread keeps as many factors of a product, read early, in its registers.
-constexpr std::int64_t most_loaded_samples = 64;
+// A thread keeps as many factors of a product, read early, in its registers; twice as many would take all of them.
+constexpr std::int64_t most_loaded_samples = 32;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -78,39 +80,60 @@ std::string UpdateEmitter::output(int call, std::size_t output) {
                      region_.pointers().of_value(Pointers::Kind::output, value, operand));
 }
 
+std::string UpdateEmitter::number(int call, std::size_t input) {
+  const int producer = values_.values[at(values_.inputs[at(call)][input])].producer;
+  if (producer < 0 || !found_.is(producer, Membership::number)) return this->input(call, input) + "[0]";
+  const KernelCall& own = *values_.calls[at(producer)];
+  if (own.op->id == Op::slice)
+    return fmt::format("{}[{}]", this->input(producer, 0), own.attributes.integers("starts")[0]);
+  const ElementwiseProgram program = program_of(own);
+  std::string text;
+  for (std::size_t i = 0; i < program.operands.size(); ++i)
+    text += fmt::format("const {} v{} = {}; ", type_name(program.operands[i]), i, number(producer, i));
+  return fmt::format("[&] {{ {}{}return v{}; }}()", text, instructions_text(program), program.results[0]);
+}
+
 bool UpdateEmitter::is_early(int call, std::size_t input) const {
-  const int value = values_.inputs[at(call)][input];
-  return values_.values[at(value)].producer < 0 && !region_.pointers().passed_on.contains(value);
+  const int value = values_.inputs[at(call)][input], producer = values_.values[at(value)].producer;
+  if (producer < 0) return !region_.pointers().passed_on.contains(value);
+  if (!found_.is(producer, Membership::number)) return false;
+  for (std::size_t i = 0; i < values_.inputs[at(producer)].size(); ++i)
+    if (!is_early(producer, i)) return false;
+  return true;
+}
+
+bool UpdateEmitter::is_prepared_early(int call) const {
+  const KernelCall& own = *values_.calls[at(call)];
+  for (int i = 0; i < update_layout(*own.op, own.attributes).scalars; ++i)
+    if (!is_early(call, at(i))) return false;
+  return true;
 }
 
 void UpdateEmitter::add(const Task& task) {
   const int blocks = static_cast<int>((task.items + threads - 1) / threads);
   const std::string wait = "wait_for_kernel_before(); ";
-  const bool is_prepared = !task.before.empty();
   body_ += fmt::format(
-      "  if (cluster >= {} && cluster < {}) {{\n{}    PANDO_PHASE(const int e = (cluster - {}) * {} + t.index; if (e < "
-      "{}) {{ {}{}}})\n  }}\n",
-      blocks_, blocks_ + blocks, is_prepared ? "    " + wait + "\n" + task.before : "", blocks_, threads, task.items,
-      is_prepared ? "" : task.early + wait, task.body);
+      "  if (cluster >= {} && cluster < {}) {{\n{}{}    PANDO_PHASE(const int e = (cluster - {}) * {} + t.index; if (e "
+      "< {}) {{ {}{}}})\n  }}\n",
+      blocks_, blocks_ + blocks, task.is_before_early ? "" : "    " + wait + "\n", task.before, blocks_, threads,
+      task.items, task.is_before_early ? task.early + wait : "", task.body);
   blocks_ += blocks;
   calls_of_blocks_.resize(at(blocks_), task.owner);
 }
 
-void UpdateEmitter::add_partial_sums(int call, int owner, const std::string& before, const std::string& use) {
+void UpdateEmitter::add_partial_sums(int call, Task task) {
   const KernelCall& own = *values_.calls[at(call)];
   const auto& sum = region_.sums().at(values_.outputs[at(call)][0]);
   const std::int64_t count = own.op->id == Op::reduce_mean ? own.inputs[0].type.shape.elements() / sum.elements : 1;
   const std::string index = sum.taps == 0 ? "e"
                                           : fmt::format("(e / {0} * {1} + e % {1}) * {2} + e % {0} / {1}",
                                                         sum.channels * sum.filters, sum.channels, sum.filters);
-  add({.owner = owner,
-       .items = sum.elements,
-       .before = before,
-       .early = "",
-       .body = fmt::format("const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; "
-                           "const int i = {}; {}",
-                           region_.clusters(), sum.pointer, sum.elements,
-                           count == 1 ? "" : fmt::format(" / {}.0f", count), index, use)});
+  task.items = sum.elements;
+  task.body = fmt::format(
+      "const float gradient = sum_clusters<{}>(reinterpret_cast<const float*>(g{}) + e, {}){}; const int i = {}; {}",
+      region_.clusters(), sum.pointer, sum.elements, count == 1 ? "" : fmt::format(" / {}.0f", count), index,
+      task.body);
+  add(task);
 }
 
 std::int64_t UpdateEmitter::width_of(const KernelCall& call) {
@@ -125,7 +148,7 @@ void UpdateEmitter::add_product(int call, Task task) {
   const std::string first = input(call, 0), second = input(call, 1);
   task.items = rows * groups;
   std::string column = fmt::format("SampleColumn<{}>{{{} + e / {}}}", rows, first, groups);
-  if (task.before.empty() && region_.is_of_feed(own.inputs[0]) && found_.batch <= most_loaded_samples) {
+  if (task.is_before_early && region_.is_of_feed(own.inputs[0]) && found_.batch <= most_loaded_samples) {
     task.early +=
         fmt::format("const auto column = load_column<{}, {}>({}, e / {}); ", found_.batch, rows, first, groups);
     column = "column";
@@ -149,8 +172,8 @@ std::pair<int, int> UpdateEmitter::update_of(int value) const {
 std::string UpdateEmitter::prepare(int call) {
   const KernelCall& own = *values_.calls[at(call)];
   const UpdateLayout layout = update_layout(*own.op, own.attributes);
-  const std::string rate = fmt::format("static_cast<double>({}[0])", input(call, 0));
-  const std::string step = layout.scalars > 1 ? fmt::format("static_cast<double>({}[0])", input(call, 1)) : "0.0";
+  const std::string rate = fmt::format("static_cast<double>({})", number(call, 0));
+  const std::string step = layout.scalars > 1 ? fmt::format("static_cast<double>({})", number(call, 1)) : "0.0";
   return fmt::format(
       "    PANDO_BLOCK_VALUE {}::Settings<float> settings;\n    PANDO_PHASE(if (t.index == 0) settings = "
       "{}.prepare<float>({}, {}))\n"
@@ -176,17 +199,21 @@ void UpdateEmitter::add_sum(int call) {
   std::string use;
   if (const std::string to = output(call, 0); !to.empty()) use += fmt::format("{}[i] = gradient; ", to);
   if (update >= 0) use += move(update, group);
-  const std::string before = update >= 0 ? prepare(update) : "";
-  // The first kernel did the work of a sum. What its clusters left is added up for the update.
-  if (found_.is(call, Membership::sum)) return add_partial_sums(call, update >= 0 ? update : call, before, use);
-  const std::int64_t width = width_of(*values_.calls[at(call)]);
-  add_product(call, {.owner = call,
-                     .items = 0,
-                     .before = before,
-                     .early = "",
-                     .body = fmt::format("PANDO_UNROLL for (int n = 0; n < {0}; ++n) {{ const float gradient = "
-                                         "products.at[n]; const int i = e * {0} + n; {1}}} ",
-                                         width, use)});
+  Task task{.owner = call, .items = 0, .before = "", .early = "", .body = use};
+  if (update >= 0) {
+    task.before = prepare(update);
+    task.is_before_early = is_prepared_early(update);
+  }
+  if (found_.is(call, Membership::sum)) {
+    // The first kernel did the work of a sum. What its clusters left is added up for the update.
+    if (update >= 0) task.owner = update;
+    return add_partial_sums(call, task);
+  }
+  task.body = fmt::format(
+      "PANDO_UNROLL for (int n = 0; n < {0}; ++n) {{ const float gradient = products.at[n]; const int i = e * {0} + n; "
+      "{1}}} ",
+      width_of(*values_.calls[at(call)]), use);
+  add_product(call, task);
 }
 
 void UpdateEmitter::add_matmul_update(int call) {
@@ -217,8 +244,9 @@ void UpdateEmitter::add_update(int call) {
          .items = own.inputs[gradient].type.shape.elements(),
          .before = prepare(call),
          .early = "",
-         .body = fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient),
-                             move(call, group))});
+         .body =
+             fmt::format("const int i = e; const float gradient = {}[i]; {}", input(call, gradient), move(call, group)),
+         .is_before_early = is_prepared_early(call)});
   }
 }
 

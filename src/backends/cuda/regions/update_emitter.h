@@ -21,21 +21,26 @@ class UpdateEmitter {
  private:
   // The pointer to a value that a call reads.
   std::string input(int call, std::size_t input);
+  // A rate or a step, as an expression: read, or made of what is there before the region.
+  std::string number(int call, std::size_t input);
   // Whether it can be read while the first kernel may still be at work, which does not write it.
   bool is_early(int call, std::size_t input) const;
+  // Whether that is so of all numbers of an update.
+  bool is_prepared_early(int call) const;
   // The pointer to an output; empty if it is never read outside.
   std::string output(int call, std::size_t output);
   // A task of `items`, one for each thread, which has the number `e`. Its time is that of `owner`. Its blocks run
-  // `before`, if there is something to prepare, then its threads `body`. Without it, they run `early` while the first
-  // kernel may still be at work.
+  // `before`, if there is something to prepare, then its threads `body`. They run `early`, and `before` if it says so,
+  // while the first kernel may still be at work.
   struct Task {
     int owner;
     std::int64_t items;
     std::string before, early, body;
+    bool is_before_early = true;
   };
   void add(const Task& task);
-  // A sum over samples, of what clusters left: `use` is run for each element `i` with its `gradient`.
-  void add_partial_sums(int call, int owner, const std::string& before, const std::string& use);
+  // A sum over samples, of what clusters left. A thread runs the body of the task with element `i` and its `gradient`.
+  void add_partial_sums(int call, Task task);
   // A product over samples. A thread has `width` elements, from element `e * width` on, which are `products`; it runs
   // the body of the task with them.
   static std::int64_t width_of(const KernelCall& call);

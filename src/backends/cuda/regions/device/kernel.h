@@ -4,6 +4,7 @@
 // in other sources, are functions that it calls, PANDO_FUNCTION void name(parameters) { PANDO_THIS_THREAD body }.
 #pragma once
 #include "backends/cuda/kernels/update_rules.h"
+#include "backends/cuda/regions/device/casts.h"
 #include "backends/cuda/regions/device/images.h"
 #include "backends/cuda/regions/device/pooled_images.h"
 #include "backends/cuda/regions/device/rows.h"
