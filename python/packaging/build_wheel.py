@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel: CMake compiles the extension, which holds the whole library, and the packages are put beside it.
 
-pip calls the two functions of PEP 517. There is a wheel for each version of Python, as pybind11 has no stable ABI.
+pip calls the functions of PEP 517. There is a wheel for each version of Python, as pybind11 has no stable ABI.
 """
 import io
 import os
@@ -38,6 +38,14 @@ def _tag():
     return f"{python}-{python}-{platform}"
 
 
+def _information():
+    """What a wheel says about itself: its folder, and the texts of the files there."""
+    version = _version()
+    return f"pando-{version}.dist-info", {
+        "METADATA": METADATA.format(version=version, readme=(ROOT / "README.md").read_text()),
+        "WHEEL": f"Wheel-Version: 1.0\nGenerator: pando {version}\nRoot-Is-Purelib: false\nTag: {_tag()}\n"}
+
+
 def _compile(folder):
     """Builds the extension in the folder and returns its path."""
     options = ["-DCMAKE_BUILD_TYPE=Release", "-DPANDO_UNITY_BUILD=ON", "-DPANDO_PYTHON=ON", "-DPANDO_BUNDLE_FMT=ON",
@@ -49,21 +57,29 @@ def _compile(folder):
     return next((folder / "python/pando").glob("_core.*.so"))
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Writes what the wheel will say about itself, which pip asks for first, and returns the folder."""
+    folder, texts = _information()
+    path = pathlib.Path(metadata_directory) / folder
+    path.mkdir()
+    for name, text in texts.items():
+        (path / name).write_text(text)
+    return folder
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Writes the wheel into the folder and returns its name."""
     extension = _compile(ROOT / "build/wheel")
-    version = _version()
-    name = f"pando-{version}-{_tag()}.whl"
+    name = f"pando-{_version()}-{_tag()}.whl"
     with WheelFile(os.path.join(wheel_directory, name), "w") as wheel:
         for path in sorted((ROOT / "python/pando").rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 wheel.write(str(path), str(path.relative_to(ROOT / "python")))
         wheel.write(str(extension), f"pando/{extension.name}")
-        info = f"pando-{version}.dist-info"
-        wheel.writestr(f"{info}/METADATA", METADATA.format(version=version, readme=(ROOT / "README.md").read_text()))
-        wheel.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: pando {version}\nRoot-Is-Purelib: false\n"
-                                        f"Tag: {_tag()}\n")
-        wheel.write(str(ROOT / "LICENSE"), f"{info}/LICENSE")
+        folder, texts = _information()
+        for file, text in texts.items():
+            wheel.writestr(f"{folder}/{file}", text)
+        wheel.write(str(ROOT / "LICENSE"), f"{folder}/LICENSE")
     return name
 
 
