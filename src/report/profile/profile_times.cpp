@@ -86,10 +86,13 @@ std::optional<Item> item_of(const LayerTime& time) {
 
 // The time in which a device has no event at all.
 double idle_share(const Profile& profile, int device, double span) {
-  std::vector<std::pair<double, double>> intervals;
+  struct Interval {
+    double begin, end;
+  };
+  std::vector<Interval> intervals;
   for (const ProfileEvent& event : profile.events)
-    if (event.device == device) intervals.emplace_back(event.begin, event.begin + event.duration);
-  std::sort(intervals.begin(), intervals.end());
+    if (event.device == device) intervals.push_back({event.begin, event.begin + event.duration});
+  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   double busy = 0, covered = std::numeric_limits<double>::lowest();
   for (const auto& [begin, end] : intervals) {
     busy += std::max(0.0, end - std::max(begin, covered));
