@@ -5,8 +5,8 @@
 Usage: jax_steps.py [--cpu] [--tf32] [MODEL...]
 
 The steps are those of one compiled scan over 100 of them, each with its own samples, which are in the device's memory. With
---cpu they are compiled one by one, as XLA computes convolutions within a scan far more slowly on a CPU, and run on two
-cores. They compute in float32 or, with --tf32, in the device's faster default. Exit status 3 if there is no JAX.
+--cpu each is a compiled function of its own, as scans of the longest ones would take minutes, and they run on two cores.
+They compute in float32 or, with --tf32, in the device's faster default. Exit status 3 if there is no JAX.
 """
 import argparse
 import os
