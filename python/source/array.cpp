@@ -31,7 +31,32 @@ const char* stored_as(char kind, py::ssize_t size) {
   return nullptr;
 }
 
-py::dtype numpy_dtype(DType dtype) { return py::dtype(std::string(name(dtype))); }
+// bfloat16, which NumPy lacks, is cast before.
+py::dtype numpy_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::float64: return py::dtype::of<double>();
+    case DType::int32: return py::dtype::of<std::int32_t>();
+    case DType::int64: return py::dtype::of<std::int64_t>();
+    case DType::uint8: return py::dtype::of<std::uint8_t>();
+    case DType::boolean: return py::dtype::of<bool>();
+    default: return py::dtype::of<float>();
+  }
+}
+
+// NumPy's C function that makes a scalar of a value in memory, which pybind11 lacks. As there, a function is known by
+// its number in NumPy's table, which stays the same.
+py::object numpy_scalar(const void* value, const py::dtype& dtype) {
+  using MakeScalar = PyObject* (*)(const void* value, PyObject* dtype, PyObject* base);
+  static const auto make = [] {
+    const py::module_ numpy = py::module_::import("numpy");
+    const char* name = py::hasattr(numpy, "_core") ? "numpy._core.multiarray" : "numpy.core.multiarray";
+    const py::object table = py::module_::import(name).attr("_ARRAY_API");
+    return reinterpret_cast<MakeScalar>(static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr))[60]);
+  }();
+  PyObject* made = make(value, dtype.ptr(), nullptr);
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
 
 Shape shape_of(const py::array& array) {
   Shape shape;
@@ -81,6 +106,12 @@ py::object array_to(const Array& array) {
   py::array result(numpy_dtype(array.dtype()), sizes, array.raw(), owner);
   if (!array.is_writable()) py::detail::array_proxy(result.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return result;
+}
+
+py::object value_to(const Array& array) {
+  if (array.shape().rank() != 0) return array_to(array);
+  if (array.dtype() == DType::bfloat16) return value_to(array.astype(DType::float32));
+  return numpy_scalar(array.raw(), numpy_dtype(array.dtype()));
 }
 
 DType dtype_from(py::handle source) {

@@ -18,6 +18,8 @@ namespace py = pybind11;
 Array array_from(py::handle source);
 // A NumPy array over the memory of the array; read-only if the array is. bfloat16, which NumPy lacks, becomes float32.
 py::object array_to(const Array& array);
+// The same, but a NumPy scalar for an array of no dimensions.
+py::object value_to(const Array& array);
 // From a type's name, a NumPy type, or an object with a name, as the types of the packages are. Throws TypeError.
 DType dtype_from(py::handle source);
 

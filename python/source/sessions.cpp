@@ -6,8 +6,6 @@
 
 #include "fields.h"
 
-PYBIND11_MAKE_OPAQUE(std::vector<pando::tf1::Fetch>)
-
 namespace pando::python {
 
 namespace {
@@ -49,6 +47,42 @@ Fetch fetch_of(const py::object& value) {
   return value.cast<Tensor>();
 }
 
+// What a run is asked for, made once for fetches that are run again and again.
+struct Fetches {
+  std::vector<Fetch> list;
+  // For each fetch, which of its results are of operations, which have no value; empty if all have one.
+  std::vector<std::vector<bool>> are_operations;
+
+  explicit Fetches(const std::vector<std::pair<Fetch, std::vector<bool>>>& fetches) {
+    for (const auto& [fetch, operations] : fetches) {
+      list.push_back(fetch);
+      are_operations.push_back(operations);
+    }
+  }
+};
+
+// A list of results for each fetch: arrays, scalars, None for an operation.
+py::list run(Session& session, const Fetches& fetches, const tf1::Feeds& feeds) {
+  std::vector<Arrays> results;
+  {
+    const GilRelease release;
+    results = session.run(fetches.list, feeds);
+  }
+  py::list lists(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::vector<bool>& are_operations = fetches.are_operations[i];
+    const std::size_t count = are_operations.empty() ? results[i].size() : are_operations.size();
+    py::list list(count);
+    auto array = results[i].begin();
+    for (std::size_t j = 0; j < count; ++j) {
+      const bool is_operation = !are_operations.empty() && are_operations[j];
+      list[j] = is_operation ? py::object(py::none()) : value_to(*array++);
+    }
+    lists[i] = std::move(list);
+  }
+  return lists;
+}
+
 void bind_graph(py::module_& module) {
   py::class_<Operation>(module, "Operation").def(py::init<>());
   py::class_<Variable>(module, "Variable")
@@ -80,20 +114,8 @@ void bind_session(py::module_& module) {
   py::class_<Compiled, EndsWithoutGil<Compiled>>(module, "Compiled").def("explain", &Compiled::explain);
   py::class_<Fetch>(module, "Fetch");
   module.def("fetch", &fetch_of, "What a run is asked for: of a symbol, a variable, an operation or a computation.");
-  // Made once for fetches that are run again and again.
-  py::class_<std::vector<Fetch>>(module, "Fetches").def(py::init([](const py::list& fetches) {
-    std::vector<Fetch> made;
-    for (const py::handle fetch : fetches) made.push_back(fetch.cast<Fetch>());
-    return made;
-  }));
-  py::class_<Session, EndsWithoutGil<Session>>(module, "Session")
-      .def(py::init<>())
-      .def(
-          "run",
-          [](Session& session, const std::vector<Fetch>& fetches, const tf1::Feeds& feeds) {
-            return session.run(fetches, feeds);
-          },
-          WithoutGil());
+  py::class_<Fetches>(module, "Fetches").def(py::init<const std::vector<std::pair<Fetch, std::vector<bool>>>&>());
+  py::class_<Session, EndsWithoutGil<Session>>(module, "Session").def(py::init<>()).def("run", &run);
   py::class_<train::Saver>(module, "Saver")
       .def(py::init<>())
       .def("save", &train::Saver::save, WithoutGil())

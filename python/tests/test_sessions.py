@@ -66,6 +66,31 @@ def test_a_computation_trains_and_gives_none_for_its_operation():
     assert losses[-1][0] < losses[0][0] * 0.7
 
 
+def test_a_computation_returns_its_structure_with_numpy_scalars():
+    def nested(x):
+        total = tf.reduce_sum(x)
+        return {"sums": (total, tf.cast(total, tf.int32)), "whole": x, "right": tf.equal(total, 6.0)}
+
+    x = tf.placeholder(tf.float32, [3])
+    with ipu.scopes.ipu_scope("/device:IPU:0"):
+        on_ipu = ipu.ipu_compiler.compile(nested, [x])
+        alone = ipu.ipu_compiler.compile(lambda x: tf.reduce_sum(x), [x])
+    with tf.Session() as session:
+        made = session.run(on_ipu, {x: [1, 2, 3]})
+        assert type(made["sums"]) is tuple and [type(value) for value in made["sums"]] == [np.float32, np.int32]
+        assert made["sums"] == (6, 6) and made["whole"].tolist() == [1, 2, 3]
+        assert type(made["right"]) is np.bool_ and made["right"]
+        assert session.run(alone, {x: [1, 2, 3]}) == [6] and session.run(alone, {x: [1, 1, 1]}) == [3]
+
+
+def test_a_list_of_fetches_may_change_between_runs():
+    fetches = [tf.constant(1.0)]
+    with tf.Session() as session:
+        assert session.run(fetches) == [1]
+        fetches.append(tf.constant(2.0))
+        assert session.run(fetches) == [1, 2]
+
+
 def test_an_iterator_that_has_ended_raises_out_of_range():
     iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.from_tensor_slices(np.arange(2.0, dtype="float32")))
     value = iterator.get_next()

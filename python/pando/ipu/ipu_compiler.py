@@ -15,26 +15,22 @@ from pando.tf.tensor import Tensor, as_symbol, wrap
 class Compiled:
     """A computation that a session can run. It stands for the structure that the function returned."""
 
-    def __init__(self, native: Any, structure: Any, kinds: Any) -> None:
-        self._native, self._structure, self._kinds = native, structure, kinds
+    def __init__(self, native: Any, structure: Any, are_operations: Any) -> None:
+        self._native, self._structure, self._are_operations = native, structure, are_operations
+        # Upstream returns a list, of one tensor too. A list of tensors and operations is what a run has made already.
+        self._is_flat = not is_nested(structure) or type(structure) in (list, tuple) and not any(
+            is_nested(part) for part in structure)
 
-    def _results(self, arrays):
+    def _results(self, values):
         """What a run returns: arrays in the structure of the function, None for operations."""
-        arrays = iter(arrays)
-        leaves = [_scalar(next(arrays)) if kind == "tensor" else None for kind in self._kinds]
-        if not is_nested(self._structure):
-            # Upstream returns a list, even of one tensor.
-            return leaves
-        made = pack(self._structure, leaves)
+        if self._is_flat:
+            return values
+        made = pack(self._structure, values)
         return list(made) if isinstance(made, tuple) else made
 
     def explain(self) -> Any:
         """What a run does on which IPUs."""
         return self._native.explain()
-
-
-def _scalar(array):
-    return array[()] if array.ndim == 0 else array
 
 
 def _leaves(made):
@@ -53,7 +49,7 @@ def traced_list(function: Any, structure: Any, like: Any = ()) -> Any:
         made = function(*tensors)
         leaves = [] if made is None else _leaves(made)
         structure["made"] = pack(made, [None] * len(leaves)) if is_nested(made) else None
-        structure["kinds"] = ["operation" if is_operation(leaf) else "tensor" for leaf in leaves]
+        structure["are_operations"] = [is_operation(leaf) for leaf in leaves]
         outputs = []
         for leaf in leaves:
             if leaf is None:
@@ -89,7 +85,7 @@ def compile(computation: Function, inputs: Any = None) -> Any:  # noqa: A001, up
     symbols = [symbol_of(value) for value in inputs or []]
     structure = {}
     native = _core.compile_computation(len(symbols), traced_list(computation, structure), symbols)
-    return Compiled(native, structure.get("made"), structure.get("kinds", []))
+    return Compiled(native, structure.get("made"), structure.get("are_operations", []))
 
 
 def outlined_function(func: Any = None, unique_sharding: bool = False, keep_input_layouts: bool | None = None,

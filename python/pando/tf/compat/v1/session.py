@@ -30,7 +30,7 @@ class Session:
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         self._native = _core.Session()
-        # The last fetches as C++ takes them: loops run the same ones again and again.
+        # The last fetch as C++ takes it: loops run the same one again and again.
         self._last = (None, None)
         self.graph = graph
 
@@ -52,9 +52,11 @@ class Session:
             run_metadata: Any = None) -> Any:
         """The values of the fetches, in their structure; None for an operation."""
         last, prepared = self._last
-        if last is not fetches or is_nested(fetches):
+        if last is not fetches:
             prepared = _Prepared(fetches)
-            self._last = (fetches, prepared)
+            # A list may be another one when it comes again.
+            if not is_nested(fetches):
+                self._last = (fetches, prepared)
         return prepared.pack(self._native.run(prepared.natives, _feeds(feed_dict) if feed_dict else []))
 
 
@@ -75,14 +77,15 @@ class _Prepared:
     """Fetches as a flat list for C++, and the way back."""
 
     def __init__(self, fetches: Any) -> None:
-        self._structure = fetches
+        self._structure = fetches if is_nested(fetches) else None
         leaves = flatten(fetches) if is_nested(fetches) else [fetches]
-        self._finish = [_finisher(leaf) for leaf in leaves]
-        self.natives = _core.Fetches([_fetch(leaf) for leaf in leaves])
+        self._finish = [getattr(leaf, "_results", _only) for leaf in leaves]
+        self.natives = _core.Fetches([(_fetch(leaf), _are_operations(leaf)) for leaf in leaves])
 
     def pack(self, results: Any) -> Any:
-        values = [finish(arrays) for finish, arrays in zip(self._finish, results)]
-        return pack(self._structure, values) if is_nested(self._structure) else values[0]
+        if self._structure is None:
+            return self._finish[0](results[0])
+        return pack(self._structure, [finish(values) for finish, values in zip(self._finish, results)])
 
 
 def _fetch(leaf):
@@ -99,12 +102,15 @@ def _fetch(leaf):
     return _core.fetch(native)
 
 
-def _finisher(leaf):
-    if hasattr(leaf, "_results"):
-        return leaf._results
+def _only(values):
+    return values[0]
+
+
+def _are_operations(leaf):
+    """Which of its results are of operations, which have no value; empty for all that it has."""
     if isinstance(leaf, _core.Operation):
-        return lambda arrays: None
-    return lambda arrays: arrays[0][()] if arrays[0].ndim == 0 else arrays[0]
+        return [True]
+    return getattr(leaf, "_are_operations", [])
 
 
 def _feeds(feed_dict):
