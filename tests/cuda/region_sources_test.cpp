@@ -118,11 +118,12 @@ TEST(Regions, RecordEachCallThatTheyHave) {
   EXPECT_GE(seen.size(), 4u) << to_string(step.plan);
   EXPECT_EQ(count_of("PANDO_PHASE(", source.substr(at)), 0u);
   for (const CallCycles& call : step.update) recorded.insert(call.number);
-  // Convolutions read the gradients of poolings as values and positions.
-  for (const int call : step.program->calls)
-    EXPECT_EQ(recorded.contains(static_cast<std::size_t>(call)),
-              step.values.calls[static_cast<std::size_t>(call)]->op->name != "max_pool_gradient")
-        << step.values.calls[static_cast<std::size_t>(call)]->op->name;
+  // Convolutions read the gradients of poolings as values and positions; elementwise calls follow others.
+  for (const int call : step.program->calls) {
+    const std::string_view name = step.values.calls[static_cast<std::size_t>(call)]->op->name;
+    EXPECT_EQ(recorded.contains(static_cast<std::size_t>(call)), name != "max_pool_gradient" && name != "relu_gradient")
+        << name;
+  }
 }
 
 // NVRTC needs no GPU. Sources that are compiled apart fit together, and make a kernel when they are joined.

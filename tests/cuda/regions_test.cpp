@@ -4,6 +4,7 @@
 #include <pando/program/program.h>
 
 #include <cstring>
+#include <sstream>
 
 #include "backends/cuda/regions/runtime_compiler.h"
 #include "compiler/compile.h"
@@ -104,6 +105,27 @@ TEST(Regions, ClustersOfAnySize) {
     limits.most_ranks = ranks;
     EXPECT_EQ(compare(model, "ranks" + std::to_string(ranks), limits), ranks);
   }
+}
+
+// The gradient of relu needs no phase of its own: the threads that make what it reads go on with it.
+TEST(Regions, ElementwiseCallsFollowOthers) {
+  Model model(8, {12, 12, 2});
+  model.conv(8, 3).relu().conv(8, 3, {.strides = {2, 2}}).relu().conv(12, 2).relu().pool();
+  model.x = ops::transpose(model.x, {0, 3, 1, 2});
+  model.flatten().dense(40).relu().dense(5).descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "follow"), 8);
+  const Plan plan = compile(model.graph, {});
+  const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
+  int followers = 0;
+  for (const std::string& source : program->sources) {
+    std::istringstream lines(source);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("scalar::relu_gradient") == std::string::npos) continue;
+      ++followers;
+      EXPECT_EQ(line.find("[&](int i) { const float v0"), std::string::npos) << line;
+    }
+  }
+  EXPECT_GE(followers, 3) << to_string(plan);
 }
 
 // As many blocks as all samples can have at once.

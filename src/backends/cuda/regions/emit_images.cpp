@@ -18,6 +18,11 @@ constexpr std::int64_t most_turned_weights = 12 * 1024;
 
 std::int64_t width_of(std::int64_t row) { return row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1; }
 
+// What FilterCopy takes in the memory of a block.
+std::size_t floats_of_copy(const ConvolutionSizes& own, int ranks) {
+  return static_cast<std::size_t>((own.filters + ranks - 1) / ranks * (own.taps() * own.channels + 1));
+}
+
 std::string pooling_text(const Window& pool, std::int64_t out_height, std::int64_t out_width) {
   return fmt::format("Pooling<{}, {}, {}, {}, {}, {}, {}, {}>", pool.kernel[0], pool.kernel[1], pool.strides[0],
                      pool.strides[1], pool.before(0), pool.before(1), out_height, out_width);
@@ -71,12 +76,13 @@ Emitter::ConvolutionTiles Emitter::choose_tiles(const ConvolutionSizes& own, con
   const std::int64_t items =
       by_filters ? groups / ranks_ * rows * columns : groups * ((rows * columns + ranks_ - 1) / ranks_);
   const std::int64_t floats = tile.kernel[0] * tile.kernel[1] * items * filters;
-  // The channels of a part are as many as those of any other. A multiprocessor runs four warps at a time.
+  // The channels of a part are as many as those of any other. A multiprocessor runs four warps at a time, and needs
+  // about three times as many to work while some of them wait for memory.
   const std::int64_t most_parts = own.channels / channels;
   std::int64_t parts = 1, least = -1;
   for (std::int64_t count = 1; count <= most_parts; ++count) {
     if (most_parts % count != 0 || (count > 1 && count * floats > 16 * 1024)) continue;
-    const std::int64_t warps = (items * count + 31) / 32, turns = (warps + 3) / 4;
+    const std::int64_t warps = (items * count + 31) / 32, turns = std::max<std::int64_t>((warps + 3) / 4, 3);
     const std::int64_t cost = turns * (most_parts / count) * 16 + (count > 1 ? 16 + count : 0);
     if (least < 0 || cost < least) parts = count, least = cost;
   }
@@ -86,8 +92,8 @@ Emitter::ConvolutionTiles Emitter::choose_tiles(const ConvolutionSizes& own, con
           parts, floats};
 }
 
-void Emitter::emit_tiles(const Member& member, const ConvolutionTiles& tiles, bool is_pooled, const std::string& x,
-                         const std::string& w, const std::string& body) {
+void Emitter::emit_tiles(const ConvolutionTiles& tiles, bool is_pooled, const std::string& x, const std::string& w,
+                         const std::string& body) {
   const std::string use = fmt::format("[&](int i, float sum{}) {{ {}}}", is_pooled ? ", int position" : "", body);
   if (tiles.parts == 1) {
     phase(false, fmt::format("{}<{}>(t, {}, {}, {})", is_pooled ? "convolve_and_pool" : "convolve_at_once", tiles.type,
@@ -99,11 +105,12 @@ void Emitter::emit_tiles(const Member& member, const ConvolutionTiles& tiles, bo
                              tiles.type, sums, use));
   }
   if (ranks_ == 1) return;
+  const Member& last = members_[static_cast<std::size_t>(end_of_chain(now_)) - 1];
   std::string exchanges;
-  for (std::size_t i = 0; i < member.outputs.size(); ++i)
-    if (const auto stored = storage_of_.find(member.outputs[i]); stored != storage_of_.end())
+  for (std::size_t i = 0; i < last.outputs.size(); ++i)
+    if (const auto stored = storage_of_.find(last.outputs[i]); stored != storage_of_.end())
       exchanges += fmt::format("exchange_results<{}, {}, {}>(t, @{}@); ", tiles.type, is_pooled,
-                               type_name(member.call.outputs[i].type.dtype), stored->second);
+                               type_name(last.call.outputs[i].type.dtype), stored->second);
   if (!exchanges.empty()) phase(true, exchanges);
 }
 
@@ -113,13 +120,12 @@ void Emitter::emit_convolution(const Member& member) {
   const bool is_pooled = member.call.op->id == Op::conv2d_max_pool;
   std::string body = finish_text(member, "sum", "put_here");
   if (!is_pooled)
-    return emit_tiles(member, choose_tiles(own, nullptr, 0, 0), false, pointer(member, 0), pointer(member, 1), body);
+    return emit_tiles(choose_tiles(own, nullptr, 0, 0), false, pointer(member, 0), pointer(member, 1), body);
   const Window pool = pool_window(attributes, "pool_");
   const Shape& pooled = member.call.outputs.back().type.shape;
   if (const std::string positions = out(member, member.call.outputs.size() - 1); !positions.empty())
     body += fmt::format("{}.put_here(t, i, position); ", positions);
-  emit_tiles(member, choose_tiles(own, &pool, pooled[1], pooled[2]), true, pointer(member, 0), pointer(member, 1),
-             body);
+  emit_tiles(choose_tiles(own, &pool, pooled[1], pooled[2]), true, pointer(member, 0), pointer(member, 1), body);
 }
 
 void Emitter::emit_input_gradient(const Member& member) {
@@ -132,9 +138,8 @@ void Emitter::emit_input_gradient(const Member& member) {
     const std::string copy = scratch(weights);
     phase(false, fmt::format("turn_filter<{}>(t, {}, {})", own.text(), pointer(member, 1), copy));
     const ConvolutionTiles tiles = choose_tiles(own.turned(), nullptr, 0, 0);
-    const std::string x = pointer(member, 0), to = out(member, 0);
-    return emit_tiles(member, tiles, false, x, fmt::format("shared<const float>(t, {})", copy),
-                      to + ".put_here(t, i, sum); ");
+    return emit_tiles(tiles, false, pointer(member, 0), fmt::format("shared<const float>(t, {})", copy),
+                      put_text(member, 0, "sum", "put_here"));
   }
   const std::int64_t filters = width_of(own.filters);
   std::int64_t width = 1, channels = 1, least = -1;
@@ -145,9 +150,23 @@ void Emitter::emit_input_gradient(const Member& member) {
     const std::int64_t cost = rounds * (w * c * filters + 4 * (w + c));
     if (least < 0 || cost < least) width = w, channels = c, least = cost;
   }
-  const std::string to = out(member, 0);
-  phase(true, fmt::format("convolve_back<{}, {}, {}, {}>(t, {}, {}, [&](int i, float sum) {{ {}.put(t, i, sum); }})",
-                          own.text(), width, channels, filters, pointer(member, 0), pointer(member, 1), to));
+  phase(true,
+        fmt::format("convolve_back<{}, {}, {}, {}>(t, {}, {}, [&](int i, float sum) {{ {}}})", own.text(), width,
+                    channels, filters, pointer(member, 0), pointer(member, 1), put_text(member, 0, "sum", "put")));
+}
+
+void Emitter::copy_filters() {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Member& member = members_[i];
+    if (member.call.op->id != Op::conv2d_max_pool_input_gradient) continue;
+    const int producer = values_.values[static_cast<std::size_t>(member.inputs[1])].producer;
+    if (storage_of_.contains(member.inputs[1]) || (producer >= 0 && found_.contains(producer))) continue;
+    const ConvolutionSizes own(member.call.attributes, member.call.outputs[0].type.shape,
+                               member.call.inputs[1].type.shape);
+    const std::string copy = storage(floats_of_copy(own, ranks_) * sizeof(float), 0, static_cast<int>(i) + 1);
+    phase(false, fmt::format("copy_filter<{}, true>(t, {}, {})", own.text(), pointer(member, 1), copy));
+    filter_copies_[member.number] = copy;
+  }
 }
 
 void Emitter::emit_pooled_input_gradient(const Member& member) {
@@ -159,14 +178,17 @@ void Emitter::emit_pooled_input_gradient(const Member& member) {
   const std::int64_t patch = (pool.kernel[0] - 1 + own.window.kernel[0]) * (pool.kernel[1] - 1 + own.window.kernel[1]);
   const std::int64_t floats = windows * patch * own.channels;
   const std::int64_t parts = choose_parts(windows * own.channels, own_filters, floats);
-  const std::string copy = scratch(own_filters * (own.taps() * own.channels + 1)), sums = scratch(floats * parts);
   const std::string types = own.text() + ", " + pooling_text(pool, pooled[1], pooled[2]);
-  phase(false, fmt::format("copy_filter<{}>(t, {}, {})", own.text(), pointer(member, 1), copy));
+  const std::string sums = scratch(floats * parts);
+  std::string& copy = filter_copies_[member.number];
+  if (copy.empty()) {
+    copy = scratch(static_cast<std::int64_t>(floats_of_copy(own, ranks_)));
+    phase(false, fmt::format("copy_filter<{}, false>(t, {}, {})", own.text(), pointer(member, 1), copy));
+  }
   phase(false, fmt::format("spread_windows<{}, {}>(t, {}, {}, {}, {})", types, parts, pointer(member, 0),
                            pointer(member, 2), copy, sums));
-  const std::string to = out(member, 0);
-  phase(true, fmt::format("gather_windows<{}, {}>(t, {}, [&](int i, float sum) {{ {}.put(t, i, sum); }})", types, parts,
-                          sums, to));
+  phase(true, fmt::format("gather_windows<{}, {}>(t, {}, [&](int i, float sum) {{ {}}})", types, parts, sums,
+                          put_text(member, 0, "sum", "put")));
 }
 
 void Emitter::emit_weight_gradient(const Member& member) {
@@ -210,9 +232,8 @@ void Emitter::emit_pooling(const Member& member) {
                   image[2], image[3]);
   const std::string x = pointer(member, 0);
   if (is_gradient) {
-    const std::string positions = pointer(member, 1), to = out(member, 0);
-    phase(true, fmt::format("pool_largest_back<{}>(t, {}, {}, [&](int i, float sum) {{ {}.put(t, i, sum); }})", types,
-                            x, positions, to));
+    phase(true, fmt::format("pool_largest_back<{}>(t, {}, {}, [&](int i, float sum) {{ {}}})", types, x,
+                            pointer(member, 1), put_text(member, 0, "sum", "put")));
     return;
   }
   const std::string values = out(member, 0), positions = out(member, 1);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases of elementwise programs, of products of rows and of losses.
+// Phases of products of rows, of losses and of sums over samples.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "backends/cuda/regions/emitter.h"
 #include "ops/op_list.h"
-#include "plan/call_program.h"
 
 namespace pando::cuda {
 
@@ -22,85 +20,7 @@ constexpr std::int64_t most_work_of_whole = 6, most_depth_at_once = 32;
 // How many numbers a thread loads at once from rows of that length.
 std::int64_t width_of(std::int64_t row) { return row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1; }
 
-// The element of a broadcast operand for element `i` of a result, both without the axis of samples.
-std::string index_text(const Shape& operand, const Shape& result, bool by_sample) {
-  std::string text;
-  std::int64_t stride = 1, run = 1;
-  bool is_whole = true;
-  for (int axis = result.rank() - 1; axis >= 1; --axis) {
-    const int own = axis - (result.rank() - operand.rank());
-    const std::int64_t size = own < (by_sample ? 1 : 0) ? 1 : operand[own];
-    if (size > 1) text += fmt::format("{}i / {} % {} * {}", text.empty() ? "" : " + ", run, result[axis], stride);
-    is_whole = is_whole && size == result[axis];
-    stride *= size;
-    run *= result[axis];
-  }
-  if (is_whole) return "i";
-  return text.empty() ? "0" : text;
-}
-
-std::string instruction_text(const ElementwiseProgram& program, const ElementwiseProgram::Instruction& instruction) {
-  const auto name = [](std::int32_t value) { return fmt::format("v{}", value); };
-  const auto& arguments = instruction.arguments;
-  if (instruction.op->id == Op::select)
-    return fmt::format("{} ? {} : {}", name(arguments[0]), name(arguments[1]), name(arguments[2]));
-  if (instruction.op->id == Op::cast)
-    return fmt::format("cast_to<{}>({})", type_name(instruction.result), name(arguments[0]));
-  std::vector<std::string> names;
-  for (std::int32_t argument : arguments)
-    if (argument >= 0) names.push_back(name(argument));
-  const bool is_logical = instruction.op->id == Op::logical_and || instruction.op->id == Op::logical_or ||
-                          instruction.op->id == Op::logical_not;
-  if (is_logical) return fmt::format("scalar::{}()({})", instruction.op->name, fmt::join(names, ", "));
-  const std::string numbers = fmt::format("{}, {}", literal(instruction.parameters[0], DType::float64),
-                                          literal(instruction.parameters[1], DType::float64));
-  return fmt::format("[&] {{ const double numbers[] = {{{}}}; return scalar::{}<{}>(numbers)({}); }}()", numbers,
-                     instruction.op->name, type_name(program.dtype(arguments[0])), fmt::join(names, ", "));
-}
-
 }  // namespace
-
-std::string instructions_text(const ElementwiseProgram& program) {
-  std::string text;
-  for (std::size_t i = 0; i < program.instructions.size(); ++i)
-    text += fmt::format("const {} v{} = {}; ", type_name(program.instructions[i].result), program.operands.size() + i,
-                        instruction_text(program, program.instructions[i]));
-  return text;
-}
-
-std::string Emitter::value_text(const Member& member, const ElementwiseProgram& program, std::size_t first_operand,
-                                const std::string& first, const Shape& result) {
-  std::string text;
-  for (std::size_t i = 0; i < program.operands.size(); ++i) {
-    std::string from = first;
-    if (first.empty() || i > 0) {
-      const std::size_t input = first_operand + i - (first.empty() ? 0 : 1);
-      from = constant_text(member.call.inputs[input]);
-      if (from.empty())
-        from = fmt::format("{}[{}]", pointer(member, input),
-                           index_text(member.call.inputs[input].type.shape, result,
-                                      reads_by_sample(member.call, input, found_.batch)));
-    }
-    text += fmt::format("const {} v{} = {}; ", type_name(program.operands[i]), i, from);
-  }
-  return text + instructions_text(program);
-}
-
-std::string Emitter::program_text(const Member& member, const ElementwiseProgram& program, std::size_t first_operand,
-                                  const std::string& first, std::size_t first_output, const std::string& put) {
-  std::string text = value_text(member, program, first_operand, first, member.call.outputs[first_output].type.shape);
-  for (std::size_t i = 0; i < program.results.size(); ++i)
-    if (const std::string to = out(member, first_output + i); !to.empty())
-      text += fmt::format("{}.{}(t, i, v{}); ", to, put, program.results[i]);
-  return text;
-}
-
-std::string Emitter::finish_text(const Member& member, const std::string& value, const std::string& put) {
-  const auto program = member.call.attributes.program("epilogue");
-  if (program != nullptr) return program_text(member, *program, 2, value, 0, put);
-  const std::string to = out(member, 0);
-  return to.empty() ? "" : fmt::format("{}.{}(t, i, {}); ", to, put, value);
-}
 
 void Emitter::emit(const Member& member) {
   if (member.call.op->elementwise) return emit_elementwise(member);
@@ -135,38 +55,6 @@ void Emitter::emit(const Member& member) {
       return;
     }
     default: return emit_loss(member);
-  }
-}
-
-void Emitter::emit_elementwise(const Member& member) {
-  const std::int64_t elements = per_sample(member.call.outputs[0].type);
-  const ElementwiseProgram program = program_of(member.call);
-  // A few elements are made by every block for itself.
-  const bool is_own = elements <= threads_;
-  const std::string body = program_text(member, program, 0, "", 0, is_own ? "put_own" : "put");
-  phase(!is_own, fmt::format("{}<{}>(t, [&](int i) {{ {}}})", is_own ? "each_own" : "each", elements, body));
-}
-
-void Emitter::emit_advances() {
-  const auto store = [](const Type& type, int pointer, std::int32_t value) {
-    return fmt::format("reinterpret_cast<{}*>(g{})[0] = v{}; ", type_name(type.dtype), pointer, value);
-  };
-  for (std::size_t call = 0; call < values_.calls.size(); ++call) {
-    if (found_.membership[call] != Membership::advance) continue;
-    call_ = static_cast<int>(call);
-    const Member member{*values_.calls[call], values_.inputs[call], values_.outputs[call], Membership::advance, call_};
-    const ElementwiseProgram program = program_of(member.call);
-    std::string text = value_text(member, program, 0, "", member.call.outputs[0].type.shape);
-    for (std::size_t i = 0; i < member.inputs.size(); ++i)
-      if (constant_text(member.call.inputs[i]).empty())
-        text +=
-            store(member.call.inputs[i].type, pointers_.pass_on(member.inputs[i], member.call.inputs[i].type.bytes()),
-                  static_cast<std::int32_t>(i));
-    text += store(member.call.outputs[0].type,
-                  pointers_.of_value(Pointers::Kind::output, member.outputs[0], member.call.outputs[0]),
-                  program.results[0]);
-    phase(false,
-          fmt::format("if (sample == 0 && t.rank == 0 && t.index == threads - 1) {{ const int i = 0; {}}}", text));
   }
 }
 
@@ -252,28 +140,13 @@ void Emitter::emit_loss(const Member& member) {
 void Emitter::emit_dropout(const Member& member) {
   const std::int64_t elements = per_sample(member.call.outputs[0].type);
   const double rate = member.call.attributes.number("rate");
-  const std::string x = pointer(member, 0), counter = pointer(member, 1), to = out(member, 0);
-  if (to.empty()) return;
-  phase(true, fmt::format("drop<{}>(t, {}ull, {}u, {}, sample, {}, {}, {}, {})", elements,
-                          static_cast<std::uint64_t>(member.call.attributes.integer("seed")),
-                          static_cast<std::uint32_t>(member.call.attributes.integer("stream")), counter,
+  const std::string body = put_text(member, 0, "dropped", "put");
+  if (body.empty()) return;
+  phase(true, fmt::format("drop<{}>(t, {}ull, {}u, {}, sample, {}, {}, {}, [&](int i, float dropped) {{ {}}})",
+                          elements, static_cast<std::uint64_t>(member.call.attributes.integer("seed")),
+                          static_cast<std::uint32_t>(member.call.attributes.integer("stream")), pointer(member, 1),
                           literal(static_cast<float>(rate), DType::float32),
-                          literal(static_cast<float>(1 / (1 - rate)), DType::float32), x, to));
-}
-
-void Emitter::emit_transpose(const Member& member) {
-  const Shape &from = member.call.inputs[0].type.shape, &result = member.call.outputs[0].type.shape;
-  const Integers& permutation = member.call.attributes.integers("permutation");
-  std::string index;
-  std::int64_t run = 1;
-  for (int axis = result.rank() - 1; axis >= 1; --axis) {
-    const auto own = static_cast<int>(permutation[static_cast<std::size_t>(axis)]);
-    index += fmt::format("{}i / {} % {} * {}", index.empty() ? "" : " + ", run, result[axis], from.stride(own));
-    run *= result[axis];
-  }
-  const std::string x = pointer(member, 0), to = out(member, 0);
-  phase(true, fmt::format("each<{}>(t, [&](int i) {{ {}.put(t, i, {}[{}]); }})",
-                          per_sample(member.call.outputs[0].type), to, x, index.empty() ? "0" : index));
+                          literal(static_cast<float>(1 / (1 - rate)), DType::float32), pointer(member, 0), body));
 }
 
 void Emitter::emit_column_sums(const Member& member) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "graph/elementwise_program.h"
 #include "ops/op_list.h"
@@ -66,6 +65,7 @@ Emitter::Emitter(const Plan& plan, const PlanValues& values, const RegionCalls& 
   clusters_ = static_cast<int>((found.batch + samples - 1) / samples);
   add_members();
   fold_pooling_gradients();
+  let_follow();
 }
 
 void Emitter::add_members() {
@@ -256,18 +256,30 @@ std::size_t Emitter::first_reader(std::size_t from, std::size_t first_storage, s
 }
 
 void Emitter::await_copies() {
-  const auto end_copies_in = [&](std::size_t phase) {
-    phases_[phase].text += "; wait_for_copies()";
+  const auto end_copies_in = [&](std::size_t phase, int later) {
+    phases_[phase].text += fmt::format("; wait_for_copies<{}>()", later);
     phases_[phase].ends_copies = true;
   };
-  const std::size_t early = first_reader(staged_phases_, 0, early_storages_),
-                    late = first_reader(staged_phases_, early_storages_, staged_storages_);
+  const bool has_filters = copying_phases_ > staged_phases_;
+  const std::size_t early = first_reader(copying_phases_, 0, early_storages_),
+                    late = first_reader(copying_phases_, early_storages_, staged_storages_),
+                    filters = first_reader(copying_phases_, staged_storages_, copied_storages_);
   // What was copied first is waited for before other copies begin, where those are needed later.
-  if (early < late) end_copies_in(early_phases_ - 1);
-  if (late < phases_.size()) end_copies_in(late - 1);
+  if (early < late) end_copies_in(early_phases_ - 1, 0);
+  if (has_filters) {
+    phases_[staged_phases_].text = "end_group_of_copies(); " + phases_[staged_phases_].text;
+    phases_[copying_phases_ - 1].text += "; end_group_of_copies()";
+    if (filters < phases_.size() && filters != late) end_copies_in(filters - 1, 0);
+  }
+  if (late < phases_.size()) end_copies_in(late - 1, has_filters && late < filters ? 1 : 0);
 }
 
-bool Emitter::reads_result(const Member& reader, const Member& of) const {
+int Emitter::end_of_chain(int member) const {
+  while (member > 0 && members_[at(member - 1)].follower >= 0) ++member;
+  return member;
+}
+
+bool Emitter::reads_result(const Member& reader, const Member& of) {
   return std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](int value) {
     return std::find(of.outputs.begin(), of.outputs.end(), value) != of.outputs.end();
   });
@@ -276,7 +288,7 @@ bool Emitter::reads_result(const Member& reader, const Member& of) const {
 void Emitter::let_flow() {
   // By member, as storages and phases count them: the last one that runs before the next barrier.
   std::vector<int> reach(members_.size() + 1);
-  std::iota(reach.begin(), reach.end(), 0);
+  for (std::size_t i = 0; i < reach.size(); ++i) reach[i] = end_of_chain(static_cast<int>(i));
   for (std::size_t i = phases_.size(); i-- > 0;) {
     Phase& phase = phases_[i];
     const bool is_last = i + 1 == phases_.size();
@@ -289,8 +301,10 @@ void Emitter::let_flow() {
     if (is_last || phase.is_remote || phase.ends_copies) continue;
     const int end = reach[at(phases_[i + 1].member)];
     phase.flows_on = true;
-    for (int other = phase.member + 1; other <= end; ++other)
-      if (reads_result(members_[at(other - 1)], members_[at(phase.member - 1)])) phase.flows_on = false;
+    const int last = end_of_chain(phase.member);
+    for (int made = phase.member; made <= last; ++made)
+      for (int other = last + 1; other <= end; ++other)
+        if (reads_result(members_[at(other - 1)], members_[at(made - 1)])) phase.flows_on = false;
     if (phase.flows_on) reach[at(phase.member)] = end;
   }
   for (std::size_t i = 1; i < reach.size(); ++i) reach[i] = std::max(reach[i], reach[i - 1]);
@@ -308,10 +322,13 @@ bool Emitter::run() {
   stage_inputs(false);
   staged_phases_ = phases_.size();
   staged_storages_ = storages_.size();
+  if (stages_weights_) copy_filters();
+  copying_phases_ = phases_.size();
+  copied_storages_ = storages_.size();
   for (const Member& member : members_) {
     ++now_;
     call_ = member.number;
-    emit(member);
+    if (!member.follows) emit(member);
   }
   await_copies();
   let_flow();

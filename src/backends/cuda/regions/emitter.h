@@ -36,6 +36,10 @@ struct Member {
   Membership kind = Membership::local;
   // Its number among all calls.
   int number = 0;
+  // Whether its elements are made by the threads that make those of the member before, which it alone reads; and which
+  // member follows this one in that way, or -1.
+  bool follows = false;
+  int follower = -1;
 };
 
 // The pointers that kernels take. A pointer is named by its number, "g3" in a source.
@@ -106,10 +110,16 @@ class Emitter {
   void add_members();
   // Convolutions read the gradient of a pooling through its positions, where that can be done.
   void fold_pooling_gradients();
+  // Elementwise members follow those whose results they alone read.
+  void let_follow();
+  // The member that can follow the last of a chain that begins at the first, or the number of members.
+  std::size_t find_follower(std::size_t first, std::size_t last) const;
   // A single thread replaces these numbers, and keeps for the second kernel what they were.
   void emit_advances();
   // Copies values to shared memory: those of the feed, which are there before the kernel before has ended, or others.
   void stage_inputs(bool of_feed);
+  // Begins the copies of filters that gradients of images read. They may come later than others.
+  void copy_filters();
   // Where copies must have come: before the first phase that reads one.
   void await_copies();
   // The first phase, from this one on, that reads one of these storages, or the number of phases.
@@ -138,8 +148,8 @@ class Emitter {
   ConvolutionTiles choose_tiles(const ConvolutionSizes& own, const Window* pool, std::int64_t rows,
                                 std::int64_t columns) const;
   // `body` uses element `i` and its `sum`, and the `position` if it is pooled, and puts results here.
-  void emit_tiles(const Member& member, const ConvolutionTiles& tiles, bool is_pooled, const std::string& x,
-                  const std::string& w, const std::string& body);
+  void emit_tiles(const ConvolutionTiles& tiles, bool is_pooled, const std::string& x, const std::string& w,
+                  const std::string& body);
 
   void phase(bool is_remote, std::string text) {
     phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_, call_});
@@ -160,7 +170,9 @@ class Emitter {
   std::string kernel(const std::string& phases) const;
   std::string phases_text(std::size_t begin, std::size_t end) const;
   std::string placed(const std::string& text) const;
-  bool reads_result(const Member& reader, const Member& of) const;
+  static bool reads_result(const Member& reader, const Member& of);
+  // The last one that follows a member, counted from 1 as the member is.
+  int end_of_chain(int member) const;
   // Memory that the current member works in; the name of its offset.
   std::string scratch(std::int64_t floats);
   std::string storage(std::size_t bytes, int first, int last);
@@ -170,13 +182,16 @@ class Emitter {
   std::string pointer(const Member& member, std::size_t input);
   // Declares where an output goes, and returns its name; empty for an output that is never read.
   std::string out(const Member& member, std::size_t output);
-  // Statements that compute a program for element `i`; `first` stands for operand 0 if it is given.
-  std::string value_text(const Member& member, const struct ElementwiseProgram& program, std::size_t first_operand,
-                         const std::string& first, const Shape& result);
-  // The same, which then put its results.
-  std::string program_text(const Member& member, const struct ElementwiseProgram& program, std::size_t first_operand,
-                           const std::string& first, std::size_t first_output, const std::string& put);
-  // The same for what comes after a product: puts `value` if there is no program.
+  // What a member reads for element `i` of its result; the same for all inputs from one on.
+  std::string operand_text(const Member& member, std::size_t input);
+  std::vector<std::string> operands_text(const Member& member, std::size_t first);
+  // Statements that compute a program of these operands; and that then put its results.
+  static std::string value_text(const struct ElementwiseProgram& program, const std::vector<std::string>& operands);
+  std::string program_text(const Member& member, const struct ElementwiseProgram& program,
+                           const std::vector<std::string>& operands, const std::string& put);
+  // Statements that put element `i` of an output, or compute with it what follows, and put that.
+  std::string put_text(const Member& member, std::size_t output, const std::string& value, const std::string& put);
+  // The same for what comes after a product, which may have a program.
   std::string finish_text(const Member& member, const std::string& value, const std::string& put);
   std::string sum_text(const Member& member, std::int64_t elements);
   std::int64_t per_sample(const Type& type) const { return type.shape.elements() / found_.batch; }
@@ -199,6 +214,9 @@ class Emitter {
   // The first phases copy what the feed gave, into the first storages; then the kernel waits for the one before it, and
   // the next phases copy other values.
   std::size_t early_phases_ = 0, staged_phases_ = 0, early_storages_ = 0, staged_storages_ = 0;
+  // Then come copies of filters; by the number of the call that reads it, where each is.
+  std::size_t copying_phases_ = 0, copied_storages_ = 0;
+  std::map<int, std::string> filter_copies_;
   // Of the values that phases make, by the number in their name.
   std::vector<std::string> declarations_;
   std::map<int, PartialSum> sums_;

@@ -134,9 +134,27 @@ PANDO_DEVICE void stage(const Thread& t, const T* from, int offset) {
   });
 #endif
 }
+// One number, likewise.
+PANDO_DEVICE void copy_number(const Thread& t, const float* from, int offset) {
+#ifdef PANDO_EMULATED
+  *shared<float>(t, offset) = *from;
+#else
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared_memory)) + offset;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+#endif
+}
+// The copies that this thread has begun since the last group are a group.
+PANDO_DEVICE void end_group_of_copies() {
+#ifndef PANDO_EMULATED
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// Until all of them have come but those of the last `later` groups.
+template <int later>
 PANDO_DEVICE void wait_for_copies() {
 #ifndef PANDO_EMULATED
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  if (later == 0) asm volatile("cp.async.wait_all;" ::: "memory");
+  else asm volatile("cp.async.wait_group %0;" ::"n"(later) : "memory");
 #endif
 }
 
@@ -171,10 +189,15 @@ struct Out {
     if (is_shared) shared<T>(t, offset)[i] = value;
     if (is_global) global[i] = value;
   }
-  // By a thread of every block.
+  // By a thread of every block. One block stores it in global memory.
   PANDO_DEVICE void put_own(const Thread& t, int i, T value) const {
     if (is_shared) shared<T>(t, offset)[i] = value;
     if (is_global && t.rank == 0) global[i] = value;
+  }
+  // The same for many elements: blocks take turns, 32 elements each, to store them in global memory.
+  PANDO_DEVICE void put_in_turns(const Thread& t, int i, T value) const {
+    if (is_shared) shared<T>(t, offset)[i] = value;
+    if (is_global && i / 32 % ranks == t.rank) global[i] = value;
   }
 };
 

@@ -150,7 +150,8 @@ struct FilterCopy {
     return rest < 0 ? 0 : rest < own ? rest : own;
   }
 };
-template <class C>
+// With `is_begun` from global memory, and only begun, like stage().
+template <class C, bool is_begun>
 PANDO_DEVICE void copy_filter(const Thread& t, const float* w, int copy) {
   using Copy = FilterCopy<C>;
   const int count = Copy::count(t.rank);
@@ -159,8 +160,11 @@ PANDO_DEVICE void copy_filter(const Thread& t, const float* w, int copy) {
 #endif
   for (int i = t.index; i < Copy::own * C::taps * C::channels; i += threads) {
     const int filter = i % Copy::own, from = i / Copy::own;
-    if (filter < count)
-      shared<float>(t, copy)[filter * Copy::row + from] = w[from * C::filters + t.rank * Copy::own + filter];
+    if (filter >= count) continue;
+    const float* const source = w + from * C::filters + t.rank * Copy::own + filter;
+    const int to = copy + (filter * Copy::row + from) * static_cast<int>(sizeof(float));
+    if (is_begun) copy_number(t, source, to);
+    else *shared<float>(t, to) = *source;
   }
 }
 

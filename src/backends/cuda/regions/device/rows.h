@@ -239,10 +239,10 @@ PANDO_DEVICE void finish_columns(const Thread& t, int scratch, const Sum& to) {
 }
 
 // 0 where a random number is under the rate, else x * scale; element e takes word e % 4 of block e / 4 of its sample's
-// sequence.
-template <int elements, class Counter, class To>
+// sequence. Calls f(element, value).
+template <int elements, class Counter, class F>
 PANDO_DEVICE void drop(const Thread& t, std::uint64_t seed, std::uint32_t stream, const Counter* counter, int sample,
-                       float rate, float scale, const float* x, const To& to) {
+                       float rate, float scale, const float* x, F f) {
   const std::int64_t update = counter[0];
   // Updates from 2^32 on draw from another sequence rather than from the first one again.
   const philox::Key key{seed + static_cast<std::uint64_t>(update >> 32) * 0x9E3779B97F4A7C15u, stream,
@@ -253,7 +253,7 @@ PANDO_DEVICE void drop(const Thread& t, std::uint64_t seed, std::uint32_t stream
     PANDO_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int e = 4 * block + i;
-      if (e < elements) to.put(t, e, philox::uniform(words.word[i]) >= rate ? x[e] * scale : 0.0f);
+      if (e < elements) f(e, philox::uniform(words.word[i]) >= rate ? x[e] * scale : 0.0f);
     }
   });
 }
