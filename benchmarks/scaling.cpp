@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a training step gains from more cores: for each model the time on 1, 2, 4, ... tiles, up to one for each core,
-// the number that `tiles = 0` chooses, and how many times as fast as one tile the best of them is.
+// the number that `tiles = 0` chooses, and how many times as fast as one tile the best of them is. The first row says
+// what the machine itself gains: cores may share their multipliers or become slower when all of them work.
 //
 //   scaling [--json FILE] [--kernels] [MODEL...]
 #include <pando/base/error.h>
@@ -12,6 +13,7 @@
 #include <iostream>
 
 #include "models.h"
+#include "peak.h"
 #include "runner.h"
 
 namespace {
@@ -21,6 +23,12 @@ struct Measured {
   int tiles = 0;
   double microseconds = 0;
   std::vector<KernelTime> kernels = {};
+};
+
+// Multiply-adds in registers.
+struct Peak {
+  int tiles = 0;
+  double gflops = 0;
 };
 
 struct Row {
@@ -42,6 +50,20 @@ std::vector<int> tile_counts(int cores) {
   if (cores > 4) counts.push_back(cores - 1);
   counts.push_back(cores);
   return counts;
+}
+
+std::vector<Peak> measure_peaks(const Device& all) {
+  std::vector<Peak> peaks;
+  for (int tiles : tile_counts(all.tiles()))
+    peaks.push_back({tiles, measure_multiply_add_peak(tiles, std::string(all.instruction_set()))});
+  return peaks;
+}
+
+void print_peaks(const std::vector<Peak>& peaks) {
+  fmt::print("{:<13}", "GFLOP/s");
+  for (const Peak& peak : peaks) fmt::print("{:>10.1f}", peak.gflops);
+  fmt::print("{:>10}{:>8.2f}x on {}, the machine's own gain\n", "", peaks.back().gflops / peaks.front().gflops,
+             peaks.back().tiles);
 }
 
 Row measure_model(const std::string& name, int cores) {
@@ -77,8 +99,10 @@ void print_kernels(const Row& row) {
   }
 }
 
-std::string json_of(const std::vector<Row>& rows, const std::string& run) {
-  std::vector<std::string> models;
+std::string json_of(const std::vector<Peak>& peaks, const std::vector<Row>& rows, const std::string& run) {
+  std::vector<std::string> gflops, models;
+  for (const Peak& peak : peaks)
+    gflops.push_back(fmt::format("{{\"tiles\": {}, \"gflops\": {:.1f}}}", peak.tiles, peak.gflops));
   for (const Row& row : rows) {
     std::vector<std::string> times;
     for (const Measured& measured : row.measured)
@@ -88,7 +112,8 @@ std::string json_of(const std::vector<Row>& rows, const std::string& run) {
         fmt::format("  {{\"model\": \"{}\", \"chosen_tiles\": {}, \"chosen_us\": {:.3f}, \"times\": [\n    {}]}}",
                     row.model, row.chosen.tiles, row.chosen.microseconds, fmt::join(times, ",\n    ")));
   }
-  return fmt::format("{{{}, \"models\": [\n{}\n]}}\n", run, fmt::join(models, ",\n"));
+  return fmt::format("{{{}, \"peaks\": [{}], \"models\": [\n{}\n]}}\n", run, fmt::join(gflops, ", "),
+                     fmt::join(models, ",\n"));
 }
 
 }  // namespace
@@ -112,12 +137,14 @@ int main(int argc, char** argv) {
     fmt::print("{}; microseconds of a step, the lowest, by the number of tiles\n{:<13}", all.instruction_set(), "");
     for (int tiles : tile_counts(all.tiles())) fmt::print("{:>10}", tiles);
     fmt::print("{:>10}{:>9}\n", "chosen", "best");
+    const std::vector<Peak> peaks = measure_peaks(all);
+    print_peaks(peaks);
     std::vector<Row> rows;
     for (const std::string& name : names) {
       rows.push_back(measure_model(name, all.tiles()));
       print_row(rows.back());
       // A run that is stopped keeps the rows that it printed.
-      if (!json.empty()) store(json, json_of(rows, json_of_run(argc, argv, all)));
+      if (!json.empty()) store(json, json_of(peaks, rows, json_of_run(argc, argv, all)));
     }
     if (kernels)
       for (const Row& row : rows) print_kernels(row);

@@ -87,6 +87,9 @@ def sets(wide, narrow):
 def scaling(run):
     counts = sorted({entry["tiles"] for model in run["models"] for entry in model["times"]})
     rows = []
+    if "peaks" in run:
+        peaks = [entry["gflops"] for entry in run["peaks"]]
+        rows.append(["GFLOP/s of the machine"] + [f"{peak:,.0f}" for peak in peaks] + ["", f"{peaks[-1] / peaks[0]:.1f} x"])
     for model in run["models"]:
         times = {entry["tiles"]: entry["step_us"] for entry in model["times"]}
         lowest = min(times.values())

@@ -88,6 +88,21 @@ TEST(SuggestedTiles, LeaveACoreToTheFeedIfTheLastOneGainsLittle) {
   EXPECT_LT(tiles, 16);
 }
 
+// 32 images on 15 tiles: one of them would have three, which takes as long as on 11.
+TEST(SuggestedTiles, DivideImagesEvenly) {
+  const Operand images = {0, {DType::float32, {32, 28, 28, 8}}}, filter = {1, {DType::float32, {3, 3, 8, 8}}};
+  Plan plan;
+  plan.buffers = {{.bytes = images.type.bytes()}, {.bytes = filter.type.bytes()}};
+  plan.supersteps.push_back(
+      {{.op = &definitions::conv2d,
+        .attributes = {{"strides", Integers{1, 1}}, {"padding", Integers{1, 1, 1, 1}}, {"dilations", Integers{1, 1}}},
+        .inputs = {images, filter},
+        .outputs = {images},
+        .name = "conv"}});
+  EXPECT_EQ(suggested(plan, 16), 16);
+  EXPECT_EQ(suggested(plan, 15), 11);
+}
+
 TEST(SuggestedTiles, AreUsedIfTheDeviceNamesNone) {
   Graph graph;
   const Value x = ops::input(graph, "x", DType::float32, {4});

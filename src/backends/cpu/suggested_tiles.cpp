@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's arithmetic and the bytes that it takes from other cores are divided among the tiles. What no kernel
-// writes, such as the weights of a program that does not train, each tile keeps near itself. Each superstep adds a
-// wait, which grows with the number of tiles, and more if they leave no core to the thread that fills the feed. Only
-// the proportions of the figures matter: they were fitted to the times of a machine with 16 cores
+// A kernel's arithmetic and the bytes that it takes from other cores are divided among the tiles, not always evenly.
+// What no kernel writes, such as the weights of a program that does not train, each tile keeps near itself. Each
+// superstep adds a wait, which grows with the number of tiles, and more if they leave no core to the thread that fills
+// the feed. Only the proportions of the figures matter: they were fitted to the times of a machine with 16 cores
 // (docs/performance.md), and benchmarks/scaling shows whether the choice is the best one.
 #include "backends/cpu/suggested_tiles.h"
 
@@ -10,6 +10,7 @@
 #include <cmath>
 #include <vector>
 
+#include "backends/cpu/kernels/row_blocks.h"
 #include "ops/op_list.h"
 #include "plan/cost.h"
 
@@ -66,6 +67,21 @@ double kept_bytes(const KernelCall& call, const std::vector<bool>& is_kept) {
   return bytes;
 }
 
+// How many times as long as a fair share the tile with most of a kernel takes: images are divided into few blocks.
+double unevenness(const KernelCall& call, int tiles) {
+  switch (call.op->id) {
+    case Op::conv2d:
+    case Op::conv2d_max_pool:
+    case Op::conv2d_input_gradient:
+    case Op::conv2d_max_pool_input_gradient:
+    case Op::max_pool:
+    case Op::max_pool_gradient: break;
+    default: return 1;
+  }
+  const std::int64_t blocks = RowBlocks::fewest_of(call.inputs[0].type.shape[0]);
+  return blocks == 0 ? 1 : static_cast<double>(divide_up(blocks, tiles) * tiles) / static_cast<double>(blocks);
+}
+
 double time_of_wait(InstructionSet set, int tiles, int cores) {
   if (tiles == 1) return 0;
   return (set == InstructionSet::neon ? part_of_wait_on_arm : 1) *
@@ -82,7 +98,8 @@ double estimated_time(const Plan& plan, InstructionSet set, int tiles, int cores
       const KernelCost cost = cost_of(call);
       const double exchanged = std::max(cost.bytes - kept_bytes(call, is_kept), 0.0);
       const double foreign = exchanged * (tiles - 1) / tiles, own = cost.bytes - foreign;
-      time += (cost.flops / rate_of(call, set) + own / own_rate + foreign / foreign_rate) / tiles;
+      const double whole = cost.flops / rate_of(call, set) + own / own_rate + foreign / foreign_rate;
+      time += whole / tiles * unevenness(call, tiles);
     }
     time += time_of_wait(set, tiles, cores);
   }

@@ -12,12 +12,17 @@ class RowBlocks {
  public:
   RowBlocks(std::int64_t images, std::int64_t rows, std::int64_t row_bytes) : images_(images), rows_(rows) {
     const std::int64_t for_cache = divide_up(rows * row_bytes, most_block_bytes);
-    const std::int64_t for_tiles = divide_up(fewest_blocks, std::max<std::int64_t>(images, 1));
+    const std::int64_t for_tiles = fewest_of(images) / std::max<std::int64_t>(images, 1);
     const std::int64_t most = std::max<std::int64_t>(rows * row_bytes / least_block_bytes, 1);
     const std::int64_t count =
         std::clamp<std::int64_t>(std::max(for_cache, std::min(for_tiles, most)), 1, std::max<std::int64_t>(rows, 1));
     block_rows_ = std::max<std::int64_t>(divide_up(rows, count), 1);
     blocks_ = divide_up(rows, block_rows_);
+  }
+
+  // The number of blocks unless images are very large or very small: a multiple of that of the images.
+  static std::int64_t fewest_of(std::int64_t images) {
+    return images * divide_up(fewest_blocks, std::max<std::int64_t>(images, 1));
   }
 
   std::int64_t block_rows() const { return block_rows_; }
