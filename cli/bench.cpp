@@ -90,7 +90,14 @@ Measured measure(const std::string& word, OpenedModel& opened, const SampleKind&
           explained};
 }
 
-Json json_of(const std::vector<Measured>& all, double peak) {
+// The multiply-add peak of all cores, unless steps run elsewhere.
+std::optional<double> peak_of(const std::string& backend) {
+  const Device device({.tiles = 1, .backend = backend});
+  if (device.backend() != "cpu") return std::nullopt;
+  return measure_multiply_add_peak(usable_cores(), device.instruction_set());
+}
+
+Json json_of(const std::vector<Measured>& all, std::optional<double> peak) {
   Json json, list = Json::List();
   for (const Measured& one : all) {
     Json model;
@@ -98,13 +105,13 @@ Json json_of(const std::vector<Measured>& all, double peak) {
     model.set("microseconds_per_step", one.microseconds);
     model.set("images_per_second", one.images_per_second);
     model.set("megaflops_per_step", one.megaflops);
-    model.set("fraction_of_peak", one.fraction(peak));
+    if (peak) model.set("fraction_of_peak", one.fraction(*peak));
     Json executions = Json::List();
     for (const double seconds : one.executions) executions.append(seconds * 1e6);
     model.set("microseconds_of_executions", executions);
     list.append(model);
   }
-  json.set("peak_gflops", peak);
+  if (peak) json.set("peak_gflops", *peak);
   json.set("models", list);
   return json;
 }
@@ -144,8 +151,7 @@ int bench(const Arguments& arguments) {
     opened.push_back(open_model(word, kind));
     prepare_training(opened.back(), division, recipe);
   }
-  const std::string instruction_set = Device({.tiles = 1, .backend = "cpu"}).instruction_set();
-  const double peak = measure_multiply_add_peak(usable_cores(), instruction_set);
+  const std::optional<double> peak = peak_of(division.backend);
   std::vector<Measured> all;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (is_shown) tell(fmt::format("measuring {} ...", words[i]));
@@ -157,12 +163,18 @@ int bench(const Arguments& arguments) {
     print_json(json_of(all, peak));
     return 0;
   }
-  Table table({"model", "us/step", "images/s", "MFLOP/step", "of peak"});
-  for (const Measured& one : all)
-    table.add({one.model, fmt::format("{:.1f}", one.microseconds),
-               thousands(static_cast<std::int64_t>(one.images_per_second)), fmt::format("{:.0f}", one.megaflops),
-               percent(one.fraction(peak))});
-  print(table.text() + fmt::format("\nThe multiply-add peak of all cores is {:.0f} GFLOP/s.\n", peak));
+  std::vector<std::string> titles = {"model", "us/step", "images/s", "MFLOP/step"};
+  if (peak) titles.push_back("of peak");
+  Table table(titles);
+  for (const Measured& one : all) {
+    std::vector<std::string> row = {one.model, fmt::format("{:.1f}", one.microseconds),
+                                    thousands(static_cast<std::int64_t>(one.images_per_second)),
+                                    fmt::format("{:.0f}", one.megaflops)};
+    if (peak) row.push_back(percent(one.fraction(*peak)));
+    table.add(row);
+  }
+  print(table.text());
+  if (peak) print(fmt::format("\nThe multiply-add peak of all cores is {:.0f} GFLOP/s.\n", *peak));
   return 0;
 }
 
