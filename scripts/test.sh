@@ -68,6 +68,9 @@ fi
 title "Clang-tidy"
 python3 tools/check_tidy.py build/release
 
+title "Data"
+scripts/fetch_data.sh || echo "Tests that need real data are left out."
+
 title "Tests"
 ctest --preset release -j "$jobs"
 

@@ -8,7 +8,10 @@ import sys
 import pytest
 
 import pando
+from pando import _core
 
+needs_mnist = pytest.mark.skipif(not _core.dataset_available("mnist"),
+                                 reason="MNIST is not on this machine; scripts/fetch_data.sh gets it")
 # Where the module under test is, for programs that run in other folders.
 PACKAGES = str(pathlib.Path(pando.__file__).absolute().parent.parent)
 

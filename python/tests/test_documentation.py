@@ -7,6 +7,7 @@ import pkgutil
 import re
 
 import pytest
+from conftest import needs_mnist
 
 import pando
 
@@ -17,11 +18,13 @@ MODULES = sorted(found.name for found in pkgutil.walk_packages(pando.__path__, "
                  if not found.name.endswith(("__main__", "_core")))
 
 
+@needs_mnist
 @pytest.mark.parametrize("name, index, code", BLOCKS, ids=[f"{name}-{index}" for name, index, _ in BLOCKS])
 def test_the_programs_of_documents_run(run_python, name, index, code):
     run_python("-c", code, PANDO_TEST_SAMPLES="1000")
 
 
+@needs_mnist
 @pytest.mark.parametrize("example", ["keras_mnist.py", "poptorch_mnist.py"])
 def test_the_examples_run(run_python, tmp_path, example):
     data = ["--data", str(tmp_path)] if example.startswith("poptorch") else []

@@ -5,10 +5,11 @@ import re
 
 import documents
 import pytest
+from conftest import needs_mnist
 
 from pando import _core
 
-pytestmark = pytest.mark.skipif(not _core.dataset_available("mnist"), reason="MNIST is not on this machine")
+pytestmark = needs_mnist
 
 KERAS = '''
 import tensorflow as tf

@@ -6,6 +6,7 @@ import re
 import types
 
 import pytest
+from conftest import needs_mnist
 
 from pando.keras import html
 
@@ -14,6 +15,7 @@ pytest.importorskip("ipykernel")
 NOTEBOOK = pathlib.Path(__file__).parent.parent / "notebooks/first_network.ipynb"
 
 
+@needs_mnist
 def test_the_notebook_runs(run_python, tmp_path):
     run_python("-m", "jupyter", "nbconvert", "--to", "notebook", "--execute", "--output-dir", str(tmp_path), str(NOTEBOOK),
                PANDO_TEST_SAMPLES="2000", JUPYTER_CONFIG_DIR=str(tmp_path), IPYTHONDIR=str(tmp_path))

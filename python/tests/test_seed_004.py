@@ -2,7 +2,7 @@
 """A PopTorch tutorial, as its users write it: classes of modules, loaders, training and inference on MNIST."""
 import re
 
-import pytest
+from conftest import needs_mnist
 
 from pando import _core
 
@@ -106,12 +106,10 @@ TREE = """WithLoss(
 """
 
 
+@needs_mnist
 def test_a_poptorch_tutorial(run_python, tmp_path):
-    folder = _core.torchvision.folder_of("mnist")
-    if not folder:
-        pytest.skip("the files of MNIST are not on this machine")
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "mnist").symlink_to(folder)
+    (tmp_path / "data" / "mnist").symlink_to(_core.torchvision.folder_of("mnist"))
     (tmp_path / "script.py").write_text(SCRIPT)
     found = run_python("-m", "pando", "script.py", HOME=str(tmp_path), PANDO_DATA=str(tmp_path / "data"),
                        PANDO_TEST_SAMPLES="8000")
