@@ -3,7 +3,9 @@
 # Build and test Pando with the backend for NVIDIA GPUs, from the archive that scripts/bundle.sh makes; needs no network and
 # installs nothing:
 #
-#   scripts/gpu_test.sh      builds, runs all tests on the GPU, looks for wrong accesses to memory, and measures steps
+#   scripts/gpu_test.sh              builds, runs all tests on the GPU, looks for wrong accesses to memory of the ops, and
+#                                    measures steps
+#   scripts/gpu_test.sh --sanitize   builds, and runs the quick tests under memcheck and racecheck of compute-sanitizer
 #
 # Needs a GPU with its driver, the CUDA toolkit 12.4, g++ 12 and CMake 3.25, or newer ones. Exit status 0 only if everything
 # was built and passed; where compute-sanitizer does not support the machine, it says so and goes on.
@@ -11,7 +13,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { echo "gpu_test: $*"; }
-[ $# -eq 0 ] || { echo "usage: scripts/gpu_test.sh" >&2; exit 2; }
+sanitizes=
+[ "$*" != --sanitize ] || sanitizes=1
+[ $# -eq 0 ] || [ -n "$sanitizes" ] || { echo "usage: scripts/gpu_test.sh [--sanitize]" >&2; exit 2; }
 [ -d bundle ] || { say "there is no folder 'bundle' here; scripts/bundle.sh makes an archive that has it" >&2; exit 1; }
 nvidia-smi -L || { say "there is no GPU here" >&2; exit 1; }
 
@@ -28,10 +32,16 @@ cmake --build build/gpu -j "$jobs" >build/gpu/build.log 2>&1 || { tail -40 build
 build/gpu/cli/pando devices
 
 export PANDO_DATA=$bundle/data
+# A GPU has no instruction sets to choose from: one of the host is enough.
+export PANDO_INSTRUCTION_SET=portable
+if [ -n "$sanitizes" ]; then
+    compute-sanitizer build/gpu/cli/pando devices >/dev/null || { say "compute-sanitizer does not support this machine" >&2; exit 1; }
+    exec ctest --test-dir build/gpu -L sanitizer --output-on-failure --no-tests=error -j "$jobs"
+fi
 status=0
 # The ops under compute-sanitizer take one core for a minute or more, and run beside the tests.
 sanitized() {
-    PANDO_BACKEND=cuda PANDO_INSTRUCTION_SET=portable compute-sanitizer --tool memcheck --error-exitcode 9 \
+    PANDO_BACKEND=cuda compute-sanitizer --tool memcheck --error-exitcode 9 \
         build/gpu/tests/ops/op_tests --gtest_brief=1 --gtest_filter='*Computes*'
 }
 sanitizer=
@@ -42,8 +52,8 @@ else
     say "compute-sanitizer does not support this machine"
 fi
 
-# A GPU has no instruction sets to choose from: one of the host is enough. A few processes at once share the GPU.
-PANDO_INSTRUCTION_SET=portable ctest --test-dir build/gpu -L cuda --output-on-failure --timeout 300 -j 6 || status=1
+# A few processes at once share the GPU.
+ctest --test-dir build/gpu -L cuda --output-on-failure --timeout 300 -j 6 || status=1
 
 if [ -n "$sanitizer" ]; then
     say "compute-sanitizer on the ops"
@@ -52,5 +62,5 @@ if [ -n "$sanitizer" ]; then
 fi
 
 say "steps, beside those of PyTorch and JAX where Python has them"
-build/gpu/benchmarks/train_step --backend cuda,cpu --kernels --json build/gpu/steps.json || status=1
+env -u PANDO_INSTRUCTION_SET build/gpu/benchmarks/train_step --backend cuda,cpu --kernels --json build/gpu/steps.json || status=1
 exit $status

@@ -105,7 +105,10 @@ TEST_P(Interrupt, ASecondTimeEndsTheProcessAtOnce) {
   EXPECT_EQ(contents(output).find("The end of training was told."), std::string::npos);
 }
 
-TEST_P(Interrupt, LosesNothingWithCheckpoints) {
+// Signals that end the process after the execution, and one that ends it at once.
+class Ended : public testing::TestWithParam<int> {};
+
+TEST_P(Ended, LosesNothingWithCheckpoints) {
   const TemporaryFolder whole, broken;
   const auto run = [](const TemporaryFolder& folder, const char* seed) {
     return start({PANDO_KILLED_RUN, folder.path(), seed, "6", "46"}, folder.path() + "/output");
@@ -124,8 +127,11 @@ TEST_P(Interrupt, LosesNothingWithCheckpoints) {
     EXPECT_EQ(contents(broken.path() + file), contents(whole.path() + file));
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM, SIGHUP),
-                         [](const auto& signal) { return std::string("SIG") + sigabbrev_np(signal.param); });
+std::string name_of_signal(const testing::TestParamInfo<int>& signal) {
+  return std::string("SIG") + sigabbrev_np(signal.param);
+}
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM, SIGHUP), name_of_signal);
+INSTANTIATE_TEST_SUITE_P(Signals, Ended, testing::Values(SIGINT, SIGTERM, SIGHUP, SIGKILL), name_of_signal);
 
 // `timeout` sends one signal only.
 TEST(Interrupts, EndTheProcessThoughTheRunHangs) {

@@ -65,6 +65,8 @@ struct Setup {
   std::function<Optimizer()> optimizer = [] { return optimizers::Adam({.learning_rate = 0.02}); };
   // 0: the host.
   int ipus = 0;
+  // Of the IPUs; empty: the one under test.
+  std::string backend = {};
   int stages = 1;
   std::int64_t accumulation = 1, steps_per_execution = 1, epochs = 3;
   std::function<Callbacks(const std::string& folder)> callbacks = [](const std::string&) { return Callbacks(); };
@@ -107,6 +109,7 @@ History train(const Setup& setup, std::uint64_t seed, const std::string& folder,
     ipu::IPUConfig config;
     config.auto_select_ipus = setup.ipus;
     config.tiles_per_ipu = 1;
+    config.backend = setup.backend;
     config.configure_ipu_system();
     strategy.emplace();
   }
@@ -220,6 +223,32 @@ const std::vector<Setup> setups = {
      }}};
 
 INSTANTIATE_TEST_SUITE_P(Runs, Resumed, testing::ValuesIn(setups), [](const auto& setup) { return setup.param.name; });
+
+Setup one_ipu_of(const std::string& backend) {
+  return {.name = backend, .ipus = 1, .backend = backend, .steps_per_execution = 4};
+}
+
+// The one under test (PANDO_BACKEND) and another one.
+TEST(ResumedRuns, GoOnOnAnotherBackend) {
+  const std::string tested = Device().backend(), other = tested == "cpu" ? "far" : "cpu";
+  // The backend "far" has the kernels of the CPU.
+  const double tolerance = tested == "cuda" ? 1e-3 : 0;
+  for (const auto& [first, second] : {std::pair(tested, other), std::pair(other, tested)}) {
+    const TemporaryFolder whole, moved;
+    const History expected = train(one_ipu_of(first), 1, whole.path());
+    train(one_ipu_of(first), 1, moved.path(), {.stop_after = 30});
+    EXPECT_FALSE(is_finished(moved.path() + "/checkpoints"));
+    // The weights, the masks of dropout and the order of samples go on, though this seed is another one.
+    const History history = train(one_ipu_of(second), 2, moved.path());
+    EXPECT_TRUE(is_finished(moved.path() + "/checkpoints"));
+    for (const char* name : {"loss", "val_loss"}) {
+      ASSERT_EQ(history[name].size(), expected[name].size());
+      for (std::size_t epoch = 0; epoch < history[name].size(); ++epoch)
+        EXPECT_NEAR(history[name][epoch], expected[name][epoch], tolerance) << name << ", from " << first;
+    }
+  }
+  ipu::reset_ipu_configuration();
+}
 
 // A run that was stopped near the end of an epoch, and goes on with slow steps.
 TEST(ResumedRuns, ShowTheTimeOfTheirOwnSteps) {
