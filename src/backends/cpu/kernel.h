@@ -24,9 +24,9 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t scratch_bytes() const { return 0; }
-  // Memory by which tiles hand each other what their shares of finish() need. A kernel that asks for some has a second
-  // part, which begins when all tiles have ended the first.
-  virtual std::size_t shared_bytes() const { return 0; }
+  // Memory by which that many tiles hand each other what their shares of finish() need. A kernel that asks for some has
+  // a second part, which begins when all tiles have ended the first.
+  virtual std::size_t shared_bytes([[maybe_unused]] int tiles) const { return 0; }
   // Must not allocate, lock, throw or make a system call.
   virtual void run(const Tile& tile) const = 0;
   virtual void finish(const Tile&) const {}

@@ -39,7 +39,7 @@ WorkingMemory::WorkingMemory(std::span<const Plan* const> plans, std::span<const
       std::size_t shared = 0;
       for (const auto& kernel : superstep) {
         scratch_bytes_ = std::max(scratch_bytes_, align(kernel->scratch_bytes()));
-        shared += align(kernel->shared_bytes());
+        shared += align(kernel->shared_bytes(tiles));
       }
       shared_bytes = std::max(shared_bytes, shared);
     }
@@ -69,7 +69,7 @@ TileExecutor::TileExecutor(const Plan& plan, PlanKernels kernels, std::shared_pt
     std::byte* next = working_->shared();
     shared_.emplace_back();
     for (const auto& kernel : superstep) {
-      const std::size_t bytes = align(kernel->shared_bytes());
+      const std::size_t bytes = align(kernel->shared_bytes(tile_count_));
       shared_.back().push_back(bytes == 0 ? nullptr : next);
       next += bytes;
     }

@@ -47,7 +47,7 @@ class SmallWeightGradient final : public Kernel {
   }
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
-  std::size_t shared_bytes() const override { return sums_.bytes(); }
+  std::size_t shared_bytes(int) const override { return sums_.bytes(); }
 
   void run(const Tile& tile) const override {
     const Range runs = share(tile, runs_.count());
@@ -62,12 +62,12 @@ class SmallWeightGradient final : public Kernel {
     T* const result = pointer<T>(tile, result_);
     if (!by_channels_) {
       const Range elements = share(tile, rows_ * filters_);
-      return sums_.add_up(tile, elements.begin, elements.end - elements.begin, result + elements.begin);
+      return sums_.add_up(tile, elements, 1, result + elements.begin);
     }
     // The sums lie filter by filter; in the result the filters are the last axis.
     const Range filters = share(tile, filters_);
     T* const sums = at<T>(tile.scratch, result_scratch_);
-    sums_.add_up(tile, filters.begin * rows_, (filters.end - filters.begin) * rows_, sums);
+    sums_.add_up(tile, {filters.begin * rows_, filters.end * rows_}, 1, sums);
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t f = filters.begin; f < filters.end; ++f) {
         result[row * filters_ + f] = sums[(f - filters.begin) * rows_ + row];
@@ -175,7 +175,7 @@ std::unique_ptr<Kernel> make_if_small(const KernelCall& call, const Window& wind
       result[3] * static_cast<std::int64_t>(sizeof(T)) > most_filter_bytes) {
     return nullptr;
   }
-  if (!RunSums<T>::suits(PixelRuns(window, x, dy), result.elements())) return nullptr;
+  if (!RunSums<T>::suits(PixelRuns(window, x, dy), result.elements(), 1)) return nullptr;
   return std::make_unique<SmallWeightGradient<T>>(call, window, routines);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv2d_max_pool_weight_gradient: the gradients that are not zero are listed by filter, and each adds its multiple of
 // the pixels under the window to the filter's sums, which stay in registers. The pixels come in the runs and in the
-// order of conv2d_weight_gradient, so the sums have the same bits. Tiles divide the runs if the filters are small, or
-// else the filters.
+// order of conv2d_weight_gradient, so the sums have the same bits. Tiles divide the runs if the sums of all runs stay
+// in their caches, or else the filters, for each of which they read all pixels.
 #include "backends/cpu/kernels/pooled_gradient.h"
 #include "backends/cpu/kernels/weight_gradient.h"
 
@@ -30,9 +30,9 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         row_(result_.type.shape[1] * result_.type.shape[2]),
         padded_row_(divide_up(row_, conv_.lanes) * conv_.lanes),
         blocks_(cut_into_blocks()),
-        grid_(work()),
+        filter_grid_(work_of_filters()),
+        run_grid_(work_of_runs()),
         run_sums_(runs_, filters_ * sums_step()),
-        by_runs_(result_.type.shape.elements() > 0 && RunSums<T>::suits(runs_, filters_ * sums_step())),
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
         pixels_(runs_, window, x_, padded_row_ != row_, conv_.lanes, layout_),
         row_values_(layout_.add_elements<T>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
@@ -44,29 +44,34 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         sums_(layout_.add_elements<T>(filters_ * sums_step())) {}
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
-  std::size_t shared_bytes() const override { return by_runs_ ? run_sums_.bytes() : 0; }
+  std::size_t shared_bytes(int tiles) const override { return is_by_runs(tiles) ? run_sums_.bytes() : 0; }
 
   void run(const Tile& tile) const override {
-    const Part part = by_runs_ ? whole() : grid_.part(tile);
+    if (is_by_runs(tile.count)) return sum_runs(tile);
+    const Part part = filter_grid_.part(tile);
     if (part.blocks.begin >= part.blocks.end || part.panels.begin >= part.panels.end) return;
-    if (by_runs_) {
-      const Range runs = share(tile, runs_.count());
-      for (std::int64_t run = runs.begin; run < runs.end; ++run) {
-        add_run(tile, part, runs_[run], false, run_sums_.of(tile, run));
-      }
-      return;
-    }
     T* const sums = at<T>(tile.scratch, sums_);
-    runs_.for_each([&](const PixelRun& run, bool accumulate) { add_run(tile, part, run, accumulate, sums); });
-    write_blocks(tile, part);
+    runs_.for_each(
+        [&](const PixelRun& run, bool accumulate) { add_run(tile, part.panels, part.blocks, run, accumulate, sums); });
+    for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+      write_block(tile, part.panels, blocks_[static_cast<std::size_t>(block)]);
+    }
   }
 
+  // Each tile writes whole rows of the result.
   void finish(const Tile& tile) const override {
-    Part part = whole();
-    part.panels = share(tile, filters_);
-    run_sums_.add_up(tile, part.panels.begin * sums_step(), (part.panels.end - part.panels.begin) * sums_step(),
-                     at<T>(tile.scratch, sums_));
-    write_blocks(tile, part);
+    const Range vectors = share(tile, sums_step() / conv_.lanes);
+    const Range elements = {vectors.begin * conv_.lanes, vectors.end * conv_.lanes};
+    const std::int64_t count = elements.end - elements.begin;
+    T* const sums = at<T>(tile.scratch, sums_);
+    run_sums_.add_up(tile, elements, filters_, sums);
+    for (std::int64_t row = 0; row < window_.kernel[0]; ++row) {
+      const std::int64_t begin = std::max(elements.begin, row * padded_row_);
+      const std::int64_t end = std::min(elements.end, row * padded_row_ + row_);
+      if (begin >= end) continue;
+      conv_.transpose(sums + begin - elements.begin, count, filters_, end - begin,
+                      pointer<T>(tile, result_) + (row * (row_ - padded_row_) + begin) * filters_, filters_);
+    }
   }
 
  private:
@@ -92,8 +97,12 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
     return blocks;
   }
 
+  bool is_by_runs(int tiles) const {
+    return tiles > 1 && result_.type.shape.elements() > 0 && RunSums<T>::suits(runs_, filters_ * sums_step(), tiles);
+  }
+
   // A filter is a panel. Listing what it has costs about as much as a few vectors of its sums.
-  Work work() const {
+  Work work_of_filters() const {
     const Block block = blocks_.empty() ? Block{} : blocks_.front();
     return {.blocks = static_cast<std::int64_t>(blocks_.size()),
             .panels = filters_,
@@ -101,13 +110,23 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
             .load_panel = 8};
   }
 
-  Part whole() const { return {{0, 1}, {0, static_cast<std::int64_t>(blocks_.size())}, {0, filters_}}; }
+  // Runs, and the filters if there are fewer runs than tiles: copying the pixels of a run, and listing only some
+  // filters of it, costs about as much as a few filters.
+  Work work_of_runs() const { return {.batches = runs_.count(), .panels = filters_, .load_rows = 4}; }
 
   std::int64_t sums_step() const { return window_.kernel[0] * padded_row_; }
 
-  void add_run(const Tile& tile, const Part& part, const PixelRun& run, bool accumulate, T* sums) const {
+  void sum_runs(const Tile& tile) const {
+    const Part part = run_grid_.part(tile);
+    if (part.panels.begin >= part.panels.end) return;
+    for (std::int64_t run = part.batches.begin; run < part.batches.end; ++run) {
+      add_run(tile, part.panels, {0, static_cast<std::int64_t>(blocks_.size())}, runs_[run], false,
+              run_sums_.of(tile, run) + part.panels.begin * sums_step());
+    }
+  }
+
+  void add_run(const Tile& tile, Range filters, Range blocks, const PixelRun& run, bool accumulate, T* sums) const {
     const T* const x = pixels_.place(tile, run);
-    const Range filters = part.panels;
     auto* const counts = at<std::int64_t>(tile.scratch, counts_);
     std::fill_n(counts, filters.end - filters.begin, 0);
     for (std::int64_t i = 0; i < run.images; ++i) {
@@ -117,7 +136,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
       }
     }
     for (std::int64_t filter = 0; filter < filters.end - filters.begin; ++filter) {
-      for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
+      for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
         add_block(tile, x, filter, blocks_[static_cast<std::size_t>(block)], accumulate, sums);
       }
     }
@@ -155,12 +174,6 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
                       .accumulate = accumulate});
   }
 
-  void write_blocks(const Tile& tile, const Part& part) const {
-    for (std::int64_t block = part.blocks.begin; block < part.blocks.end; ++block) {
-      write_block(tile, part.panels, blocks_[static_cast<std::size_t>(block)]);
-    }
-  }
-
   // The sums lie filter by filter; in the result the filters are the last axis.
   void write_block(const Tile& tile, Range filters, const Block& block) const {
     const std::int64_t first = block.first_vector * conv_.lanes;
@@ -179,9 +192,8 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   // The elements of x that a row of taps meets, side by side; the same as whole vectors.
   std::int64_t filters_, row_, padded_row_;
   std::vector<Block> blocks_;
-  TileGrid grid_;
+  TileGrid filter_grid_, run_grid_;
   RunSums<T> run_sums_;
-  bool by_runs_;
   // What a filter can have in a run.
   std::int64_t most_listed_;
   ScratchLayout layout_;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: the outputs in blocks along one kept axis, each block a loop over matrices of the input.
+// Reductions: the outputs in blocks along one kept axis, each block a loop over matrices of the input. Tiles divide the
+// blocks. Where there are few blocks of many elements each, the elements are cut into chunks; if there are more tiles
+// than blocks, the tiles divide the chunks.
 #include <algorithm>
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/kernels/axes.h"
+#include "backends/cpu/kernels/product.h"
 
 namespace pando::cpu {
 
@@ -11,6 +14,9 @@ namespace {
 
 // Tiles are given blocks of this many outputs; a tile takes up to `widest` at once.
 constexpr std::int64_t outputs_per_block = 16, widest = 256;
+// If there are fewer blocks than `enough_blocks`, and each reduces at least `bytes_to_cut`, their elements are cut into
+// up to `most_chunks` chunks of at least `bytes_per_chunk`.
+constexpr std::int64_t enough_blocks = 16, bytes_to_cut = 256 << 10, bytes_per_chunk = 64 << 10, most_chunks = 64;
 
 struct Reduction {
   ReduceRoutine routine = {};
@@ -22,6 +28,13 @@ struct Reduction {
   Axes outer_kept = {}, outer_reduced = {};
   double divisor = 1;
   std::int64_t element_bytes = 4;
+  // How many elements make an output, and how many of them are in a chunk. The totals of chunks are merged in their
+  // order, whichever tiles make them.
+  std::int64_t elements = 1, chunk = 1;
+
+  std::int64_t blocks_of_an_axis() const { return divide_up(kept.size, outputs_per_block); }
+  std::int64_t blocks() const { return count_positions(outer_kept) * blocks_of_an_axis(); }
+  std::int64_t chunks() const { return elements == 0 ? 1 : divide_up(elements, chunk); }
 };
 
 // Walk 0 is over the input, walk 1 over the output, where reduced axes have the stride 0.
@@ -38,12 +51,22 @@ Axes reduction_axes(const KernelCall& call) {
   return collapse(axes);
 }
 
+// The elements of a chunk: all, or a multiple of the 64 that a sum of columns takes at a time.
+std::int64_t chunk_of(const Reduction& reduction, std::int64_t bytes) {
+  const std::int64_t blocks = reduction.blocks();
+  if (blocks == 0 || blocks >= enough_blocks || bytes / blocks < bytes_to_cut)
+    return std::max<std::int64_t>(reduction.elements, 1);
+  const std::int64_t chunks = std::min(bytes / bytes_per_chunk, most_chunks);
+  return divide_up(divide_up(reduction.elements, chunks), 64) * 64;
+}
+
 Reduction arrange(const KernelCall& call, const ReduceRoutine& routine, bool is_mean) {
   Reduction result = {.routine = routine};
   const Axes axes = reduction_axes(call);
   for (const Axis& axis : axes) (axis.strides[1] == 0 ? result.outer_reduced : result.outer_kept).push_back(axis);
   result.by_rows = !axes.empty() && axes.back().strides[1] == 0;
-  if (is_mean) result.divisor = static_cast<double>(count_positions(result.outer_reduced));
+  result.elements = count_positions(result.outer_reduced);
+  if (is_mean) result.divisor = static_cast<double>(result.elements);
   const auto take_last = [](Axes& from, Axis& to) {
     if (from.empty()) return;
     to = from.back();
@@ -52,36 +75,102 @@ Reduction arrange(const KernelCall& call, const ReduceRoutine& routine, bool is_
   take_last(result.outer_kept, result.kept);
   take_last(result.outer_reduced, result.reduced);
   result.element_bytes = static_cast<std::int64_t>(size_of(call.inputs[0].type.dtype));
+  result.chunk = chunk_of(result, call.inputs[0].type.shape.elements() * result.element_bytes);
   return result;
 }
 
-// Outputs [first, first + count) along the kept axis; `in` and `out` point to the first of them.
-void reduce_block(const Reduction& r, std::byte* out, const std::byte* in, std::int64_t count) {
-  alignas(64) std::byte totals[widest * total_bytes];
-  r.routine.clear(totals, count);
-  const std::int64_t repeats = count_positions(r.outer_reduced);
-  Walk walk(r.outer_reduced, 0);
-  for (std::int64_t i = 0; i < repeats; ++i, walk.next()) {
-    const std::byte* matrix = in + walk.offset(0) * r.element_bytes;
-    if (r.by_rows) r.routine.rows(totals, matrix, count, r.reduced.size, r.kept.strides[0]);
-    else r.routine.columns(totals, matrix, r.reduced.size, count, r.reduced.strides[0]);
+// Elements [range) of what makes `count` outputs along the kept axis; `in` points to the first.
+void take_in(const Reduction& r, void* totals, const std::byte* in, std::int64_t count, Range range) {
+  if (range.begin >= range.end) return;
+  Walk walk(r.outer_reduced, range.begin / r.reduced.size);
+  for (std::int64_t element = range.begin; element < range.end; walk.next()) {
+    const std::int64_t first = element % r.reduced.size;
+    const std::int64_t size = std::min(r.reduced.size - first, range.end - element);
+    const std::byte* matrix = in + (walk.offset(0) + first * r.reduced.strides[0]) * r.element_bytes;
+    if (r.by_rows) r.routine.rows(totals, matrix, count, size, r.kept.strides[0]);
+    else r.routine.columns(totals, matrix, size, count, r.reduced.strides[0]);
+    element += size;
   }
-  r.routine.store(out, totals, count, r.divisor);
 }
 
-void reduce(const Reduction& r, const Tile& tile, std::byte* out, const std::byte* in) {
-  const std::int64_t blocks = (r.kept.size + outputs_per_block - 1) / outputs_per_block;
-  const Range range = share(tile, count_positions(r.outer_kept) * blocks);
-  for (std::int64_t unit = range.begin; unit < range.end;) {
-    const Walk walk(r.outer_kept, unit / blocks);
-    const std::int64_t first = unit % blocks;
-    const std::int64_t last = std::min({first + widest / outputs_per_block, blocks, first + range.end - unit});
-    const std::int64_t begin = first * outputs_per_block, end = std::min(last * outputs_per_block, r.kept.size);
-    reduce_block(r, out + (walk.offset(1) + begin) * r.element_bytes,
-                 in + (walk.offset(0) + begin * r.kept.strides[0]) * r.element_bytes, end - begin);
-    unit += last - first;
+class ReductionKernel final : public Kernel {
+ public:
+  ReductionKernel(const KernelCall& call, const Reduction& reduction)
+      : in_(call.inputs[0]), out_(call.outputs[0]), reduction_(reduction) {}
+
+  std::size_t shared_bytes(int tiles) const override {
+    if (!is_by_chunks(tiles)) return 0;
+    return static_cast<std::size_t>(reduction_.chunks() * reduction_.blocks() * outputs_per_block * total_bytes);
   }
-}
+
+  void run(const Tile& tile) const override {
+    if (out_.buffer < 0) return;
+    const bool by_chunks = is_by_chunks(tile.count);
+    const Range chunks = by_chunks ? share(tile, reduction_.chunks()) : Range{0, reduction_.chunks()};
+    const Range blocks = by_chunks ? Range{0, reduction_.blocks()} : share(tile, reduction_.blocks());
+    alignas(64) std::byte totals[widest * total_bytes], more[widest * total_bytes];
+    for_each_piece(blocks, [&](const Piece& piece) {
+      const std::byte* const in = pointer<std::byte>(tile, in_) + piece.in * reduction_.element_bytes;
+      for (std::int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk) {
+        std::byte* const to = by_chunks ? shared_totals(tile, chunk, piece) : chunk == 0 ? totals : more;
+        reduction_.routine.clear(to, piece.count);
+        take_in(reduction_, to, in, piece.count, elements_of(chunk));
+        if (to == more) reduction_.routine.merge(totals, more, piece.count);
+      }
+      if (!by_chunks) store(tile, piece, totals);
+    });
+  }
+
+  void finish(const Tile& tile) const override {
+    std::int64_t pieces = 0;
+    for_each_piece({0, reduction_.blocks()}, [&](const Piece& piece) {
+      if (pieces++ % tile.count != tile.index) return;
+      std::byte* const totals = shared_totals(tile, 0, piece);
+      for (std::int64_t chunk = 1; chunk < reduction_.chunks(); ++chunk)
+        reduction_.routine.merge(totals, shared_totals(tile, chunk, piece), piece.count);
+      store(tile, piece, totals);
+    });
+  }
+
+ private:
+  // Outputs side by side, from the beginning of a block: where they lie, and what makes the first of them.
+  struct Piece {
+    std::int64_t block, count, in, out;
+  };
+
+  bool is_by_chunks(int tiles) const {
+    return out_.buffer >= 0 && reduction_.chunks() > 1 && tiles > reduction_.blocks();
+  }
+
+  Range elements_of(std::int64_t chunk) const {
+    return {chunk * reduction_.chunk, std::min((chunk + 1) * reduction_.chunk, reduction_.elements)};
+  }
+
+  void for_each_piece(Range blocks, const auto& handle) const {
+    const Reduction& r = reduction_;
+    const std::int64_t of_an_axis = r.blocks_of_an_axis();
+    for (std::int64_t block = blocks.begin; block < blocks.end;) {
+      const Walk walk(r.outer_kept, block / of_an_axis);
+      const std::int64_t first = block % of_an_axis;
+      const std::int64_t last = std::min({first + widest / outputs_per_block, of_an_axis, first + blocks.end - block});
+      const std::int64_t begin = first * outputs_per_block, end = std::min(last * outputs_per_block, r.kept.size);
+      handle(Piece{block, end - begin, walk.offset(0) + begin * r.kept.strides[0], walk.offset(1) + begin});
+      block += last - first;
+    }
+  }
+
+  std::byte* shared_totals(const Tile& tile, std::int64_t chunk, const Piece& piece) const {
+    return tile.shared + (chunk * reduction_.blocks() + piece.block) * outputs_per_block * total_bytes;
+  }
+
+  void store(const Tile& tile, const Piece& piece, const std::byte* totals) const {
+    reduction_.routine.store(pointer<std::byte>(tile, out_) + piece.out * reduction_.element_bytes, totals, piece.count,
+                             reduction_.divisor);
+  }
+
+  Operand in_, out_;
+  Reduction reduction_;
+};
 
 template <class Routine>
 const Routine& of_dtype(const NumericRoutines<Routine>& routines, DType dtype) {
@@ -95,10 +184,7 @@ const Routine& of_dtype(const NumericRoutines<Routine>& routines, DType dtype) {
 
 std::unique_ptr<Kernel> reduction(const KernelCall& call, const NumericRoutines<ReduceRoutine>& routines,
                                   bool is_mean) {
-  const Operand in = call.inputs[0], out = call.outputs[0];
-  return make_kernel([in, out, r = arrange(call, of_dtype(routines, in.type.dtype), is_mean)](const Tile& tile) {
-    if (out.buffer >= 0) reduce(r, tile, pointer<std::byte>(tile, out), pointer<std::byte>(tile, in));
-  });
+  return std::make_unique<ReductionKernel>(call, arrange(call, of_dtype(routines, call.inputs[0].type.dtype), is_mean));
 }
 
 }  // namespace

@@ -102,25 +102,30 @@ class RunPixels {
 template <class T>
 class RunSums {
  public:
-  // Whether filters of this size are so small that their sums of all runs stay in the caches.
-  static bool suits(const PixelRuns& runs, std::int64_t elements) {
-    return runs.count() * elements * static_cast<std::int64_t>(sizeof(T)) <= most_bytes;
+  // Whether filters of this size are so small that their sums of all runs stay in the caches of that many tiles.
+  static bool suits(const PixelRuns& runs, std::int64_t elements, int tiles) {
+    return runs.count() * elements * static_cast<std::int64_t>(sizeof(T)) <= most_bytes_of_a_tile * tiles;
   }
   RunSums(const PixelRuns& runs, std::int64_t elements) : runs_(runs.count()), elements_(elements) {}
 
   std::size_t bytes() const { return static_cast<std::size_t>(runs_ * elements_) * sizeof(T); }
   T* of(const Tile& tile, std::int64_t run) const { return reinterpret_cast<T*>(tile.shared) + run * elements_; }
-  // The sum over all runs of elements [first, first + count).
-  void add_up(const Tile& tile, std::int64_t first, std::int64_t count, T* to) const {
-    std::copy_n(of(tile, 0) + first, count, to);
+  // The sums over all runs of these elements of each of `rows` rows, which divide the elements of a run.
+  void add_up(const Tile& tile, Range elements, std::int64_t rows, T* to) const {
+    const std::int64_t count = elements.end - elements.begin, step = elements_ / rows;
+    for (std::int64_t row = 0; row < rows; ++row)
+      std::copy_n(of(tile, 0) + row * step + elements.begin, count, to + row * count);
     for (std::int64_t run = 1; run < runs_; ++run) {
-      const T* const more = of(tile, run) + first;
-      for (std::int64_t i = 0; i < count; ++i) to[i] += more[i];
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const T* const more = of(tile, run) + row * step + elements.begin;
+        T* const sums = to + row * count;
+        for (std::int64_t i = 0; i < count; ++i) sums[i] += more[i];
+      }
     }
   }
 
  private:
-  static constexpr std::int64_t most_bytes = 1 << 20;
+  static constexpr std::int64_t most_bytes_of_a_tile = 1 << 20;
 
   std::int64_t runs_, elements_;
 };

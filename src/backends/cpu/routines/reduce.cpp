@@ -61,6 +61,10 @@ struct Sum {
     for (std::int64_t i = 0; i < count; ++i) totals[i] += last[i];
   }
 
+  static void merge(void* totals, const void* more, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) static_cast<Held*>(totals)[i] += static_cast<const Held*>(more)[i];
+  }
+
   static void store(void* out, const void* totals, std::int64_t count, [[maybe_unused]] double divisor) {
     for (std::int64_t i = 0; i < count; ++i) {
       const Held total = static_cast<const Held*>(totals)[i];
@@ -98,6 +102,13 @@ struct Max {
     }
   }
 
+  static void merge(void* totals, const void* more, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      T& total = static_cast<T*>(totals)[i];
+      total = larger_of(total, static_cast<const T*>(more)[i]);
+    }
+  }
+
   static void store(void* out, const void* totals, std::int64_t count, double) {
     for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(out)[i] = static_cast<const T*>(totals)[i];
   }
@@ -122,7 +133,7 @@ void argmax(std::int32_t* out, const void* x, std::int64_t count, std::int64_t d
 }
 
 template <class Of>
-constexpr ReduceRoutine routine = {Of::clear, Of::rows, Of::columns, Of::store};
+constexpr ReduceRoutine routine = {Of::clear, Of::rows, Of::columns, Of::merge, Of::store};
 
 }  // namespace
 

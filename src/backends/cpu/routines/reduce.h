@@ -14,6 +14,8 @@ struct ReduceRoutine {
   // Element (r, c) of the matrix is x[r * stride + c]. totals[r] takes in row r; totals[c] takes in column c.
   void (*rows)(void* totals, const void* x, std::int64_t rows, std::int64_t columns, std::int64_t stride);
   void (*columns)(void* totals, const void* x, std::int64_t rows, std::int64_t columns, std::int64_t stride);
+  // totals[i] takes in the elements of more[i].
+  void (*merge)(void* totals, const void* more, std::int64_t count);
   // out[i] = totals[i] / divisor.
   void (*store)(void* out, const void* totals, std::int64_t count, double divisor);
 };
