@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -209,10 +210,16 @@ TEST(CollectiveWorkers, AProgramThatEndsTooEarlyIsFoundOut) {
 
 TEST(CollectiveWorkers, ABrokenConnectionEndsTheWait) {
   ThreadCollective collective(2);
+  // Worker 1 does not end before worker 0 has seen it: that would be another failure.
+  std::latch seen(1);
   run_workers(collective, 2, [&](CollectiveWorkers& workers) {
     sum(workers, 0, 1);
-    if (workers.rank() == 1) return collective.break_connection();
+    if (workers.rank() == 1) {
+      collective.break_connection();
+      return seen.wait();
+    }
     EXPECT_EQ(message([&] { sum(workers, 0, 1); }), "the connection is broken");
+    seen.count_down();
   });
 }
 
