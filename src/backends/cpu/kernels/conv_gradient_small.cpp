@@ -62,12 +62,12 @@ class SmallWeightGradient final : public Kernel {
     T* const result = pointer<T>(tile, result_);
     if (!by_channels_) {
       const Range elements = share(tile, rows_ * filters_);
-      return sums_.add_up(tile, elements, 1, result + elements.begin);
+      return sums_.add_up(tile, elements.begin, elements.end - elements.begin, result + elements.begin);
     }
     // The sums lie filter by filter; in the result the filters are the last axis.
     const Range filters = share(tile, filters_);
     T* const sums = at<T>(tile.scratch, result_scratch_);
-    sums_.add_up(tile, {filters.begin * rows_, filters.end * rows_}, 1, sums);
+    sums_.add_up(tile, filters.begin * rows_, (filters.end - filters.begin) * rows_, sums);
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t f = filters.begin; f < filters.end; ++f) {
         result[row * filters_ + f] = sums[(f - filters.begin) * rows_ + row];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv2d_weight_gradient of wide convolutions: a block of channels of x is copied side by side, pixel for pixel, and
-// then meets all taps and filters from the first-level cache.
+// then meets all taps and filters from the first-level cache. Tiles divide the runs of pixels if the sums of all runs
+// stay in their caches, or else channels, taps and filters.
 #include "backends/cpu/kernels/weight_gradient.h"
 
 namespace pando::cpu {
@@ -26,6 +27,8 @@ class WideWeightGradient final : public Kernel {
         blocks_(window, result_.type.shape, block_,
                 {.row = runs_.image().padded_width * block_, .pixel = block_, .channel = 1}),
         grid_(blocks_.work(groups_, divide_up(filters_, panel_), panel_)),
+        run_grid_(blocks_.work(runs_.count(), divide_up(filters_, panel_), panel_)),
+        run_sums_(runs_, result_.type.shape.elements()),
         x_scratch_(layout_.add_elements<T>(runs_.most_images() * image_elements_)),
         dy_scratch_(layout_.add_elements<T>(runs_.most_pixels() * divide_up(filters_, panel_) * panel_)) {
     const std::int64_t row_elements = window_.strides[0] * runs_.image().padded_width * block_;
@@ -37,19 +40,34 @@ class WideWeightGradient final : public Kernel {
   }
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
+  std::size_t shared_bytes(int tiles) const override { return is_by_runs(tiles) ? run_sums_.bytes() : 0; }
 
   void run(const Tile& tile) const override {
-    const Part part = grid_.part(tile);
+    const bool by_runs = is_by_runs(tile.count);
+    const Part part = (by_runs ? run_grid_ : grid_).part(tile);
     if (part.blocks.begin >= part.blocks.end || part.panels.begin >= part.panels.end) return;
-    runs_.for_each([&](const PixelRun& run, bool accumulate) {
-      for (std::int64_t group = part.batches.begin; group < part.batches.end; ++group) {
-        add_run(tile, part, run, group, accumulate);
+    const Range runs = by_runs ? part.batches : Range{0, runs_.count()};
+    const Range groups = by_runs ? Range{0, groups_} : part.batches;
+    for (std::int64_t run = runs.begin; run < runs.end; ++run) {
+      T* const sums = by_runs ? run_sums_.of(tile, run) : pointer<T>(tile, result_);
+      for (std::int64_t group = groups.begin; group < groups.end; ++group) {
+        add_run(tile, part, runs_[run], group, sums, !by_runs && run > 0);
       }
-    });
+    }
+  }
+
+  void finish(const Tile& tile) const override {
+    const Range elements = share(tile, result_.type.shape.elements());
+    run_sums_.add_up(tile, elements.begin, elements.end - elements.begin, pointer<T>(tile, result_) + elements.begin);
   }
 
  private:
-  void add_run(const Tile& tile, const Part& part, const PixelRun& run, std::int64_t group, bool accumulate) const {
+  bool is_by_runs(int tiles) const {
+    return tiles > 1 && RunSums<T>::suits(runs_, result_.type.shape.elements(), tiles);
+  }
+
+  void add_run(const Tile& tile, const Part& part, const PixelRun& run, std::int64_t group, T* sums,
+               bool accumulate) const {
     const Shape& dy = dy_.type.shape;
     const Range filters = {part.panels.begin * panel_, std::min(part.panels.end * panel_, filters_)};
     T *const packed = at<T>(tile.scratch, dy_scratch_), *const copied = at<T>(tile.scratch, x_scratch_);
@@ -74,8 +92,7 @@ class WideWeightGradient final : public Kernel {
                         .b_step = panel_,
                         .b_panel = pixels * panel_,
                         .panel = panel_,
-                        .c = pointer<T>(tile, result_) + rows.first_channel * result_.type.shape[3] + group * filters_ +
-                             filters.begin,
+                        .c = sums + rows.first_channel * result_.type.shape[3] + group * filters_ + filters.begin,
                         .c_rows = rows.result,
                         .rows = rows.count,
                         .columns = filters.end - filters.begin,
@@ -116,7 +133,8 @@ class WideWeightGradient final : public Kernel {
   PixelRuns runs_;
   std::int64_t groups_, channels_, filters_, block_, panel_, image_elements_;
   ChannelBlocks blocks_;
-  TileGrid grid_;
+  TileGrid grid_, run_grid_;
+  RunSums<T> run_sums_;
   ScratchLayout layout_;
   std::size_t x_scratch_, dy_scratch_;
   std::vector<std::int64_t> segments_;

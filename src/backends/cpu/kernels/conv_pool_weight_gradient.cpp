@@ -32,6 +32,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         blocks_(cut_into_blocks()),
         filter_grid_(work_of_filters()),
         run_grid_(work_of_runs()),
+        finish_grid_({.blocks = sums_step() / conv_.lanes, .panels = divide_up(filters_, line), .load_panel = 4}),
         run_sums_(runs_, filters_ * sums_step()),
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
         pixels_(runs_, window, x_, padded_row_ != row_, conv_.lanes, layout_),
@@ -58,23 +59,30 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
     }
   }
 
-  // Each tile writes whole rows of the result.
+  // Each tile writes whole lines of memory, and reads sums that lie side by side.
   void finish(const Tile& tile) const override {
-    const Range vectors = share(tile, sums_step() / conv_.lanes);
-    const Range elements = {vectors.begin * conv_.lanes, vectors.end * conv_.lanes};
+    const Part part = finish_grid_.part(tile);
+    const Range filters = {part.panels.begin * line, std::min(part.panels.end * line, filters_)};
+    const Range elements = {part.blocks.begin * conv_.lanes, part.blocks.end * conv_.lanes};
     const std::int64_t count = elements.end - elements.begin;
     T* const sums = at<T>(tile.scratch, sums_);
-    run_sums_.add_up(tile, elements, filters_, sums);
+    for (std::int64_t filter = filters.begin; filter < filters.end; ++filter) {
+      run_sums_.add_up(tile, filter * sums_step() + elements.begin, count, sums + (filter - filters.begin) * count);
+    }
     for (std::int64_t row = 0; row < window_.kernel[0]; ++row) {
       const std::int64_t begin = std::max(elements.begin, row * padded_row_);
       const std::int64_t end = std::min(elements.end, row * padded_row_ + row_);
-      if (begin >= end) continue;
-      conv_.transpose(sums + begin - elements.begin, count, filters_, end - begin,
-                      pointer<T>(tile, result_) + (row * (row_ - padded_row_) + begin) * filters_, filters_);
+      if (begin >= end || filters.begin >= filters.end) continue;
+      conv_.transpose(sums + begin - elements.begin, count, filters.end - filters.begin, end - begin,
+                      pointer<T>(tile, result_) + (row * (row_ - padded_row_) + begin) * filters_ + filters.begin,
+                      filters_);
     }
   }
 
  private:
+  // Elements that share a line of the cache.
+  static constexpr std::int64_t line = 64 / sizeof(T);
+
   // Some rows of taps, and some vectors of each: sums that fit into registers.
   struct Block {
     std::int64_t first_row, rows, first_vector, vectors;
@@ -192,7 +200,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   // The elements of x that a row of taps meets, side by side; the same as whole vectors.
   std::int64_t filters_, row_, padded_row_;
   std::vector<Block> blocks_;
-  TileGrid filter_grid_, run_grid_;
+  TileGrid filter_grid_, run_grid_, finish_grid_;
   RunSums<T> run_sums_;
   // What a filter can have in a run.
   std::int64_t most_listed_;

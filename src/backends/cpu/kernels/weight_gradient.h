@@ -110,17 +110,18 @@ class RunSums {
 
   std::size_t bytes() const { return static_cast<std::size_t>(runs_ * elements_) * sizeof(T); }
   T* of(const Tile& tile, std::int64_t run) const { return reinterpret_cast<T*>(tile.shared) + run * elements_; }
-  // The sums over all runs of these elements of each of `rows` rows, which divide the elements of a run.
-  void add_up(const Tile& tile, Range elements, std::int64_t rows, T* to) const {
-    const std::int64_t count = elements.end - elements.begin, step = elements_ / rows;
-    for (std::int64_t row = 0; row < rows; ++row)
-      std::copy_n(of(tile, 0) + row * step + elements.begin, count, to + row * count);
+  // The sum over all runs of elements [first, first + count). If they are a part, they lie far apart, and those of runs
+  // to come are fetched.
+  void add_up(const Tile& tile, std::int64_t first, std::int64_t count, T* to) const {
+    constexpr std::int64_t line = 64 / sizeof(T), runs_ahead = 4;
+    std::copy_n(of(tile, 0) + first, count, to);
     for (std::int64_t run = 1; run < runs_; ++run) {
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const T* const more = of(tile, run) + row * step + elements.begin;
-        T* const sums = to + row * count;
-        for (std::int64_t i = 0; i < count; ++i) sums[i] += more[i];
+      if (count < elements_ && run + runs_ahead < runs_) {
+        const T* const later = of(tile, run + runs_ahead) + first;
+        for (std::int64_t i = 0; i < count; i += line) __builtin_prefetch(later + i);
       }
+      const T* const more = of(tile, run) + first;
+      for (std::int64_t i = 0; i < count; ++i) to[i] += more[i];
     }
   }
 
