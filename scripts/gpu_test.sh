@@ -8,7 +8,7 @@
 #   scripts/gpu_test.sh --sanitize   builds, and runs the quick tests under memcheck and racecheck of compute-sanitizer
 #
 # Needs a GPU with its driver, the CUDA toolkit 12.4, g++ 12 and CMake 3.25, or newer ones. Exit status 0 only if everything
-# was built and passed; where compute-sanitizer does not support the machine, it says so and goes on.
+# was built and passed; where compute-sanitizer does not support the machine, the first form says so and goes on.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

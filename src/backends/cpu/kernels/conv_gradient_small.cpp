@@ -175,7 +175,7 @@ std::unique_ptr<Kernel> make_if_small(const KernelCall& call, const Window& wind
       result[3] * static_cast<std::int64_t>(sizeof(T)) > most_filter_bytes) {
     return nullptr;
   }
-  if (!RunSums<T>::suits(PixelRuns(window, x, dy), result.elements(), 1)) return nullptr;
+  if (!RunSums<T>(PixelRuns(window, x, dy), result.elements()).suits(1)) return nullptr;
   return std::make_unique<SmallWeightGradient<T>>(call, window, routines);
 }
 

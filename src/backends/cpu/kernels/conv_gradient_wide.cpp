@@ -62,9 +62,7 @@ class WideWeightGradient final : public Kernel {
   }
 
  private:
-  bool is_by_runs(int tiles) const {
-    return tiles > 1 && RunSums<T>::suits(runs_, result_.type.shape.elements(), tiles);
-  }
+  bool is_by_runs(int tiles) const { return tiles > 1 && run_sums_.suits(tiles); }
 
   void add_run(const Tile& tile, const Part& part, const PixelRun& run, std::int64_t group, T* sums,
                bool accumulate) const {

@@ -80,8 +80,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   }
 
  private:
-  // Elements that share a line of the cache.
-  static constexpr std::int64_t line = 64 / sizeof(T);
+  static constexpr std::int64_t line = RunSums<T>::line;
 
   // Some rows of taps, and some vectors of each: sums that fit into registers.
   struct Block {
@@ -105,9 +104,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
     return blocks;
   }
 
-  bool is_by_runs(int tiles) const {
-    return tiles > 1 && result_.type.shape.elements() > 0 && RunSums<T>::suits(runs_, filters_ * sums_step(), tiles);
-  }
+  bool is_by_runs(int tiles) const { return tiles > 1 && result_.type.shape.elements() > 0 && run_sums_.suits(tiles); }
 
   // A filter is a panel. Listing what it has costs about as much as a few vectors of its sums.
   Work work_of_filters() const {

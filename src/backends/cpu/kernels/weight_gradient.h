@@ -102,18 +102,19 @@ class RunPixels {
 template <class T>
 class RunSums {
  public:
-  // Whether filters of this size are so small that their sums of all runs stay in the caches of that many tiles.
-  static bool suits(const PixelRuns& runs, std::int64_t elements, int tiles) {
-    return runs.count() * elements * static_cast<std::int64_t>(sizeof(T)) <= most_bytes_of_a_tile * tiles;
-  }
+  // Elements that share a line of the cache.
+  static constexpr std::int64_t line = 64 / sizeof(T);
+
   RunSums(const PixelRuns& runs, std::int64_t elements) : runs_(runs.count()), elements_(elements) {}
 
+  // Whether the filters are so small that their sums of all runs stay in the caches of that many tiles.
+  bool suits(int tiles) const { return bytes() <= most_bytes_of_a_tile * static_cast<std::size_t>(tiles); }
   std::size_t bytes() const { return static_cast<std::size_t>(runs_ * elements_) * sizeof(T); }
   T* of(const Tile& tile, std::int64_t run) const { return reinterpret_cast<T*>(tile.shared) + run * elements_; }
   // The sum over all runs of elements [first, first + count). If they are a part, they lie far apart, and those of runs
   // to come are fetched.
   void add_up(const Tile& tile, std::int64_t first, std::int64_t count, T* to) const {
-    constexpr std::int64_t line = 64 / sizeof(T), runs_ahead = 4;
+    constexpr std::int64_t runs_ahead = 4;
     std::copy_n(of(tile, 0) + first, count, to);
     for (std::int64_t run = 1; run < runs_; ++run) {
       if (count < elements_ && run + runs_ahead < runs_) {
@@ -126,7 +127,7 @@ class RunSums {
   }
 
  private:
-  static constexpr std::int64_t most_bytes_of_a_tile = 1 << 20;
+  static constexpr std::size_t most_bytes_of_a_tile = 1 << 20;
 
   std::int64_t runs_, elements_;
 };
