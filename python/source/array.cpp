@@ -39,8 +39,10 @@ py::dtype numpy_dtype(DType dtype) {
     case DType::int64: return py::dtype::of<std::int64_t>();
     case DType::uint8: return py::dtype::of<std::uint8_t>();
     case DType::boolean: return py::dtype::of<bool>();
-    default: return py::dtype::of<float>();
+    case DType::float32:
+    case DType::bfloat16: break;
   }
+  return py::dtype::of<float>();
 }
 
 // NumPy's C function that makes a scalar of a value in memory, which pybind11 lacks. As there, a function is known by
