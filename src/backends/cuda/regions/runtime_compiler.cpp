@@ -199,7 +199,8 @@ std::string compile_sources(const std::vector<std::string>& sources, int threads
   options.emplace_back("--relocatable-device-code=true");
   options.push_back(fmt::format("--maxrregcount={}", std::min(registers_of_multiprocessor / threads, most_registers)));
   std::vector<std::future<std::string>> compiled(sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i)
+  // NVRTC reads one source at a time. The last one has the kernel and takes longest, so it is read first.
+  for (std::size_t i = sources.size(); i-- > 0;)
     compiled[i] = std::async(std::launch::async, [&, i] { return compile_source(sources[i], options); });
   std::vector<std::string> parts;
   for (std::future<std::string>& part : compiled) parts.push_back(part.get());

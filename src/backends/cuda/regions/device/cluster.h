@@ -102,15 +102,27 @@ PANDO_DEVICE Share share_of(int rank, int count) {
   return {begin, begin + part < count ? begin + part : count};
 }
 
-// Calls f(i) for all i < count, each in one thread of the cluster, or of every block.
+// Calls f(i) for all i < count, each in one thread of this block; there are at most `most` of them. Where every thread
+// has one at most, there is nothing to repeat: the compiler would unroll a loop, which takes it longer than anything
+// else.
+template <int most, class F>
+PANDO_DEVICE void each_up_to(const Thread& t, int count, F f) {
+  if constexpr (most <= threads) {
+    if (t.index < count) f(t.index);
+  } else {
+    for (int i = t.index; i < count; i += threads) f(i);
+  }
+}
+// The same for a count that is known, in every block.
+template <int count, class F>
+PANDO_DEVICE void each_own(const Thread& t, F f) {
+  each_up_to<count>(t, count, f);
+}
+// The same, each in one thread of the cluster.
 template <int count, class F>
 PANDO_DEVICE void each(const Thread& t, F f) {
   const Share share = share_of(t.rank, count);
-  for (int i = share.begin + t.index; i < share.end; i += threads) f(i);
-}
-template <int count, class F>
-PANDO_DEVICE void each_own(const Thread& t, F f) {
-  for (int i = t.index; i < count; i += threads) f(i);
+  each_up_to<most_of_share(count)>(t, share.end - share.begin, [&](int i) { f(share.begin + i); });
 }
 
 // Copies `count` elements from global memory to every block's own. Copies are only begun, so that many are on their

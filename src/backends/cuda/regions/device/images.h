@@ -235,7 +235,7 @@ PANDO_DEVICE void sum_filter(const Thread& t, const float* x, const float* dy, i
   constexpr int groups = C::filters / filters;
   const Share share = share_of(t.rank, filter_items<C, filters>);
   const int own = share.end - share.begin;
-  for (int item = t.index; item < own * parts; item += threads) {
+  each_up_to<most_of_share(filter_items<C, filters>) * parts>(t, own * parts, [&](int item) {
     const int i = share.begin + item % own, part = item / own;
     const int group = i % groups, channel = i / groups % C::channels, ky = i / (groups * C::channels);
     float sum[C::kw][filters] = {};
@@ -257,20 +257,20 @@ PANDO_DEVICE void sum_filter(const Thread& t, const float* x, const float* dy, i
     for (int kx = 0; kx < C::kw; ++kx) PANDO_UNROLL
     for (int f = 0; f < filters; ++f)
       shared<float>(t, scratch)[((part * C::kw + kx) * own + item % own) * filters + f] = sum[kx][f];
-  }
+  });
 }
 template <class C, int filters, int parts>
 PANDO_DEVICE void finish_filter(const Thread& t, int scratch, const Sum& to) {
   constexpr int groups = C::filters / filters;
   const Share share = share_of(t.rank, filter_items<C, filters>);
   const int own = share.end - share.begin, row = own * filters;
-  for (int n = t.index; n < row * C::kw; n += threads) {
+  each_up_to<most_of_share(filter_items<C, filters>) * filters * C::kw>(t, row * C::kw, [&](int n) {
     const int kx = n / row, f = n % filters, i = share.begin + n % row / filters;
     const int group = i % groups, channel = i / groups % C::channels, ky = i / (groups * C::channels);
     float sum = 0;
     for (int part = 0; part < parts; ++part) sum += shared<float>(t, scratch)[part * C::kw * row + n];
     to.put(((ky * C::kw + kx) * C::channels + channel) * C::filters + group * filters + f, sum);
-  }
+  });
 }
 
 }  // namespace pando::region

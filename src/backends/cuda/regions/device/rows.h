@@ -141,14 +141,14 @@ PANDO_DEVICE void multiply_transposed(const Thread& t, const float* a, const flo
 }
 template <class P, class F>
 PANDO_DEVICE void sum_transposed(const Thread& t, int scratch, F f) {
-  const Share share = share_of(t.rank, P::results);
+  const int begin = share_of(t.rank, P::results).begin;
   const float* const from = shared<float>(t, scratch);
-  for (int i = share.begin + t.index; i < share.end; i += threads) {
+  each<P::results>(t, [&](int i) {
     float sum = 0;
     PANDO_UNROLL
-    for (int part = 0; part < P::parts; ++part) sum += from[(i - share.begin) * P::parts + part];
+    for (int part = 0; part < P::parts; ++part) sum += from[(i - begin) * P::parts + part];
     f(i, sum);
-  }
+  });
 }
 
 template <int columns>
@@ -220,22 +220,22 @@ template <int rows, int columns, int parts>
 PANDO_DEVICE void sum_columns(const Thread& t, const float* x, int scratch) {
   const Share share = share_of(t.rank, columns);
   const int own = share.end - share.begin;
-  for (int item = t.index; item < own * parts; item += threads) {
+  each_up_to<most_of_share(columns) * parts>(t, own * parts, [&](int item) {
     const int column = share.begin + item % own, part = item / own;
     float sum = 0;
     for (int row = part; row < rows; row += parts) sum += x[row * columns + column];
     shared<float>(t, scratch)[item] = sum;
-  }
+  });
 }
 template <int columns, int parts>
 PANDO_DEVICE void finish_columns(const Thread& t, int scratch, const Sum& to) {
   const Share share = share_of(t.rank, columns);
   const int own = share.end - share.begin;
-  for (int i = t.index; i < own; i += threads) {
+  each_up_to<most_of_share(columns)>(t, own, [&](int i) {
     float sum = 0;
     for (int part = 0; part < parts; ++part) sum += shared<float>(t, scratch)[part * own + i];
     to.put(share.begin + i, sum);
-  }
+  });
 }
 
 // 0 where a random number is under the rate, else x * scale; element e takes word e % 4 of block e / 4 of its sample's
