@@ -33,6 +33,8 @@ class Layers:
 
     def __init__(self):
         self.shapes = []
+        # What a step found for parameters that have no gradient.
+        self.statistics = {}
 
     def parameter(self, shape):
         self.shapes.append(shape)
@@ -44,12 +46,60 @@ class Layers:
 
     def conv(self, channels, filters, padding="VALID", size=3, stride=1):
         w, b = self.parameter((size, size, channels, filters)), self.parameter((filters,))
-        return lambda p, x: lax.conv_general_dilated(
-            x, p[w], (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")) + p[b]
+        return lambda p, x: convolved(x, p[w], stride, padding) + p[b]
+
+    def conv_norm(self, channels, filters, size, stride):
+        """With running statistics, though nothing reads them here."""
+        w, scale, offset, mean, variance = (self.parameter(shape) for shape in (
+            (size, size, channels, filters), (filters,), (filters,), (filters,), (filters,)))
+
+        def apply(p, x):
+            x = convolved(x, p[w], stride, [(size // 2, size // 2)] * 2)
+            own_mean, own_variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
+            self.statistics[mean], self.statistics[variance] = own_mean, own_variance
+            return (x - own_mean) * (p[scale] * lax.rsqrt(own_variance + 1e-5)) + p[offset]
+        return apply
+
+    def residual_norm(self, channels, filters, stride):
+        first, second = self.conv_norm(channels, filters, 3, stride), self.conv_norm(filters, filters, 3, 1)
+        same = self.conv_norm(channels, filters, 1, stride) if stride > 1 else lambda p, x: x
+        return lambda p, x: relu(p, second(p, relu(p, first(p, x))) + same(p, x))
+
+    def embed(self, vocabulary, length, width):
+        tokens, places = self.parameter((vocabulary, width)), self.parameter((length, width))
+        return lambda p, x: p[tokens][x] + p[places]
+
+    def norm(self, width):
+        scale, offset = self.parameter((width,)), self.parameter((width,))
+
+        def apply(p, x):
+            centred = x - x.mean(-1, keepdims=True)
+            return centred * lax.rsqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * p[scale] + p[offset]
+        return apply
+
+    def attend(self, width, heads):
+        norm, inner, outer = self.norm(width), self.dense(width, 3 * width), self.dense(width, width)
+
+        def apply(p, x):
+            batch, length, _ = x.shape
+            q, k, v = (part.reshape(batch, length, heads, -1) for part in jnp.split(inner(p, norm(p, x)), 3, 2))
+            scores = jnp.einsum("bthd,bshd->bhts", q, k) * (width // heads) ** -0.5
+            scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e9)
+            told = jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores), v)
+            return x + outer(p, told.reshape(x.shape))
+        return apply
+
+    def think(self, width):
+        norm, inner, outer = self.norm(width), self.dense(width, 4 * width), self.dense(4 * width, width)
+        return lambda p, x: x + outer(p, jax.nn.gelu(inner(p, norm(p, x))))
 
     def residual(self, channels):
         first, second = self.conv(channels, channels, "SAME"), self.conv(channels, channels, "SAME")
         return lambda p, x: relu(p, x + second(p, relu(p, first(p, x))))
+
+
+def convolved(x, w, stride, padding):
+    return lax.conv_general_dilated(x, w, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
 def relu(_, x):
@@ -76,6 +126,20 @@ def models():
             layers.append(pool)
         return layers + [flatten, m.dense(2048, 128), relu, m.dense(128, 10)]
 
+    def resnet18(m):
+        layers, channels = [m.conv_norm(3, 64, 3, 1), relu], 64
+        for filters in (64, 128, 256, 512):
+            for _ in range(2):
+                layers.append(m.residual_norm(channels, filters, 1 if filters == channels else 2))
+                channels = filters
+        return layers + [lambda _, x: x.mean((1, 2)), m.dense(512, 10)]
+
+    def gpt_nano(m):
+        layers = [m.embed(65, 64, 48)]
+        for _ in range(3):
+            layers += [m.attend(48, 3), m.think(48)]
+        return layers + [m.norm(48), m.dense(48, 65)]
+
     return {
         "mlp": (32, (784,), "sgd", lambda m: [m.dense(784, 128), relu, m.dense(128, 10)]),
         "keras_cnn": (64, image, "sgd", lambda m: [
@@ -94,6 +158,8 @@ def models():
             m.conv(2, 12, "SAME", 5, 2), relu, m.conv(12, 20, "VALID", 3, 2), relu, flatten, m.dense(500, 7)]),
         "residual": (16, (16, 16, 3), "adam", lambda m: [
             m.conv(3, 16, "SAME"), relu, m.residual(16), pool, flatten, m.dense(1024, 40), relu, m.dense(40, 5)]),
+        "resnet18": (32, (32, 32, 3), "sgd", resnet18),
+        "gpt_nano": (32, (64,), "adam", gpt_nano),
     }
 
 
@@ -118,15 +184,23 @@ def microseconds(steps, batch, shape, optimizer, describe):
     state = (jnp.float32(0), *moments) if optimizer == "adam" else ()
     samples = jax.random.normal(key, (BATCHES, batch) + shape)
     labels = jnp.zeros((batch,), jnp.int32)
+    if describe.__name__ == "gpt_nano":
+        samples = jax.random.randint(key, (BATCHES, batch) + shape, 0, 65)
+        labels = jnp.zeros((batch,) + shape, jnp.int32)
 
     def loss(parameters, x):
+        maker.statistics = {}
         for layer in layers:
             x = layer(parameters, x)
-        return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(x), labels[:, None], 1))
+        value = -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(x), labels[..., None], -1))
+        return value, maker.statistics
 
     def step(carry, number):
-        value, gradients = jax.value_and_grad(loss)(carry[0], samples[number % BATCHES])
-        return updated(optimizer, carry[0], gradients, carry[1]), value
+        (value, statistics), gradients = jax.value_and_grad(loss, has_aux=True)(carry[0], samples[number % BATCHES])
+        parameters, state = updated(optimizer, carry[0], gradients, carry[1])
+        for i, found in statistics.items():
+            parameters[i] = 0.9 * carry[0][i] + 0.1 * found
+        return (parameters, state), value
 
     def scan(carry, first):
         return lax.scan(step, carry, first + jnp.arange(steps))

@@ -19,7 +19,10 @@ struct TrainingStep {
   Graph graph;
   std::string name;
   std::int64_t batch = 0;
+  // A sample's shape. With a vocabulary, samples are int32 tokens less than that, and each has a label; otherwise a
+  // sample has one.
   Shape image;
+  std::int64_t vocabulary = 0;
   std::vector<Parameter> parameters;
   // Multiplications and additions of convolutions and matmuls that the result needs, in both passes.
   double megaflops = 0;
@@ -29,7 +32,7 @@ struct TrainingStep {
 TrainingStep build(const std::string& name, DType dtype = DType::float32);
 // The forward pass alone, with an output "logits" and no "labels".
 TrainingStep build_inference(const std::string& name, std::int64_t batch);
-// The four of DESIGN.md section 6, then three that Pando was not tuned for.
+// The four of DESIGN.md section 6, three that Pando was not tuned for, and two larger ones.
 std::vector<std::string> names();
 // Small ones of other sizes, with strides and a residual connection, which no table of times was tuned for.
 std::vector<std::string> other_names();

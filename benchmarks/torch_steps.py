@@ -42,6 +42,80 @@ class Residual(nn.Module):
         return torch.relu(x + self.second(torch.relu(self.first(x))))
 
 
+class ResidualNorm(nn.Module):
+    """relu(x + two convolutions of x), each with a normalisation; a convolution of x where its shape changes."""
+
+    def __init__(self, channels, filters, stride):
+        super().__init__()
+        self.both = nn.Sequential(*convolution_norm(channels, filters, 3, stride), nn.ReLU(),
+                                  *convolution_norm(filters, filters, 3, 1))
+        self.same = nn.Sequential(*convolution_norm(channels, filters, 1, stride)) if stride > 1 else nn.Identity()
+
+    def forward(self, x):
+        return torch.relu(self.both(x) + self.same(x))
+
+
+def convolution_norm(channels, filters, size, stride):
+    return [nn.Conv2d(channels, filters, size, stride, size // 2, bias=False), nn.BatchNorm2d(filters)]
+
+
+def resnet18():
+    layers, channels = [*convolution_norm(3, 64, 3, 1), nn.ReLU()], 64
+    for filters in (64, 128, 256, 512):
+        for _ in range(2):
+            layers.append(ResidualNorm(channels, filters, 1 if filters == channels else 2))
+            channels = filters
+    return layers + [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)]
+
+
+class Embedding(nn.Module):
+    """A vector for each token and its place."""
+
+    def __init__(self, vocabulary, length, width):
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Parameter(torch.rand(length, width))
+
+    def forward(self, x):
+        return self.tokens(x) + self.places
+
+
+class Attention(nn.Module):
+    """x + what its earlier places tell each place."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.norm = heads, nn.LayerNorm(width)
+        self.inner, self.outer = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2)
+                   for part in self.inner(self.norm(x)).split(width, 2))
+        if hasattr(nn.functional, "scaled_dot_product_attention"):
+            told = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            later = torch.full((length, length), -1e9, device=x.device).triu(1)
+            told = torch.softmax(q @ k.transpose(2, 3) * (width // self.heads) ** -0.5 + later, 3) @ v
+        return x + self.outer(told.transpose(1, 2).reshape(x.shape))
+
+
+class Thought(nn.Module):
+    """x + two dense layers of each place."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.layers = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"),
+                                    nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        return x + self.layers(x)
+
+
+def gpt_nano():
+    return [Embedding(65, 64, 48), *(layer for _ in range(3) for layer in (Attention(48, 3), Thought(48))),
+            nn.LayerNorm(48), nn.Linear(48, 65), nn.Flatten(0, 1)]
+
+
 def models(graph):
     sgd = lambda module: torch.optim.SGD(module.parameters(), lr=0.01)
     # A graph cannot count steps on the host.
@@ -71,6 +145,8 @@ def models(graph):
         "residual": (16, (3, 16, 16), adam, [
             nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), Residual(16), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1024, 40),
             nn.ReLU(), nn.Linear(40, 5)]),
+        "resnet18": (32, (3, 32, 32), sgd, resnet18()),
+        "gpt_nano": (32, (64,), adam, gpt_nano()),
     }
 
 
@@ -93,8 +169,9 @@ def microseconds(batch, shape, optimizer, layers, device, graph, compiled):
     forward = torch.compile(module, mode=mode) if compiled else module
     update = optimizer(module)
     loss = nn.CrossEntropyLoss()
-    x = torch.rand(batch, *shape, device=device)
-    labels = torch.zeros(batch, dtype=torch.int64, device=device)
+    has_tokens = isinstance(layers[0], Embedding)
+    x = torch.randint(65, (batch, *shape), device=device) if has_tokens else torch.rand(batch, *shape, device=device)
+    labels = torch.zeros(x.numel() if has_tokens else batch, dtype=torch.int64, device=device)
 
     def step():
         update.zero_grad()
