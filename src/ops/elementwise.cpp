@@ -128,9 +128,10 @@ Value gelu_derivative(Value x) {
 }
 
 Value gelu_tanh_derivative(Value x) {
-  const Value t = ops::tanh((x + ops::square(x) * x * 0.044715) * 0.79788456080286536);
-  const Value inner = (ops::square(x) * (3 * 0.044715) + 1.0) * 0.79788456080286536;
-  return (t + 1.0) * 0.5 + x * 0.5 * (1.0 - ops::square(t)) * inner;
+  constexpr double twice = 2 * 0.79788456080286536;
+  const Value s = ops::sigmoid((x + ops::square(x) * x * 0.044715) * twice);
+  const Value inner = (ops::square(x) * (3 * 0.044715) + 1.0) * twice;
+  return s + x * s * (1.0 - s) * inner;
 }
 
 Value silu_derivative(Value x) {
