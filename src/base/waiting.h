@@ -38,20 +38,43 @@ bool wait_awake(std::chrono::nanoseconds time, const Ready& ready) {
   }
 }
 
-// Returns when `value` is no longer `old`, and says whether it slept meanwhile. The code that changes the value must
-// store or add in the default memory order and then notify: with a weaker order the change could be delayed past the
-// check for sleepers.
+// A number that threads wait for. It counts those that sleep: std::atomic shares its own count among all atomics of a
+// process whose addresses have the same low bits, so that one thread asleep anywhere would make notices elsewhere
+// system calls.
 template <class T>
-bool wait_while(const std::atomic<T>& value, T old, std::chrono::nanoseconds awake = awake_time) {
+class Awaited : public std::atomic<T> {
+ public:
+  using std::atomic<T>::atomic;
+  using std::atomic<T>::operator=;
+
+  // Sleeps until the value is no longer `old`.
+  void wait(T old) const {
+    sleepers_.fetch_add(1);
+    std::atomic<T>::wait(old);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // After the value was changed in the default memory order: with a weaker one the change could be delayed past the
+  // look at the sleepers.
+  void notify_all() {
+    if (sleepers_.load() > 0) std::atomic<T>::notify_all();
+  }
+
+ private:
+  mutable std::atomic<int> sleepers_ = 0;
+};
+
+// Returns when `value` is no longer `old`, and says whether it slept meanwhile.
+template <class T>
+bool wait_while(const Awaited<T>& value, T old, std::chrono::nanoseconds awake = awake_time) {
   const auto changed = [&] { return value.load(std::memory_order_acquire) != old; };
   if (wait_awake(awake, changed)) return false;
-  value.wait(old, std::memory_order_acquire);
+  value.wait(old);
   return true;
 }
 
 // Raises `value`, which only grows, also if several threads raise it at once, and wakes those who wait for it.
 template <class T>
-void publish(std::atomic<T>& value, T raised) {
+void publish(Awaited<T>& value, T raised) {
   T known = value.load(std::memory_order_relaxed);
   while (known < raised && !value.compare_exchange_weak(known, raised)) {
   }
@@ -60,10 +83,10 @@ void publish(std::atomic<T>& value, T raised) {
 
 // Returns when `value`, which only grows, is at least `wanted`.
 template <class T>
-void wait_until_at_least(const std::atomic<T>& value, T wanted, std::chrono::nanoseconds awake = awake_time) {
+void wait_until_at_least(const Awaited<T>& value, T wanted, std::chrono::nanoseconds awake = awake_time) {
   const auto reached = [&] { return value.load(std::memory_order_acquire) >= wanted; };
   if (wait_awake(awake, reached)) return;
-  for (T seen; (seen = value.load(std::memory_order_acquire)) < wanted;) value.wait(seen, std::memory_order_acquire);
+  for (T seen; (seen = value.load(std::memory_order_acquire)) < wanted;) value.wait(seen);
 }
 
 }  // namespace pando

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/local_group.h"
 
-#include "base/waiting.h"
-
 namespace pando {
 
 namespace {

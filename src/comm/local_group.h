@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "base/waiting.h"
+
 namespace pando {
 
 // Thrown in a waiting member when the group is stopped.
@@ -38,7 +40,7 @@ class LocalGroup {
   const int members_;
   std::vector<std::span<const std::span<float>>> parts_;
   std::atomic<std::uint32_t> arrived_ = 0;
-  std::atomic<std::uint32_t> generation_;
+  Awaited<std::uint32_t> generation_;
   std::atomic<bool> stopped_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/waiting.h"
 #include "program/state.h"
 
 namespace pando {
@@ -13,7 +14,7 @@ namespace pando {
 namespace {
 
 // The runs and steps of all programs that are going on; and whether the process lets none begin any more.
-std::atomic<int> active_runs = 0;
+Awaited<int> active_runs = 0;
 std::atomic<bool> runs_are_stopped = false;
 
 void end_run() {

@@ -3,12 +3,12 @@
 #pragma once
 #include <pando/base/function.h>
 
-#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/waiting.h"
 #include "comm/device_sums.h"
 #include "plan/capabilities.h"
 #include "plan/plan.h"
@@ -44,7 +44,7 @@ struct Progress {
     std::int64_t supersteps = 0, value = 0;
   };
   // Null if it need not be told.
-  std::atomic<std::int64_t>* told = nullptr;
+  Awaited<std::int64_t>* told = nullptr;
   // Is added to the values.
   std::int64_t base = 0;
   std::span<const Mark> marks = {};

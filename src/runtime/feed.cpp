@@ -32,10 +32,11 @@ struct FeedRing::Ring {
   std::vector<std::byte*> feeds = std::vector<std::byte*>(offsets.size());
   std::exception_ptr failure = {};
   // Until it has started, the filler counts as late.
-  std::atomic<bool> filling = false, filler_is_late = true, running = false, stopping = false;
+  Awaited<bool> filling = false, running = false;
+  std::atomic<bool> filler_is_late = true, stopping = false;
   // The number of filled rows, combined with a mark once there will be no more.
   static constexpr std::int64_t end_mark = std::int64_t{1} << 62;
-  alignas(64) std::atomic<std::int64_t> filled = 0;
+  alignas(64) Awaited<std::int64_t> filled = 0;
   alignas(64) std::atomic<std::int64_t> taken = 0;
 
   bool has_ended() const { return filled.load(std::memory_order_acquire) >= end_mark; }
@@ -45,7 +46,7 @@ struct FeedRing::Ring {
   Place slot(std::int64_t row) const { return memory.place() + static_cast<std::size_t>(row % slots) * slot_bytes; }
   void set_running(bool value) {
     running = value;
-    running.notify_one();
+    running.notify_all();
   }
 
   void fill_all();

@@ -59,7 +59,7 @@ bool StepExecutor::is_last_user(const Stage& stage) const {
   return training() ? stage.previous == nullptr : stage.next == nullptr;
 }
 
-const std::atomic<std::int64_t>& StepExecutor::rows_done(const Stage& stage) const {
+const Awaited<std::int64_t>& StepExecutor::rows_done(const Stage& stage) const {
   return training() ? stage.backward_done : stage.forward_done;
 }
 

@@ -72,7 +72,7 @@ std::vector<Progress::Mark> marks_of(const std::vector<std::vector<std::size_t>>
 
 StepBuckets::Stage StepBuckets::stage_of(const StagePlan& plan, const std::vector<const HostBlocks*>& sums) {
   Stage stage;
-  stage.done = std::make_unique<std::atomic<std::int64_t>>(0);
+  stage.done = std::make_unique<Awaited<std::int64_t>>(0);
   for (std::size_t replica = 0; replica < sums.size(); ++replica) stage.devices.push_back(std::make_unique<Device>());
   const std::optional<Plan>& usual = plan.backward_next ? plan.backward_next : plan.backward_first;
   const bool in_place = std::all_of(sums.begin(), sums.end(), [](const HostBlocks* one) { return one->is_in_place(); });

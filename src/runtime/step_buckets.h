@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/thread.h"
+#include "base/waiting.h"
 #include "comm/worker_sums.h"
 #include "plan/step_plan.h"
 #include "runtime/backend.h"
@@ -48,7 +49,7 @@ class StepBuckets {
   };
   struct Device {
     // The number of the update, and how many of its buckets are ready, as one number that only grows.
-    std::atomic<std::int64_t> ready = 0;
+    Awaited<std::int64_t> ready = 0;
     std::int64_t update = 0;
   };
   struct Stage {
@@ -57,7 +58,7 @@ class StepBuckets {
     std::vector<Progress::Mark> marks[2];
     std::vector<std::unique_ptr<Device>> devices;
     // The number of updates whose sums are complete.
-    std::unique_ptr<std::atomic<std::int64_t>> done;
+    std::unique_ptr<Awaited<std::int64_t>> done;
   };
 
   static Stage stage_of(const StagePlan& plan, const std::vector<const HostBlocks*>& sums);

@@ -260,7 +260,7 @@ void StepExecutor::fail(std::exception_ptr failure) {
   if (buckets_) buckets_->stop();
 }
 
-void StepExecutor::wait_for(const std::atomic<std::int64_t>& rows, std::int64_t wanted) const {
+void StepExecutor::wait_for(const Awaited<std::int64_t>& rows, std::int64_t wanted) const {
   wait_until_at_least(rows, wanted);
   if (stopped_) throw Stopped();
 }

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "base/crowding.h"
+#include "base/waiting.h"
 #include "comm/local_group.h"
 #include "comm/worker_sums.h"
 #include "plan/step_plan.h"
@@ -95,7 +96,7 @@ class StepExecutor {
   void run_device(int device);
   void fail(std::exception_ptr failure);
   std::exception_ptr take_failure();
-  void wait_for(const std::atomic<std::int64_t>& rows, std::int64_t wanted) const;
+  void wait_for(const Awaited<std::int64_t>& rows, std::int64_t wanted) const;
   // Runs all devices at once, each on its thread, or all on the calling thread, with the same results.
   std::int64_t run_part(const Launch& launch, bool together);
   void run_together();
@@ -117,7 +118,7 @@ class StepExecutor {
   void run_backward(Stage& stage, std::int64_t row, bool first_of_update);
   void finish_row(Stage& stage, std::int64_t row);
   bool is_last_user(const Stage& stage) const;
-  const std::atomic<std::int64_t>& rows_done(const Stage& stage) const;
+  const Awaited<std::int64_t>& rows_done(const Stage& stage) const;
   void run_program(Stage& stage, Program program, const Place& host, std::int64_t row, const Progress& progress = {});
   void make_buckets();
   void connect_sums();
@@ -150,7 +151,7 @@ class StepExecutor {
   Launch launch_;
   std::int64_t actions_for_ = -1;
   const ProcessMark process_;
-  std::atomic<std::int64_t> launches_ = 0, finished_ = 0;
+  Awaited<std::int64_t> launches_ = 0, finished_ = 0;
   std::atomic<bool> ending_ = false, stopped_ = false;
   std::mutex failure_mutex_;
   std::exception_ptr failure_;

@@ -29,7 +29,7 @@ struct StepExecutor::Stage {
   // For each program.
   std::vector<std::vector<Route>> inputs = {}, outputs = {};
   // Rows of this launch whose forward, and backward, pass is done.
-  std::atomic<std::int64_t> forward_done = 0, backward_done = 0;
+  Awaited<std::int64_t> forward_done = 0, backward_done = 0;
   // Rows of the updates that are done.
   std::int64_t rows = 0;
   // The update that it is in: its number in this launch, and how many rows it has.

@@ -39,7 +39,8 @@ class UseLock {
     served_.notify_all();
   }
 
-  std::atomic<std::uint32_t> next_, served_, readers_ = 0;
+  std::atomic<std::uint32_t> next_;
+  Awaited<std::uint32_t> served_, readers_ = 0;
 };
 
 }  // namespace pando

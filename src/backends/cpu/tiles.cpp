@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "base/cores.h"
-#include "base/waiting.h"
 
 namespace pando {
 
@@ -112,7 +111,7 @@ void TileGroup::serve(int tile) {
     if (newest == done || is_left_out) continue;
     done = newest;
     (*work_)(tile, tile + 1);
-    if (running_.fetch_sub(1) == 1) running_.notify_one();
+    if (running_.fetch_sub(1) == 1) running_.notify_all();
   }
 }
 

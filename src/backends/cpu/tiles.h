@@ -11,6 +11,7 @@
 
 #include "base/crowding.h"
 #include "base/thread.h"
+#include "base/waiting.h"
 
 namespace pando {
 
@@ -28,7 +29,7 @@ class TileBarrier {
   int count_;
   const int cores_;
   alignas(64) std::atomic<int> arrived_ = 0;
-  alignas(64) std::atomic<std::uint32_t> generation_ = 0;
+  alignas(64) Awaited<std::uint32_t> generation_ = 0;
 };
 
 // How many of that many tiles are left after some halvings, and how many halvings leave one.
@@ -70,10 +71,10 @@ class TileGroup {
   Crowding crowding_;
   std::atomic<bool> taken_ = false;
   const Function<void(int, int)>* work_ = nullptr;
-  alignas(64) std::atomic<std::uint32_t> launch_ = 0;
+  alignas(64) Awaited<std::uint32_t> launch_ = 0;
   // The number of the newest launch and, in the lower half, of its tiles. A tile that launches leave out may miss some.
   std::atomic<std::uint64_t> newest_ = 0;
-  alignas(64) std::atomic<int> running_ = 0;
+  alignas(64) Awaited<int> running_ = 0;
   std::atomic<bool> stopping_ = false;
   std::vector<Thread> threads_;
 };
