@@ -6,6 +6,7 @@
 #   scripts/gpu_test.sh              builds, runs all tests on the GPU, looks for wrong accesses to memory of the ops, and
 #                                    measures steps
 #   scripts/gpu_test.sh --sanitize   builds, and runs the quick tests under memcheck and racecheck of compute-sanitizer
+#                                    (tools/gpu_sanitizer.py, which needs Python)
 #
 # Needs a GPU with its driver, the CUDA toolkit 12.4, g++ 12 and CMake 3.25, or newer ones. Exit status 0 only if everything
 # was built and passed; where compute-sanitizer does not support the machine, the first form says so and goes on.
@@ -36,7 +37,7 @@ export PANDO_DATA=$bundle/data
 export PANDO_INSTRUCTION_SET=portable
 if [ -n "$sanitizes" ]; then
     compute-sanitizer build/gpu/cli/pando devices >/dev/null || { say "compute-sanitizer does not support this machine" >&2; exit 1; }
-    exec ctest --test-dir build/gpu -L sanitizer --output-on-failure --no-tests=error -j "$jobs"
+    exec python3 tools/gpu_sanitizer.py build/gpu --jobs "$jobs"
 fi
 status=0
 # The ops under compute-sanitizer take one core for a minute or more, and run beside the tests.
