@@ -346,7 +346,7 @@ std::vector<std::string> names() {
 
 std::vector<std::string> other_names() { return {"strided", "residual"}; }
 
-TrainingStep build(const std::string& name, DType dtype) { return make(name, 0, true, dtype); }
+TrainingStep build(const std::string& name, DType dtype, std::int64_t batch) { return make(name, batch, true, dtype); }
 TrainingStep build_inference(const std::string& name, std::int64_t batch) {
   return make(name, batch, false, DType::float32);
 }

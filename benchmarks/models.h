@@ -28,8 +28,9 @@ struct TrainingStep {
   double megaflops = 0;
 };
 
-// Without dropout; all but the labels is float32, or float64. Throws Error for other names.
-TrainingStep build(const std::string& name, DType dtype = DType::float32);
+// Without dropout; all but labels and tokens is float32, or float64. A batch of 0 is the model's own. Throws Error for
+// other names.
+TrainingStep build(const std::string& name, DType dtype = DType::float32, std::int64_t batch = 0);
 // The forward pass alone, with an output "logits" and no "labels".
 TrainingStep build_inference(const std::string& name, std::int64_t batch);
 // The four of DESIGN.md section 6, three that Pando was not tuned for, and two larger ones.
