@@ -11,13 +11,16 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "base/json.h"
+#include "base/waiting.h"
 #include "syscall_counter.h"
 
 namespace {
@@ -182,6 +185,31 @@ TEST(Overhead, AStepMakesNoSystemCall) {
   if (few < 0 || many < 0) GTEST_SKIP() << "this system does not let a process trace its child";
   EXPECT_GT(few, 0);
   EXPECT_EQ(few, many);
+}
+
+TEST(Overhead, ANoticeIsNoSystemCallWhileAThreadSleepsElsewhere) {
+  // Aligned alike, as the numbers of tiles are, which std::atomic does not tell apart.
+  struct alignas(64) Number {
+    Awaited<std::uint32_t> value = 0;
+  };
+  const auto system_calls = [&](int notices) {
+    return count_system_calls([&] {
+      Number own, other;
+      std::thread sleeper([&] { other.value.wait(0); });
+      // For long enough that it sleeps: if it does not, no notice is a system call in any case.
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      for (int i = 0; i < notices; ++i) {
+        own.value.fetch_add(1);
+        own.value.notify_all();
+      }
+      other.value = 1;
+      other.value.notify_all();
+      sleeper.join();
+    });
+  };
+  const long few = system_calls(10), many = system_calls(2000);
+  if (few < 0 || many < 0) GTEST_SKIP() << "this system does not let a process trace its child";
+  EXPECT_LT(many - few, 1000);
 }
 
 }  // namespace
