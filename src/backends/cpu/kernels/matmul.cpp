@@ -155,9 +155,15 @@ class Matmul final : public Kernel {
     pack_b_ = sizes_.transpose_b || (sizes_.rows >= 4 * matrix_.block_rows && b_row_bytes >= 1024);
     const std::int64_t a_step_bytes =
         (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
-    // The same for a, where a block of rows is transposed vector by vector.
-    const bool packs_fast = sizes_.transpose_a || matrix_.block_rows % matrix_.lanes == 0;
-    pack_a_ = packs_fast && sizes_.columns >= 12 * panel_width(matrix_, sizes_.columns) && a_step_bytes >= 512;
+    // The same for a, where a block of rows is transposed vector by vector. Rows that are side by side then, and were
+    // not before, pay for it sooner.
+    if constexpr (!rounds) {
+      const bool packs_fast = sizes_.transpose_a || matrix_.block_rows % matrix_.lanes == 0;
+      const bool becomes_faster = matrix_.prefers_side_by_side && !sizes_.transpose_a;
+      const std::int64_t fewest_panels = matrix_.prefers_side_by_side ? 3 : 12;
+      pack_a_ = packs_fast && sizes_.columns >= fewest_panels * panel_width(matrix_, sizes_.columns) &&
+                (becomes_faster || a_step_bytes >= 512);
+    }
   }
 
   void lay_out_rows() {

@@ -420,6 +420,11 @@ void fill_table(MatmulRoutinesOf<T>& table) {
   table.block_rows = block_rows;
   table.panel_vectors = panel_vectors;
   table.lanes = VectorOf<T>::lanes;
+#if defined(__aarch64__)
+  table.prefers_side_by_side = true;
+#else
+  table.prefers_side_by_side = false;
+#endif
   table.multiply = multiply<T>;
   table.multiply_columns = multiply_columns<T>;
   table.pack = pack<T>;
