@@ -35,6 +35,8 @@ class Layers:
         self.shapes = []
         # What a step found for parameters that have no gradient.
         self.statistics = {}
+        # Samples are tokens less than this; 0: images.
+        self.vocabulary = 0
 
     def parameter(self, shape):
         self.shapes.append(shape)
@@ -66,6 +68,7 @@ class Layers:
         return lambda p, x: relu(p, second(p, relu(p, first(p, x))) + same(p, x))
 
     def embed(self, vocabulary, length, width):
+        self.vocabulary = vocabulary
         tokens, places = self.parameter((vocabulary, width)), self.parameter((length, width))
         return lambda p, x: p[tokens][x] + p[places]
 
@@ -184,8 +187,8 @@ def microseconds(steps, batch, shape, optimizer, describe):
     state = (jnp.float32(0), *moments) if optimizer == "adam" else ()
     samples = jax.random.normal(key, (BATCHES, batch) + shape)
     labels = jnp.zeros((batch,), jnp.int32)
-    if describe.__name__ == "gpt_nano":
-        samples = jax.random.randint(key, (BATCHES, batch) + shape, 0, 65)
+    if maker.vocabulary > 0:
+        samples = jax.random.randint(key, (BATCHES, batch) + shape, 0, maker.vocabulary)
         labels = jnp.zeros((batch,) + shape, jnp.int32)
 
     def loss(parameters, x):

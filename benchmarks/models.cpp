@@ -63,7 +63,7 @@ class Builder {
     x_ = ops::relu(x_ + before);
     return *this;
   }
-  // A convolution without a bias, and a normalisation over the batch that keeps the running statistics of an inference.
+  // A convolution without a bias, and a normalisation over the batch that keeps running statistics for inference.
   Builder& conv_norm(const std::string& name, std::int64_t filters, std::int64_t size, std::int64_t stride) {
     const Graph::Scope scope(step_.graph, name);
     const std::int64_t channels = x_.shape()[3], edge = size / 2;

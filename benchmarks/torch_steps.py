@@ -170,7 +170,10 @@ def microseconds(batch, shape, optimizer, layers, device, graph, compiled):
     update = optimizer(module)
     loss = nn.CrossEntropyLoss()
     has_tokens = isinstance(layers[0], Embedding)
-    x = torch.randint(65, (batch, *shape), device=device) if has_tokens else torch.rand(batch, *shape, device=device)
+    if has_tokens:
+        x = torch.randint(layers[0].tokens.num_embeddings, (batch, *shape), device=device)
+    else:
+        x = torch.rand(batch, *shape, device=device)
     labels = torch.zeros(x.numel() if has_tokens else batch, dtype=torch.int64, device=device)
 
     def step():

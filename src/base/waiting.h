@@ -47,7 +47,7 @@ class Awaited : public std::atomic<T> {
   using std::atomic<T>::atomic;
   using std::atomic<T>::operator=;
 
-  // Sleeps until the value is no longer `old`.
+  // Sleeps until the value differs from `old`.
   void wait(T old) const {
     sleepers_.fetch_add(1);
     std::atomic<T>::wait(old);
@@ -63,7 +63,7 @@ class Awaited : public std::atomic<T> {
   mutable std::atomic<int> sleepers_ = 0;
 };
 
-// Returns when `value` is no longer `old`, and says whether it slept meanwhile.
+// Returns when `value` differs from `old`, and says whether it slept meanwhile.
 template <class T>
 bool wait_while(const Awaited<T>& value, T old, std::chrono::nanoseconds awake = awake_time) {
   const auto changed = [&] { return value.load(std::memory_order_acquire) != old; };
