@@ -78,7 +78,7 @@ class Matmul final : public Kernel {
         epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
         unit_(rounds ? panel_width(matrix_, sizes_.columns) : matrix_.lanes),
         depth_(choose_depth()),
-        group_rows_(epilogue_.raw_in_output() ? most_group_rows : matrix_.block_rows),
+        group_rows_(rows_of_group()),
         grid_(work()) {
     choose_packing();
     lay_out_rows();
@@ -135,6 +135,13 @@ class Matmul final : public Kernel {
                     pointer<T>(tile, result_) + first);
       }
     }
+  }
+
+  // Panels of b are packed anew for each group. An update has no epilogue, so the part of a alone bounds its groups.
+  std::int64_t rows_of_group() const {
+    if (!epilogue_.raw_in_output()) return matrix_.block_rows;
+    const std::int64_t blocks = most_group_rows * most_depth / std::max<std::int64_t>(depth_, 1) / matrix_.block_rows;
+    return updates_ ? std::max(most_group_rows, blocks * matrix_.block_rows) : most_group_rows;
   }
 
   std::int64_t choose_depth() const {

@@ -230,11 +230,15 @@ struct BlockRuns {
 
 template <class T, int rows, int vectors>
 void multiply_blocks(const Product<T>& product, const BlockRuns& blocks, int64_t first_column, const T* b) {
+  constexpr int line = 64 / sizeof(T), columns = vectors * VectorOf<T>::lanes;
   for (int64_t run = 0; run < blocks.runs; ++run) {
     const int64_t first = blocks.first + run * blocks.step;
     for (int64_t row = first; row < first + blocks.count * rows; row += rows) {
       if (product.accumulate) {
-        for (int r = 0; r < rows; ++r) __builtin_prefetch(product.c + product.c_rows[row + r] + first_column, 1);
+        for (int r = 0; r < rows; ++r) {
+          const T* const c = product.c + product.c_rows[row + r] + first_column;
+          for (int j = 0; j < columns; j += line) __builtin_prefetch(c + j, 1);
+        }
       }
 #if defined(__aarch64__)
       if (rows >= VectorOf<T>::lanes && are_side_by_side<rows>(product.a_rows + row)) {
@@ -364,12 +368,44 @@ inline void copy_row(const T* from, int64_t count, T* to, int64_t panel) {
   for (; j < panel; ++j) to[j] = T(0);
 }
 
+// Whole panels of that many vectors, of which the last may be a part of one.
+template <class T, int vectors>
+void pack_whole(const Packing<T>& packing, int64_t panels, const auto& last) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  for (int64_t k = 0; k < packing.depth; ++k) {
+    const T* from = packing.from + k * packing.step;
+    T* to = packing.to + k * packing.panel;
+    for (int64_t panel = 0; panel < panels; ++panel, from += packing.panel, to += packing.panel_step) {
+      PANDO_UNROLL
+      for (int v = 0; v + 1 < vectors; ++v) store(to + v * lanes, load(from + v * lanes));
+      last.store(to + (vectors - 1) * lanes, last.load(from + (vectors - 1) * lanes));
+    }
+  }
+}
+
+// Packs the whole panels, and says how many these are; none of panels wider than those of a product.
+template <class T, int vectors = panel_vectors>
+int64_t pack_whole_panels(const Packing<T>& packing) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  const int64_t panels = packing.columns / packing.panel;
+  if (packing.panel == vectors * lanes) {
+    pack_whole<T, vectors>(packing, panels, WholeVector<T>());
+    return panels;
+  }
+  if constexpr (vectors > 1) return pack_whole_panels<T, vectors - 1>(packing);
+  if (packing.panel > lanes) return 0;
+  pack_whole<T, 1>(packing, panels, PartOfVector<T>(packing.panel));
+  return panels;
+}
+
 template <class T>
 void pack(const Packing<T>& packing) {
+  const int64_t whole = pack_whole_panels(packing), first = whole * packing.panel;
+  if (first == packing.columns) return;
   for (int64_t k = 0; k < packing.depth; ++k) {
     const T* const from = packing.from + k * packing.step;
-    T* to = packing.to + k * packing.panel;
-    for (int64_t column = 0; column < packing.columns; column += packing.panel, to += packing.panel_step) {
+    T* to = packing.to + k * packing.panel + whole * packing.panel_step;
+    for (int64_t column = first; column < packing.columns; column += packing.panel, to += packing.panel_step) {
       const int64_t left = packing.columns - column;
       const int64_t width = left < packing.panel ? left : packing.panel;
       copy_row(from + column, width, to, packing.panel);
