@@ -77,7 +77,7 @@ void measure_gpu(Table& table) {
                                          {"cuda bfloat16", Precision::mixed_bfloat16}}) {
     Line line{title};
     for (const std::string& name : table.names())
-      line.times[name] = Runner(models::build(name), gpu, {.precision = precision}).measure(steps_of_execution).median;
+      line.times[name] = Runner(models::build(name), gpu, {.precision = precision}).measure(steps_of_execution).lowest;
     table.add(line);
   }
 }
@@ -88,7 +88,7 @@ void measure_cpu(Table& table) {
     const Device device({.tiles = tiles, .backend = "cpu"});
     Line line{fmt::format("cpu, {} cores", tiles)};
     for (const std::string& name : table.names())
-      line.times[name] = Runner(models::build(name), device).measure(10).median;
+      line.times[name] = Runner(models::build(name), device).measure(10).lowest;
     table.add(line);
   }
 }

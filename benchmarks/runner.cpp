@@ -19,6 +19,7 @@ namespace {
 // In microseconds: a step that is measured alone, and what the executions of one measurement take at most, of which
 // there are three at least.
 constexpr double long_step = 5e4, long_measurement = 5e6;
+
 bool goes_on(Clock::time_point begin, std::size_t measured, std::size_t wanted) {
   return measured < 3 || (measured < wanted && microseconds_since(begin) < long_measurement);
 }
@@ -98,7 +99,7 @@ Times times_of(std::vector<double> values) {
   const auto at = [&](double part) {
     return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
   };
-  return {at(0.5), (at(0.9) - at(0.1)) / at(0.5)};
+  return {values.front(), at(0.5), (at(0.9) - at(0.1)) / at(0.5)};
 }
 
 Runner::Runner(const models::TrainingStep& step, const Device& device, const ProgramOptions& options)
@@ -117,25 +118,44 @@ Runner::Runner(const models::TrainingStep& step, const Device& device, const Pro
   program_.run(5, *feed_);
 }
 
-std::vector<double> Runner::times(std::int64_t steps) {
-  const auto warm_up = Clock::now();
+std::int64_t Runner::warm_up(std::int64_t steps) {
+  const auto start = Clock::now();
   program_.run(1, *feed_);
   // Long steps need no others to be measured well.
-  if (microseconds_since(warm_up) > long_step) steps = 1;
+  if (microseconds_since(start) > long_step) steps = 1;
   program_.run(steps, *feed_);
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  while (goes_on(begin, times.size(), 15) || (microseconds_since(begin) < 5e5 && times.size() < 500)) {
-    const auto start = Clock::now();
-    program_.run(steps, *feed_);
-    times.push_back(microseconds_since(start) / static_cast<double>(steps));
-  }
-  return times;
+  return steps;
 }
 
-Times Runner::measure(std::int64_t steps) { return times_of(times(steps)); }
+double Runner::time_of_step(std::int64_t steps) {
+  const auto start = Clock::now();
+  program_.run(steps, *feed_);
+  return microseconds_since(start) / static_cast<double>(steps);
+}
 
-double Runner::lowest(std::int64_t steps) { return std::ranges::min(times(steps)); }
+Times Runner::measure(std::int64_t steps) {
+  steps = warm_up(steps);
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  while (goes_on(begin, times.size(), 15) || (microseconds_since(begin) < 5e5 && times.size() < 500))
+    times.push_back(time_of_step(steps));
+  return times_of(std::move(times));
+}
+
+std::pair<Times, Times> Runner::measure_in_turns(Runner& first, Runner& second, std::int64_t steps) {
+  constexpr int turns = 5;
+  constexpr double turn = 1e5;  // microseconds
+  std::pair<std::vector<double>, std::vector<double>> times;
+  for (int i = 0; i < turns; ++i) {
+    for (const auto& [runner, measured] : {std::pair(&first, &times.first), std::pair(&second, &times.second)}) {
+      const std::int64_t in_execution = runner->warm_up(steps);
+      const auto begin = Clock::now();
+      do measured->push_back(runner->time_of_step(in_execution));
+      while (microseconds_since(begin) < turn);
+    }
+  }
+  return {times_of(std::move(times.first)), times_of(std::move(times.second))};
+}
 
 std::vector<KernelTime> Runner::kernel_times() {
   constexpr std::size_t executions = 40;

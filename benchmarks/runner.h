@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models.h"
@@ -21,6 +22,8 @@ inline double microseconds_since(Clock::time_point start) {
 }
 
 struct Times {
+  // What other processes disturb least, and tables show.
+  double lowest = 0;
   double median = 0;
   // The range from the 10th to the 90th percentile, as a fraction of the median.
   double spread = 0;
@@ -33,8 +36,8 @@ class Runner {
 
   // The time of one step, in executions of `steps`.
   Times measure(std::int64_t steps);
-  // The lowest of those times, which other processes disturb least.
-  double lowest(std::int64_t steps);
+  // The times of both, in turns: what else the machine does meets both.
+  static std::pair<Times, Times> measure_in_turns(Runner& first, Runner& second, std::int64_t steps);
   // Those of the fastest of some executions of five steps.
   std::vector<KernelTime> kernel_times();
   double megabytes() const;
@@ -42,7 +45,9 @@ class Runner {
   int tiles() const;
 
  private:
-  std::vector<double> times(std::int64_t steps);
+  // Runs an execution, and says how many steps it should have.
+  std::int64_t warm_up(std::int64_t steps);
+  double time_of_step(std::int64_t steps);
 
   Program program_;
   std::optional<Feed> feed_;

@@ -71,11 +71,11 @@ Row measure_model(const std::string& name, int cores) {
   Row row = {.model = name};
   for (int tiles : tile_counts(cores)) {
     Runner runner(step, Device({.tiles = tiles}));
-    const double microseconds = runner.lowest(10);
+    const double microseconds = runner.measure(10).lowest;
     row.measured.push_back({tiles, microseconds, runner.kernel_times()});
   }
   Runner runner(step, Device());
-  row.chosen = {runner.tiles(), runner.lowest(10)};
+  row.chosen = {runner.tiles(), runner.measure(10).lowest};
   return row;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The training steps of train_step in PyTorch: a line "NAME MICROSECONDS" for each model.
+"""The training steps of train_step in PyTorch: a line "NAME MICROSECONDS" for each model, the lowest of some.
 
 Usage: torch_steps.py [--device cpu|cuda] [--graph | --compile] [MODEL...]
 
@@ -8,7 +8,6 @@ The steps are eager ones, on two threads or on a GPU; with --graph the GPU repla
 torch.compile makes the module's passes. All of them compute in float32, without tf32. Exit status 3 if there is no PyTorch.
 """
 import argparse
-import statistics
 import sys
 import time
 
@@ -163,6 +162,11 @@ def captured(step):
     return graph.replay
 
 
+def goes_on(measured, seconds):
+    """Long steps are measured less often, as train_step does it with its own."""
+    return seconds < 0.5 or measured < 3 or (measured < 15 and seconds < 5)
+
+
 def microseconds(batch, shape, optimizer, layers, device, graph, compiled):
     module = nn.Sequential(*layers).to(device)
     mode = "reduce-overhead" if device == "cuda" else "default"
@@ -184,18 +188,22 @@ def microseconds(batch, shape, optimizer, layers, device, graph, compiled):
     run = captured(step) if graph else step
     # A GPU works while the host goes on, so only many steps together can be measured.
     steps = 50 if device == "cuda" else 1
+    for _ in range(2):
+        run()
+    begin = time.perf_counter()
+    for _ in range(8):
+        if time.perf_counter() - begin < 1:
+            run()
     times = []
     begin = time.perf_counter()
-    for _ in range(10):
-        run()
-    while len(times) < 15 or time.perf_counter() - begin < 0.5:
+    while goes_on(len(times), time.perf_counter() - begin):
         start = time.perf_counter()
         for _ in range(steps):
             run()
         if device == "cuda":
             torch.cuda.synchronize()
         times.append((time.perf_counter() - start) / steps * 1e6)
-    return statistics.median(times[3:])
+    return min(times)
 
 
 def main():

@@ -21,7 +21,8 @@ import re
 import sys
 
 BLOCK = re.compile(r"(<!-- (steps|kernels|sets|scaling|devices) ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
-ORDER = ["mlp", "keras_cnn", "fashion", "poptorch_cnn", "vgg_small", "large_mlp", "lenet", "strided", "residual"]
+ORDER = ["mlp", "keras_cnn", "fashion", "poptorch_cnn", "vgg_small", "large_mlp", "lenet", "strided", "residual",
+         "resnet18", "gpt_nano"]
 OTHERS = {"torch": "PyTorch", "torch_compile": "`torch.compile`", "jax": "JAX"}
 
 
