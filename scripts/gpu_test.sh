@@ -6,7 +6,7 @@
 #   scripts/gpu_test.sh              builds, runs all tests on the GPU, looks for wrong accesses to memory of the ops, and
 #                                    measures steps
 #   scripts/gpu_test.sh --sanitize   builds, and runs the quick tests under memcheck and racecheck of compute-sanitizer
-#                                    (tools/gpu_sanitizer.py, which needs Python)
+#                                    (tools/gpu_sanitizer.py, which needs Python; takes longer)
 #
 # Needs a GPU with its driver, the CUDA toolkit 12.4, g++ 12 and CMake 3.25, or newer ones. Exit status 0 only if everything
 # was built and passed; where compute-sanitizer does not support the machine, the first form says so and goes on.
