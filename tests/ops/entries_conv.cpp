@@ -65,6 +65,14 @@ std::vector<Convolution> convolutions() {
           {{2, 4, 48, 2}, {3, 1, 2, 7}}};
 }
 
+// Small images through filters so large that several are taken at once, and some are left over: padded, strided, and
+// one image alone, of which nothing is copied.
+std::vector<Convolution> convolutions_with_large_filters() {
+  return {{{5, 4, 4, 96}, {3, 3, 96, 320}, {.padding = {1, 1, 1, 1}}},
+          {{6, 5, 7, 96}, {3, 3, 96, 320}, {.strides = {2, 2}, .padding = {0, 1, 1, 1}}},
+          {{1, 4, 4, 512}, {1, 1, 512, 530}}};
+}
+
 Case forward(const Convolution& c) {
   return {.inputs = {{c.x}, {c.filter}},
           .reference = [c](const Tensors& in) -> Tensors { return {conv2d(in[0], in[1], geometry_of(c))}; },
@@ -92,6 +100,12 @@ Case weight_gradient(const Convolution& c) {
           },
           .attributes = attributes,
           .slack = slack_of(static_cast<double>(output_of(c).part(0, 3).elements()))};
+}
+
+// For cases that are too large to take differences of.
+Case without_gradient(Case base) {
+  base.has_gradient = false;
+  return base;
 }
 
 Case with_epilogue(Case base, const Epilogue& epilogue, const OpDefinition& op) {
@@ -251,6 +265,10 @@ Entry conv2d_entry() {
        {convolutions()[0], convolutions()[5], convolutions()[7], convolutions()[10], convolutions()[11]})
     for (const Epilogue& epilogue : epilogues(c.filter[3]))
       entry.cases.push_back(with_epilogue(forward(c), epilogue, definitions::conv2d));
+  for (const Convolution& c : convolutions_with_large_filters()) entry.cases.push_back(without_gradient(forward(c)));
+  const Convolution large = convolutions_with_large_filters()[0];
+  for (const Epilogue& epilogue : epilogues(large.filter[3]))
+    entry.cases.push_back(with_epilogue(forward(large), epilogue, definitions::conv2d));
   return entry;
 }
 
@@ -270,6 +288,10 @@ Entry conv2d_max_pool_entry() {
     for (const Epilogue& epilogue : epilogues(c.filter[3]))
       entry.cases.push_back(with_epilogue(pooled(c, pool), epilogue, definitions::conv2d_max_pool));
   }
+  const Case large = pooled(convolutions_with_large_filters()[0], {.kernel = {2, 2}, .strides = {1, 2}});
+  entry.cases.push_back(without_gradient(large));
+  for (const Epilogue& epilogue : epilogues(convolutions_with_large_filters()[0].filter[3]))
+    entry.cases.push_back(with_epilogue(large, epilogue, definitions::conv2d_max_pool));
   return entry;
 }
 
@@ -285,6 +307,8 @@ std::vector<Entry> conv_entries() {
     input.cases.push_back(input_gradient(c));
     weight.cases.push_back(weight_gradient(c));
   }
+  for (const Convolution& c : convolutions_with_large_filters())
+    input.cases.push_back(without_gradient(input_gradient(c)));
   Entry pooled_input = {.op = "conv2d_max_pool_input_gradient"},
         pooled_weight = {.op = "conv2d_max_pool_weight_gradient"};
   for (const PooledConvolution& p : pooled_convolutions()) {

@@ -86,7 +86,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
   // Row `row` of dx; the lists begin with row `first` of the gradient.
   void make_row(const Tile& tile, std::int64_t image, std::int64_t row, std::int64_t first) const {
     const Shape& dx = dx_.type.shape;
-    const Range taps = row_taps(sizes_, 0, dx[2], block_rows_, row);
+    const Range taps = row_taps(sizes_, 0, dx[2] * images_at_once(sizes_), block_rows_, row);
     const std::int64_t last_segment = taps.end * segments_.row_segments;
     std::int64_t segment = taps.begin * segments_.row_segments;
     T* const sums = at<T>(tile.scratch, sums_);

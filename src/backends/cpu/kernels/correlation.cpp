@@ -8,8 +8,8 @@
 namespace pando::cpu {
 
 template <class T, class S>
-Correlation<T, S>::Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, const Routines& routines,
-                               ScratchLayout& layout)
+Correlation<T, S>::Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, std::int64_t most_images,
+                               const Routines& routines, ScratchLayout& layout)
     : sizes_(sizes),
       matrix_(product_routines<T, S>(routines)),
       image_(padded_source(sizes)),
@@ -18,7 +18,8 @@ Correlation<T, S>::Correlation(const CorrelationSizes& sizes, std::int64_t most_
       groups_(by_channel_ ? 1 : sizes.groups),
       depth_(by_channel_ ? 1 : sizes.source_channels / sizes.groups),
       columns_(sizes.result_channels / groups_),
-      panel_(by_channel_ ? columns_ : panel_width(matrix_, columns_)) {
+      most_images_(most_images),
+      images_at_once_(images_at_once(sizes)) {
   if constexpr (std::is_same_v<T, S>) {
     if (PlaneCorrelation<T>::suits(sizes, routines)) {
       planes_.emplace(sizes, most_steps, routines, layout);
@@ -30,10 +31,16 @@ Correlation<T, S>::Correlation(const CorrelationSizes& sizes, std::int64_t most_
       add_phase(row, column, most_steps);
     }
   }
-  panel_step_ = static_cast<std::int64_t>(taps_.size()) * depth_ * panel_;
-  group_step_ = by_channel_ || columns_ == 0 ? panel_step_ : divide_up(columns_, panel_) * panel_step_;
+  const std::int64_t width = panel(columns());
+  group_step_ = panel_step(by_channel_ || columns_ == 0 ? width : divide_up(columns_, width) * width);
   filter_scratch_ = layout.add_elements<S>(groups_ * group_step_);
-  image_scratch_ = copies() ? layout.add_elements<S>(source_rows(0, most_steps) * image_.row_elements()) : 0;
+  const std::int64_t rows = most_images_ > 1 ? most_images_ * image_.padded_height : source_rows(0, most_steps);
+  image_scratch_ = copies() ? layout.add_elements<S>(rows * image_.row_elements()) : 0;
+}
+
+template <class T, class S>
+std::int64_t Correlation<T, S>::panel(Range columns) const {
+  return by_channel_ ? columns_ : panel_width(matrix_, columns.end - columns.begin);
 }
 
 template <class T, class S>
@@ -53,12 +60,18 @@ void Correlation<T, S>::add_phase(std::int64_t row, std::int64_t column, std::in
           image_.channels);
     }
   }
+  const std::int64_t source_image = image_.padded_height * image_.row_elements();
+  const std::int64_t result_image = sizes_.rows.result * sizes_.columns.result * sizes_.result_channels;
   for (std::int64_t step = 0; step < most_steps; ++step) {
-    for (std::int64_t i = 0; i < phase.columns; ++i) {
-      phase.source_pixels.push_back((step * sizes_.rows.step * image_.padded_width + i * sizes_.columns.step) *
-                                    image_.channels);
-      phase.result_pixels.push_back((step * sizes_.rows.phases * sizes_.columns.result + i * sizes_.columns.phases) *
-                                    sizes_.result_channels);
+    for (std::int64_t image = 0; image < most_images_; ++image) {
+      for (std::int64_t i = 0; i < phase.columns; ++i) {
+        phase.source_pixels.push_back(image * source_image +
+                                      (step * sizes_.rows.step * image_.padded_width + i * sizes_.columns.step) *
+                                          image_.channels);
+        phase.result_pixels.push_back(image * result_image +
+                                      (step * sizes_.rows.phases * sizes_.columns.result + i * sizes_.columns.phases) *
+                                          sizes_.result_channels);
+      }
     }
   }
   phases_.push_back(std::move(phase));
@@ -70,84 +83,97 @@ std::int64_t Correlation<T, S>::source_rows(std::int64_t first, std::int64_t las
 }
 
 template <class T, class S>
-void Correlation<T, S>::begin(const T* filter, std::byte* scratch) const {
+void Correlation<T, S>::begin(const T* filter, Range columns, std::byte* scratch) const {
   if (planes_) return planes_->begin(filter, scratch);
+  const bool across = sizes_.transposed && !by_channel_;
   const std::int64_t filters = sizes_.transposed ? sizes_.source_channels : sizes_.result_channels;
   const std::int64_t channels = by_channel_ ? 1 : sizes_.transposed ? columns_ : depth_;
-  const std::int64_t group_filters = sizes_.transposed && !by_channel_ ? depth_ : columns_;
-  const auto pack = sizes_.transposed && !by_channel_ ? matrix_.pack_transposed : matrix_.pack;
+  const std::int64_t group_filters = across ? depth_ : columns_;
+  const std::int64_t width = panel(columns), first = columns.begin * (across ? filters : 1);
   for (std::int64_t group = 0; group < groups_; ++group) {
     S* to = at<S>(scratch, filter_scratch_) + group * group_step_;
     for (const std::int64_t tap : taps_) {
-      pack({.from = filter + tap * channels * filters + group * group_filters,
-            .step = filters,
-            .depth = depth_,
-            .columns = columns_,
-            .panel = panel_,
-            .to = to,
-            .panel_step = panel_step_});
-      to += depth_ * panel_;
+      (across ? matrix_.pack_transposed
+              : matrix_.pack)({.from = filter + tap * channels * filters + group * group_filters + first,
+                               .step = filters,
+                               .depth = depth_,
+                               .columns = columns.end - columns.begin,
+                               .panel = width,
+                               .to = to,
+                               .panel_step = panel_step(width)});
+      to += depth_ * width;
     }
   }
 }
 
 template <class T, class S>
-void Correlation<T, S>::run(const T* image, std::int64_t first, std::int64_t last, T* result,
+void Correlation<T, S>::run(const T* image, std::int64_t images, Range steps, Range columns, T* result,
                             std::byte* scratch) const {
-  if (planes_) return planes_->run(image, first, last, result, scratch);
-  const S* const source = place_rows(image, first * sizes_.rows.step, source_rows(first, last), scratch);
+  if (planes_) return planes_->run(image, steps.begin, steps.end, result, scratch);
+  const std::int64_t first = steps.begin;
+  const S* const source = place_rows(image, images, first * sizes_.rows.step, source_rows(first, steps.end), scratch);
   for (const Phase& phase : phases_) {
-    const std::int64_t steps = std::min(last, sizes_.rows.steps(phase.row)) - first;
-    for (std::int64_t step = 0; step < steps;) {
+    const std::int64_t count = std::min(steps.end, sizes_.rows.steps(phase.row)) - first;
+    const std::int64_t step_pixels = most_images_ * phase.columns;
+    for (std::int64_t step = 0; step < count;) {
       const auto taps_at = [&](std::int64_t i) {
-        return row_taps(sizes_, phase.row, phase.columns, matrix_.block_rows, first + i);
+        return row_taps(sizes_, phase.row, images_at_once_ * phase.columns, matrix_.block_rows, first + i);
       };
       const Range taps = taps_at(step);
       std::int64_t end = step + 1;
-      while (end < steps && taps_at(end) == taps) ++end;
-      run_phase(phase, taps, {step, end}, source, result, scratch);
+      // The pixels of several steps lie side by side only if there are as many images as there may be.
+      while (images == most_images_ && end < count && taps_at(end) == taps) ++end;
+      const std::int64_t begin = step * step_pixels, length = (end - step) * images * phase.columns;
+      run_phase(phase, taps, {begin, begin + length}, columns, source, result, scratch);
       step = end;
     }
   }
 }
 
 template <class T, class S>
-const S* Correlation<T, S>::place_rows(const T* image, std::int64_t first, std::int64_t count,
+const S* Correlation<T, S>::place_rows(const T* image, std::int64_t images, std::int64_t first, std::int64_t count,
                                        std::byte* scratch) const {
+  if (!copies()) {
+    if constexpr (std::is_same_v<T, S>) return image + first * image_.row_elements();
+  }
   S* const rows = at<S>(scratch, image_scratch_);
-  if constexpr (!std::is_same_v<T, S>) {
-    image_.copy_rows(image, first, count, rows, matrix_.round);
-  } else {
-    if (!image_.is_padded()) return image + first * image_.row_elements();
-    image_.copy_rows(image, first, count, rows);
+  for (std::int64_t i = 0; i < images; ++i) {
+    const T* const from = image + i * image_.height * image_.width * image_.channels;
+    S* const to = rows + i * image_.padded_height * image_.row_elements();
+    if constexpr (std::is_same_v<T, S>) {
+      image_.copy_rows(from, first, count, to);
+    } else {
+      image_.copy_rows(from, first, count, to, matrix_.round);
+    }
   }
   return rows;
 }
 
 template <class T, class S>
-void Correlation<T, S>::run_phase(const Phase& phase, Range taps, Range steps, const S* source, T* result,
-                                  std::byte* scratch) const {
+void Correlation<T, S>::run_phase(const Phase& phase, Range taps, Range pixels, Range columns, const S* source,
+                                  T* result, std::byte* scratch) const {
   const std::int64_t last_segment = taps.end * phase.taps.row_segments, at_once = phase.taps.at_once;
-  T* const c = result + (phase.row * sizes_.columns.result + phase.column) * sizes_.result_channels;
+  const std::int64_t width = panel(columns);
+  T* const c = result + (phase.row * sizes_.columns.result + phase.column) * sizes_.result_channels + columns.begin;
   for (std::int64_t group = 0; group < groups_; ++group) {
-    const S* const b = at<S>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * panel_;
+    const S* const b = at<S>(scratch, filter_scratch_) + group * group_step_ + phase.filter_row * width;
     std::int64_t segment = taps.begin * phase.taps.row_segments;
     bool accumulate = false;
     do {  // once even without taps: the result is zero then
       const Product<T, S> product = {.a = source + group * depth_,
-                                     .a_rows = phase.source_pixels.data() + steps.begin * phase.columns,
+                                     .a_rows = phase.source_pixels.data() + pixels.begin,
                                      .segments = phase.segments.data() + segment,
                                      .segment_count = std::min(at_once, last_segment - segment),
                                      .depth = phase.taps.depth,
                                      .a_step = 1,
-                                     .b = b + segment * phase.taps.depth * panel_,
-                                     .b_step = panel_,
-                                     .b_panel = panel_step_,
-                                     .panel = panel_,
+                                     .b = b + segment * phase.taps.depth * width,
+                                     .b_step = width,
+                                     .b_panel = panel_step(width),
+                                     .panel = width,
                                      .c = c + group * columns_,
-                                     .c_rows = phase.result_pixels.data() + steps.begin * phase.columns,
-                                     .rows = (steps.end - steps.begin) * phase.columns,
-                                     .columns = columns_,
+                                     .c_rows = phase.result_pixels.data() + pixels.begin,
+                                     .rows = pixels.end - pixels.begin,
+                                     .columns = columns.end - columns.begin,
                                      .accumulate = accumulate};
       if constexpr (std::is_same_v<T, S>) {
         (by_channel_ ? matrix_.multiply_columns : matrix_.multiply)(product);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Correlation: rows of images made from rows of other images through a filter, as a product of pixels and filters, or
-// by planes where there are few filters.
+// by planes where there are few filters. Small images are taken together where the filter is large: then each part of
+// it is read for the pixels of all of them.
 #pragma once
 #include <optional>
 
@@ -12,13 +13,18 @@ namespace pando::cpu {
 template <class T, class S = T>
 class Correlation {
  public:
-  // Computes at most `most_steps` steps of the row axis at a time. Its scratch memory is taken from `layout`.
-  Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, const Routines& routines, ScratchLayout& layout);
+  // Computes at most `most_steps` steps of the row axis at a time, or all steps of `most_images` images if these are
+  // several: at most images_at_once(). Its scratch memory is taken from `layout`.
+  Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, std::int64_t most_images,
+              const Routines& routines, ScratchLayout& layout);
 
-  // Once on each tile before run(): lays the filter out in scratch memory.
-  void begin(const T* filter, std::byte* scratch) const;
-  // Steps [first, last) of the row axis from `image`; `result` is where the first of their rows goes.
-  void run(const T* image, std::int64_t first, std::int64_t last, T* result, std::byte* scratch) const;
+  // The channels of the result that a tile may make alone.
+  Range columns() const { return {0, columns_}; }
+  // Once on each tile before run(): lays the filters of these columns out in scratch memory.
+  void begin(const T* filter, Range columns, std::byte* scratch) const;
+  // Steps [first, last) of the row axis of that many images, which lie one after the other; `result` is where the first
+  // of their rows goes.
+  void run(const T* image, std::int64_t images, Range steps, Range columns, T* result, std::byte* scratch) const;
 
  private:
   struct Phase {
@@ -27,16 +33,22 @@ class Correlation {
     // Its first row in the packed filter.
     std::int64_t filter_row = 0;
     TapSegments taps = {};
+    // Pixels are those of the first step of all images, then those of the second.
     std::vector<std::int64_t> segments = {}, source_pixels = {}, result_pixels = {};
   };
   void add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps);
   // Rows of the padded image that these steps read.
   std::int64_t source_rows(std::int64_t first, std::int64_t last) const;
-  void run_phase(const Phase& phase, Range taps, Range steps, const S* source, T* result, std::byte* scratch) const;
-  // The rows of the image from `first` on as S, with zeros around them; in scratch memory unless they are there
+  void run_phase(const Phase& phase, Range taps, Range pixels, Range columns, const S* source, T* result,
+                 std::byte* scratch) const;
+  // The rows of the images from `first` on as S, with zeros around them; in scratch memory unless they are there
   // already.
-  const S* place_rows(const T* image, std::int64_t first, std::int64_t count, std::byte* scratch) const;
+  const S* place_rows(const T* image, std::int64_t images, std::int64_t first, std::int64_t count,
+                      std::byte* scratch) const;
   bool copies() const { return image_.is_padded() || !std::is_same_v<T, S>; }
+  // The width of the panels of these columns, and the elements from one to the next.
+  std::int64_t panel(Range columns) const;
+  std::int64_t panel_step(std::int64_t panel) const { return static_cast<std::int64_t>(taps_.size()) * depth_ * panel; }
 
   CorrelationSizes sizes_;
   // What computes it, where that is faster.
@@ -47,11 +59,13 @@ class Correlation {
   std::int64_t reach_;
   // A convolution of each channel by itself runs over all channels at once, as one group.
   bool by_channel_;
-  std::int64_t groups_, depth_, columns_, panel_;
+  std::int64_t groups_, depth_, columns_, most_images_;
+  // What row_taps() is told, however many images there are: sums are split in the same places then.
+  std::int64_t images_at_once_;
   std::vector<Phase> phases_;
   // The taps (row * kernel_width + column) in the order of the packed filter.
   std::vector<std::int64_t> taps_;
-  std::int64_t panel_step_ = 0, group_step_ = 0;
+  std::int64_t group_step_ = 0;
   std::size_t filter_scratch_ = 0, image_scratch_ = 0;
 };
 

@@ -11,6 +11,10 @@ namespace {
 template <class S>
 constexpr std::int64_t most_filter_rows = sizeof(S) < sizeof(float) ? 1024 : 512;
 
+// A filter of this many elements fills the second-level cache. Images are taken together until they have this many
+// pixels, unless there are few filters, which vectors of pixels suit better.
+constexpr std::int64_t large_filter = 1 << 18, most_pixels = 64, fewest_filters = 32;
+
 }  // namespace
 
 CorrelationAxis CorrelationAxis::of_convolution(const Window& window, std::size_t axis, std::int64_t input,
@@ -139,12 +143,31 @@ template TapSegments tap_segments<float>(const CorrelationSizes&, std::int64_t);
 template TapSegments tap_segments<BFloat16>(const CorrelationSizes&, std::int64_t);
 template TapSegments tap_segments<double>(const CorrelationSizes&, std::int64_t);
 
-Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t columns, std::int64_t block_rows,
+std::int64_t CorrelationSizes::filter_taps() const {
+  std::int64_t count = 0;
+  for (const auto& row : rows.taps) {
+    for (const auto& column : columns.taps) count += static_cast<std::int64_t>(row.size() * column.size());
+  }
+  return count;
+}
+
+std::int64_t images_at_once(const CorrelationSizes& sizes) {
+  const std::int64_t steps = sizes.rows.steps(0) * sizes.columns.steps(0);
+  const bool is_large = sizes.filter_taps() * sizes.source_channels * sizes.result_channels >= large_filter;
+  if (!is_large || sizes.groups > 1 || sizes.result_channels < fewest_filters || steps == 0) return 1;
+  return divide_up(most_pixels, steps);
+}
+
+std::int64_t images_at_once(const CorrelationSizes& sizes, std::int64_t images) {
+  return std::clamp<std::int64_t>(images, 1, images_at_once(sizes));
+}
+
+Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t pixels, std::int64_t block_rows,
                std::int64_t step) {
   const auto& taps = sizes.rows.taps[static_cast<std::size_t>(row_phase)];
   Range range = {0, static_cast<std::int64_t>(taps.size())};
   // A row by itself must fill its block of registers better than the zeros would.
-  if (4 * columns < 3 * block_rows) return range;
+  if (4 * pixels < 3 * block_rows) return range;
   const auto source = [&](std::int64_t tap) {
     return step * sizes.rows.step + taps[static_cast<std::size_t>(tap)].offset;
   };

@@ -52,6 +52,9 @@ struct CorrelationSizes {
   std::int64_t source_channels, result_channels, groups;
   std::int64_t kernel_width;
   bool transposed;
+
+  // Of all phases together.
+  std::int64_t filter_taps() const;
 };
 
 // How the taps of a phase are summed. A segment is what one run of the source holds: a row of taps that lie side by
@@ -66,9 +69,16 @@ struct TapSegments {
 // For factors of type S.
 template <class S>
 TapSegments tap_segments(const CorrelationSizes& sizes, std::int64_t column_phase);
-// The taps of the row axis that meet the source, not the zeros around it, at this step; all of them where the rows are
-// so short that several fill a block of registers.
-Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t columns, std::int64_t block_rows,
+// How many whole images are multiplied by the filter together: one, unless they have few pixels and the filter is so
+// large that it would come from memory for each of them.
+std::int64_t images_at_once(const CorrelationSizes& sizes);
+// The same, but no more than there are.
+std::int64_t images_at_once(const CorrelationSizes& sizes, std::int64_t images);
+
+// The taps of the row axis that meet the source, not the zeros around it, at this step; all of them where the `pixels`
+// of a row, or of that row of all images that are taken at once, are so few that several rows fill a block of
+// registers.
+Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t pixels, std::int64_t block_rows,
                std::int64_t step);
 
 // The images that it reads.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowBlocks: images cut into blocks of rows, the units of work of the convolution and pooling kernels.
+// RowBlocks: images cut into blocks of rows, or small ones joined, the units of work of the convolution and pooling
+// kernels.
 #pragma once
 #include <algorithm>
 
@@ -10,7 +11,14 @@ namespace pando::cpu {
 // The same for any number of tiles: blocks small enough for the second-level cache, and enough of them for all tiles.
 class RowBlocks {
  public:
-  RowBlocks(std::int64_t images, std::int64_t rows, std::int64_t row_bytes) : images_(images), rows_(rows) {
+  // `at_once` > 1: a block is that many images.
+  RowBlocks(std::int64_t images, std::int64_t rows, std::int64_t row_bytes, std::int64_t at_once = 1)
+      : images_(images), rows_(rows), at_once_(at_once) {
+    if (at_once > 1) {
+      block_rows_ = std::max<std::int64_t>(rows, 1);
+      blocks_ = 1;
+      return;
+    }
     const std::int64_t for_cache = divide_up(rows * row_bytes, most_block_bytes);
     const std::int64_t for_tiles = fewest_of(images) / std::max<std::int64_t>(images, 1);
     const std::int64_t most = std::max<std::int64_t>(rows * row_bytes / least_block_bytes, 1);
@@ -26,8 +34,10 @@ class RowBlocks {
   }
 
   std::int64_t block_rows() const { return block_rows_; }
-  std::int64_t count() const { return images_ * blocks_; }
-  std::int64_t image(std::int64_t block) const { return block / blocks_; }
+  std::int64_t count() const { return divide_up(images_, at_once_) * blocks_; }
+  // The first image of a block, and how many it has.
+  std::int64_t image(std::int64_t block) const { return block / blocks_ * at_once_; }
+  std::int64_t images(std::int64_t block) const { return std::min(at_once_, images_ - image(block)); }
   Range rows(std::int64_t block) const {
     const std::int64_t first = block % blocks_ * block_rows_;
     return {first, std::min(first + block_rows_, rows_)};
@@ -36,7 +46,9 @@ class RowBlocks {
  private:
   static constexpr std::int64_t most_block_bytes = 1 << 15, least_block_bytes = 1 << 12, fewest_blocks = 32;
 
-  std::int64_t images_, rows_, block_rows_, blocks_;
+  std::int64_t images_, rows_, at_once_;
+  // Rows of a block, and blocks of an image.
+  std::int64_t block_rows_, blocks_;
 };
 
 }  // namespace pando::cpu
