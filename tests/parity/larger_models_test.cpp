@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -24,16 +25,18 @@ double noise(std::uint32_t number) {
   return static_cast<double>(number >> 8) / 8388608.0 - 1;
 }
 
-// Scales of normalisations are near 1.
+// Scales of normalisations are near 1. Each element is then changed by at most this part of it.
 template <class T>
-Variables initial(const models::TrainingStep& step) {
+Variables initial(const models::TrainingStep& step, double change = 0) {
   Variables variables;
-  std::uint32_t number = 0;
+  std::uint32_t number = 0, changed = 1u << 30;
   for (const models::Parameter& parameter : step.parameters) {
     Array array(dtype_of<T>, parameter.shape);
     const double middle = parameter.name.ends_with("_scale") ? 1 : 0;
     for (std::int64_t i = 0; i < array.elements(); ++i)
       array.mutable_data<T>()[i] = static_cast<float>(middle + 0.05 * noise(number++));
+    for (std::int64_t i = 0; i < array.elements(); ++i)
+      array.mutable_data<T>()[i] *= static_cast<T>(1 + change * noise(changed++));
     variables.set(parameter.name, array);
   }
   return variables;
@@ -50,11 +53,11 @@ void fill(std::byte* to, const models::TrainingStep& step, std::uint32_t seed) {
 }
 
 template <class T>
-std::vector<double> losses_of(const std::string& name, const DeviceOptions& device) {
+std::vector<double> losses_of(const std::string& name, const DeviceOptions& device, double change = 0) {
   constexpr int steps = 3;
   const models::TrainingStep step = models::build(name, dtype_of<T>, batch);
   const std::int64_t labels = batch * (step.vocabulary > 0 ? step.image.elements() : 1);
-  Program program(step.graph, Device(device), initial<T>(step));
+  Program program(step.graph, Device(device), initial<T>(step, change));
   Feed feed(program, [&](std::int64_t number, std::span<std::byte* const> feeds) {
     fill<T>(feeds[0], step, static_cast<std::uint32_t>(number) << 16);
     for (std::int64_t i = 0; i < labels; ++i)
@@ -71,12 +74,23 @@ std::vector<double> losses_of(const std::string& name, const DeviceOptions& devi
 
 class LargerModels : public testing::TestWithParam<std::string> {};
 
+// Normalisation over a few samples makes later losses of resnet18 depend on which elements relu lets through: a change
+// of the parameters by a millionth changes the third loss by some thousandths, in float64 too. Twice as much is
+// allowed.
 TEST_P(LargerModels, StepsInFloat32HaveTheLossesOfFloat64) {
+  const DeviceOptions two_tiles = {.tiles = 2, .backend = "cpu"};
   const std::vector<double> losses = losses_of<float>(GetParam(), {.tiles = 2}),
-                            exact = losses_of<double>(GetParam(), {.tiles = 2, .backend = "cpu"});
-  for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i] / exact[i], 1, 1e-4) << "step " << i;
-  // It learns something.
-  EXPECT_NE(exact[0], exact[1]);
+                            exact = losses_of<double>(GetParam(), two_tiles),
+                            more = losses_of<double>(GetParam(), two_tiles, 1e-6),
+                            less = losses_of<double>(GetParam(), two_tiles, -1e-6);
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const double change = std::max(std::abs(more[i] - exact[i]), std::abs(less[i] - exact[i]));
+    EXPECT_NEAR(losses[i], exact[i], 1e-6 * exact[i] + 2 * change) << "step " << i;
+    // It learns far more than that.
+    if (i > 0) {
+      EXPECT_GT(std::abs(exact[i] - exact[i - 1]), 10 * change);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Benchmarks, LargerModels, testing::Values("resnet18", "gpt_nano"),
