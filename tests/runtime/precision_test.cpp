@@ -40,6 +40,8 @@ std::vector<Product> products() {
           {"a strided convolution", {2, 11, 12, 16}, {3, 3, 16, 16}, ops::ConvOptions{.strides = {2, 2}}},
           {"a wide convolution", {2, 12, 12, 48}, {3, 3, 48, 40}, ops::ConvOptions{.padding = Padding::same}},
           {"a wide dilated convolution", {1, 16, 15, 64}, {3, 3, 64, 96}, ops::ConvOptions{.dilations = {2, 3}}},
+          {"a large filter", {5, 4, 4, 96}, {3, 3, 96, 320}, ops::ConvOptions{.padding = Padding::same}},
+          {"a large strided filter", {6, 6, 5, 96}, {3, 3, 96, 320}, ops::ConvOptions{.strides = {2, 2}}},
           {"large images", {1, 30, 40, 8}, {3, 3, 8, 16}, ops::ConvOptions{.padding = Padding::same}},
           {"one pixel", {4, 1, 1, 16}, {1, 1, 16, 16}, ops::ConvOptions{}},
           {"few channels", {2, 8, 8, 3}, {3, 3, 3, 16}, ops::ConvOptions{}}};
