@@ -18,12 +18,12 @@ class Correlation {
   Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, std::int64_t most_images,
               const Routines& routines, ScratchLayout& layout);
 
-  // The channels of the result that a tile may make alone.
+  // All channels of the result, or of each group of them; where images are taken together, a tile may make some alone.
   Range columns() const { return {0, columns_}; }
   // Once on each tile before run(): lays the filters of these columns out in scratch memory.
   void begin(const T* filter, Range columns, std::byte* scratch) const;
-  // Steps [first, last) of the row axis of that many images, which lie one after the other; `result` is where the first
-  // of their rows goes.
+  // These steps of the row axis of that many images, which lie one after the other; `result` is where the first of
+  // their rows goes.
   void run(const T* image, std::int64_t images, Range steps, Range columns, T* result, std::byte* scratch) const;
 
  private:
