@@ -4,6 +4,7 @@
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,6 +82,48 @@ TEST(Simplify, LeavesBroadcastsThatNothingElseMakes) {
       "output a = %3\n"
       "output b = %4\n");
   EXPECT_EQ(after(simplify, graph), "broadcast add relu");
+}
+
+TEST(Simplify, JoinsTheGradientsOfSlices) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"q\", shape = [2, 3]}\n"
+      "%1 = input() {name = \"k\", shape = [2, 1]}\n"
+      "%2 = input() {name = \"v\", shape = [2, 2]}\n"
+      "%3 = pad(%0) {before = [0, 0], after = [0, 3]}\n"
+      "%4 = pad(%1) {before = [0, 3], after = [0, 2]}\n"
+      "%5 = pad(%2) {before = [0, 4], after = [0, 0]}\n"
+      "%6 = add(%5, %4)\n"
+      "%7 = add(%3, %6)\n"
+      "output y = %7\n");
+  const Graph joined = remove_dead_nodes(simplify(graph, {}), {});
+  EXPECT_EQ(ops_of(joined), "concat");
+  EXPECT_EQ(joined.nodes().back().inputs, (std::vector<ValueId>{{0, 0}, {1, 0}, {2, 0}}));
+  EXPECT_EQ(joined.nodes().back().attributes.integer("axis"), 1);
+}
+
+TEST(Simplify, KeepsZerosBetweenParts) {
+  const auto sum_of = [](const char* first, const char* second) {
+    return parse_graph(
+        fmt::format("%0 = input() {{name = \"x\", shape = [2, 2]}}\n"
+                    "%1 = input() {{name = \"y\", shape = [2, 2]}}\n"
+                    "%2 = pad(%0) {{{}}}\n"
+                    "%3 = pad(%1) {{{}}}\n"
+                    "%4 = add(%2, %3)\n"
+                    "output y = %4\n",
+                    first, second));
+  };
+  // Zeros that are left around the parts stay.
+  EXPECT_EQ(after(simplify, sum_of("before = [0, 1], after = [0, 3]", "before = [0, 3], after = [0, 1]")),
+            "concat pad");
+  // A gap, an overlap, two axes, and something else than zeros.
+  EXPECT_EQ(after(simplify, sum_of("before = [0, 0], after = [0, 3]", "before = [0, 3], after = [0, 0]")),
+            "pad pad add");
+  EXPECT_EQ(after(simplify, sum_of("before = [0, 0], after = [0, 1]", "before = [0, 1], after = [0, 0]")),
+            "pad pad add");
+  EXPECT_EQ(after(simplify, sum_of("before = [0, 0], after = [2, 2]", "before = [2, 2], after = [0, 0]")),
+            "pad pad add");
+  EXPECT_EQ(after(simplify, sum_of("before = [0, 0], after = [0, 2], value = 1.0", "before = [0, 2], after = [0, 0]")),
+            "pad pad add");
 }
 
 TEST(MergeCommonSubexpressions, KeepsOneOfEqualNodes) {

@@ -39,12 +39,17 @@ Graph remove_dead_nodes(const Graph& graph, const PassContext& context);
 //   %3 = multiply(%1, %2)
 Graph fold_constants(const Graph& graph, const PassContext& context);
 
-// Removes what changes nothing: x * 1, x + 0, reshapes of reshapes, broadcasts that an elementwise op does itself.
+// Removes what changes nothing: x * 1, x + 0, reshapes of reshapes, broadcasts that an elementwise op does itself, zeros
+// that place the parts of a sum side by side.
 //
 //   %1 = constant() {value = <1>}              %4 = add(%x, %b)
 //   %2 = multiply(%x, %1)                 ->
 //   %3 = broadcast(%b) {shape = [2, 3]}
 //   %4 = add(%2, %3)
+//
+//   %1 = pad(%x) {after = [3]}                 %3 = concat(%x, %y)
+//   %2 = pad(%y) {before = [2]}           ->
+//   %3 = add(%1, %2)
 Graph simplify(const Graph& graph, const PassContext& context);
 
 // Keeps one of several nodes that compute the same.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk in order in which each node first skips producers that it does not need, a reshape or a broadcast, and is
-// then replaced by its input if it hands that on unchanged.
+// One walk in order in which each node first skips producers that it does not need, a reshape, a broadcast or zeros,
+// and is then replaced by its input if it hands that on unchanged.
+#include <optional>
+#include <utility>
+
 #include "compiler/passes/pass.h"
 #include "graph/op_definition.h"
 #include "graph/rewrite.h"
@@ -57,6 +60,67 @@ void absorb_reshape(const Graph& graph, Node& node) {
   if (producer.op->id == Op::reshape) node.inputs[0] = producer.inputs[0];
 }
 
+// A value with zeros before and after it along one axis.
+struct Padded {
+  ValueId value;
+  int axis = 0;
+  std::int64_t before = 0, after = 0;
+};
+
+std::optional<Padded> padded_by_zeros(const Graph& graph, ValueId id) {
+  const Node& node = graph.node(id);
+  if (node.op->id != Op::pad || node.attributes.number("value") != 0) return std::nullopt;
+  const Integers before = node.attributes.integers("before"), after = node.attributes.integers("after");
+  std::optional<Padded> found;
+  for (std::size_t axis = 0; axis < before.size(); ++axis) {
+    if (before[axis] == 0 && after[axis] == 0) continue;
+    if (found || before[axis] < 0 || after[axis] < 0) return std::nullopt;
+    found = {node.inputs[0], static_cast<int>(axis), before[axis], after[axis]};
+  }
+  return found;
+}
+
+// The parts that a value has been joined from along the axis: itself, or the inputs of a concat.
+void append_parts(const Graph& graph, ValueId id, int axis, std::vector<ValueId>& parts) {
+  const Node& node = graph.node(id);
+  if (node.op->id != Op::concat || node.attributes.integer("axis") != axis) return parts.push_back(id);
+  parts.insert(parts.end(), node.inputs.begin(), node.inputs.end());
+}
+
+// A sum of two values that zeros place side by side, as gradients of slices are: the values joined, with the zeros that
+// are left around them.
+bool join_padded(Graph& graph, Node& node) {
+  if (node.op->id != Op::add) return false;
+  std::optional<Padded> first = padded_by_zeros(graph, node.inputs[0]), second = padded_by_zeros(graph, node.inputs[1]);
+  if (!first || !second || first->axis != second->axis || graph.type(node.inputs[0]) != node.outputs[0] ||
+      graph.type(node.inputs[1]) != node.outputs[0] || graph.node(node.inputs[0]).stage != node.stage ||
+      graph.node(node.inputs[1]).stage != node.stage) {
+    return false;
+  }
+  if (first->before > second->before) std::swap(first, second);
+  const int axis = first->axis;
+  const Shape& whole = node.outputs[0].shape;
+  if (whole[axis] - first->after != second->before) return false;
+  Node joined = node;
+  joined.op = &definitions::concat;
+  joined.inputs.clear();
+  append_parts(graph, first->value, axis, joined.inputs);
+  append_parts(graph, second->value, axis, joined.inputs);
+  joined.attributes = {{"axis", static_cast<std::int64_t>(axis)}};
+  joined.outputs[0].shape[axis] = whole[axis] - first->before - second->after;
+  if (joined.outputs[0].shape == whole) {
+    node = std::move(joined);
+    return true;
+  }
+  Integers before(static_cast<std::size_t>(whole.rank())), after = before;
+  before[static_cast<std::size_t>(axis)] = first->before;
+  after[static_cast<std::size_t>(axis)] = second->after;
+  node.op = &definitions::pad;
+  node.inputs = {{GraphEditor::append(graph, std::move(joined)), 0}};
+  node.attributes = {{"before", before}, {"after", after}, {"value", 0.0}};
+  return true;
+}
+
 }  // namespace
 
 Graph simplify(const Graph& graph, const PassContext&) {
@@ -66,7 +130,7 @@ Graph simplify(const Graph& graph, const PassContext&) {
     Node node = graph.nodes()[i];
     for (ValueId& input : node.inputs) input = rewriter[input];
     if (node.op->id == Op::reshape) absorb_reshape(rewriter.to(), node);
-    if (node.op->elementwise) absorb_broadcasts(rewriter.to(), node);
+    if (node.op->elementwise && !join_padded(rewriter.to(), node)) absorb_broadcasts(rewriter.to(), node);
     if (const ValueId* same = find_identity(rewriter.to(), node)) {
       rewriter.replace({index, 0}, *same);
       continue;
