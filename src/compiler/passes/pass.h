@@ -39,8 +39,8 @@ Graph remove_dead_nodes(const Graph& graph, const PassContext& context);
 //   %3 = multiply(%1, %2)
 Graph fold_constants(const Graph& graph, const PassContext& context);
 
-// Removes what changes nothing: x * 1, x + 0, reshapes of reshapes, broadcasts that an elementwise op does itself, zeros
-// that place the parts of a sum side by side.
+// Removes what changes nothing: x * 1, x + 0, reshapes of reshapes, broadcasts that an elementwise op does itself,
+// zeros that place the parts of a sum side by side.
 //
 //   %1 = constant() {value = <1>}              %4 = add(%x, %b)
 //   %2 = multiply(%x, %1)                 ->
