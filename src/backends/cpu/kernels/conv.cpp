@@ -87,12 +87,12 @@ class Conv2d final : public Kernel {
       T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
       correlation_.run(pointer<const T>(tile, x_) + image * x_.type.shape.stride(0), images, rows, channels, raw,
                        tile.scratch);
-      finish(tile, channels, first, images * (rows.end - rows.begin) * y_[2], raw);
+      finish_block(tile, channels, first, images * (rows.end - rows.begin) * y_[2], raw);
     }
   }
 
  private:
-  void finish(const Tile& tile, Range channels, std::int64_t first, std::int64_t pixels, const T* raw) const {
+  void finish_block(const Tile& tile, Range channels, std::int64_t first, std::int64_t pixels, const T* raw) const {
     std::byte* const scratch = tile.scratch + epilogue_scratch_;
     if (channels == correlation_.columns()) return epilogue_.finish(tile, scratch, first, pixels * y_[3], raw);
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
