@@ -75,8 +75,8 @@ std::vector<double> losses_of(const std::string& name, const DeviceOptions& devi
 class LargerModels : public testing::TestWithParam<std::string> {};
 
 // Normalisation over a few samples makes later losses of resnet18 depend on which elements relu lets through: a change
-// of the parameters by a millionth changes the third loss by some thousandths, in float64 too. Twice as much is
-// allowed.
+// of the parameters by a millionth changes the third loss by some thousandths, in float64 too. Twice as much is allowed
+// there; the first two losses agree to 1e-4 at least.
 TEST_P(LargerModels, StepsInFloat32HaveTheLossesOfFloat64) {
   const DeviceOptions two_tiles = {.tiles = 2, .backend = "cpu"};
   const std::vector<double> losses = losses_of<float>(GetParam(), {.tiles = 2}),
@@ -85,7 +85,8 @@ TEST_P(LargerModels, StepsInFloat32HaveTheLossesOfFloat64) {
                             less = losses_of<double>(GetParam(), two_tiles, -1e-6);
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const double change = std::max(std::abs(more[i] - exact[i]), std::abs(less[i] - exact[i]));
-    EXPECT_NEAR(losses[i], exact[i], 1e-6 * exact[i] + 2 * change) << "step " << i;
+    const double allowed = 1e-6 * exact[i] + 2 * change;
+    EXPECT_NEAR(losses[i], exact[i], i < 2 ? std::min(allowed, 1e-4 * exact[i]) : allowed) << "step " << i;
     // It learns far more than that.
     if (i > 0) {
       EXPECT_GT(std::abs(exact[i] - exact[i - 1]), 10 * change);
