@@ -14,6 +14,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import re
@@ -26,8 +27,9 @@ _TOOL = "compute-sanitizer"
 _TOOLS = ["memcheck", "racecheck"]
 # What compute-sanitizer returns if it found something. Other numbers are those of the test.
 _FOUND = 99
-# A line of compute-sanitizer that tells of something it found.
-_FINDING = re.compile(r"^========= (?!\s*$|COMPUTE-SANITIZER|Target application|\w+ SUMMARY: 0 )", re.MULTILINE)
+# A line of compute-sanitizer that tells of something it found. That a case does not use the GPU, or not yet, is nothing.
+_FINDING = re.compile(r"^========= (?!\s*$|COMPUTE-SANITIZER|Target application|Tracking kernels|\w+ SUMMARY: 0 )",
+                      re.MULTILINE)
 
 Case = collections.namedtuple("Case", "tool program environment name")
 
@@ -71,8 +73,8 @@ def run(case, seconds, folder):
     own = tempfile.mkdtemp(dir=folder)
     environment = {**os.environ, **case.environment, "TEST_TMPDIR": own}
     command = [_TOOL, "--tool", case.tool, "--target-processes", "application-only", "--report-api-errors", "no",
-               "--require-cuda-init", "no", "--error-exitcode", str(_FOUND), case.program, "--gtest_brief=1",
-               "--gtest_filter=" + case.name]
+               "--require-cuda-init", "no", "--launch-timeout", str(math.ceil(seconds)), "--error-exitcode", str(_FOUND),
+               case.program, "--gtest_brief=1", "--gtest_filter=" + case.name]
     log = pathlib.Path(own, "sanitizer.log")
     with open(log, "wb") as file:
         process = subprocess.Popen(command, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
@@ -104,7 +106,9 @@ def main():
         running = {threads.submit(run, case, options.seconds, folder): case for case in cases}
         for done in concurrent.futures.as_completed(running):
             case, (was_ended, told) = running[done], done.result()
-            cut_off[case.tool] += was_ended
+            if was_ended:
+                cut_off[case.tool] += 1
+                print(f"{case.tool}: {pathlib.Path(case.program).name} {case.name}: ended", flush=True)
             if told is not None:
                 failures[case.tool] += 1
                 print(f"{case.tool}: {pathlib.Path(case.program).name} {case.name}: {told}", flush=True)

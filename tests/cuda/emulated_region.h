@@ -21,7 +21,8 @@ class EmulatedKernel {
     const std::string path = ::testing::TempDir() + test + "_" + name;
     std::ofstream(path + ".cpp") << source;
     const std::string command = std::string(PANDO_TEST_COMPILER) +
-                                " -std=c++20 -O1 -w -shared -fPIC -DPANDO_EMULATED -I " PANDO_TEST_SOURCES " -o " +
+                                " -std=c++20 -O1 -w -shared -fPIC '-DPANDO_EMULATION=<tests/cuda/emulated_loops.h>' "
+                                "-I " PANDO_TEST_SOURCES "/src -I " PANDO_TEST_SOURCES " -o " +
                                 path + ".so " + path + ".cpp";
     if (std::system(command.c_str()) != 0) throw std::runtime_error("cannot compile " + path + ".cpp");
     library_ = dlopen((path + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -43,6 +43,7 @@ std::vector<RegionHeader> region_headers() {
           {"backends/cuda/kernels/update_rules.h", std::string(assets::update_rules_h)},
           {"backends/cuda/regions/device/casts.h", std::string(assets::casts_h)},
           {"backends/cuda/regions/device/cluster.h", std::string(assets::cluster_h)},
+          {"backends/cuda/regions/device/gpu.h", std::string(assets::gpu_h)},
           {"backends/cuda/regions/device/images.h", std::string(assets::images_h)},
           {"backends/cuda/regions/device/kernel.h", std::string(assets::kernel_h)},
           {"backends/cuda/regions/device/pooled_images.h", std::string(assets::pooled_images_h)},

@@ -5,7 +5,7 @@
 
 namespace pando::assets {
 
-extern const std::string_view casts_h, cluster_h, host_device_h, images_h, kernel_h, philox_h, pooled_images_h, rows_h,
-    scalar_h, update_rules_h, updates_h;
+extern const std::string_view casts_h, cluster_h, gpu_h, host_device_h, images_h, kernel_h, philox_h, pooled_images_h,
+    rows_h, scalar_h, update_rules_h, updates_h;
 
 }  // namespace pando::assets

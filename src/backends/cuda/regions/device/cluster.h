@@ -2,7 +2,7 @@
 // A cluster of blocks takes a sample through a region. Every block has a copy of each value in its shared memory, at
 // the same offset; a thread that computes an element stores it in all of them. A region is a list of phases with a
 // barrier after each; within a phase no thread reads what another one writes. That lets the host run a phase as a loop
-// over threads, which tests do (PANDO_EMULATED).
+// over threads, which tests do.
 //
 // Sources that are made for a region define PANDO_RANKS, the blocks of a cluster, and PANDO_THREADS, those of a block.
 #pragma once
@@ -17,78 +17,21 @@ struct Thread {
   int index, rank;
 };
 
-#ifdef PANDO_EMULATED
+}  // namespace pando::region
 
-#define PANDO_DEVICE inline
-#define PANDO_UNROLL
-extern thread_local unsigned char* emulated_memory[ranks];
-extern thread_local bool emulated_backwards;
-// Counts phases.
-extern thread_local unsigned long long emulated_clock;
-inline unsigned long long read_clock() { return emulated_clock; }
-// All threads are at the same place between phases.
-inline bool is_first(const Thread&) { return true; }
-template <class T>
-T* shared_of(int rank, int offset) {
-  return reinterpret_cast<T*>(emulated_memory[rank] + offset);
-}
-template <class T>
-T* shared(const Thread& t, int offset) {
-  return shared_of<T>(t.rank, offset);
-}
-template <class Run>
-void run_phase(Thread& t, Run run) {
-  ++emulated_clock;
-  for (int rank = 0; rank < ranks; ++rank)
-    for (int index = 0; index < threads; ++index) {
-      t = emulated_backwards ? Thread{threads - 1 - index, ranks - 1 - rank} : Thread{index, rank};
-      run();
-    }
-}
-#define PANDO_PHASE(...) run_phase(t, [&] { __VA_ARGS__; });
-#define PANDO_OWN_BARRIER
-#define PANDO_CLUSTER_BARRIER
-
+#ifdef PANDO_EMULATION
+#include PANDO_EMULATION
 #else
-
-#define PANDO_DEVICE __device__ __forceinline__
-#define PANDO_UNROLL _Pragma("unroll")
-extern __shared__ __align__(16) unsigned char shared_memory[];
-template <class T>
-PANDO_DEVICE T* shared(const Thread&, int offset) {
-  return reinterpret_cast<T*>(shared_memory + offset);
-}
-template <class T>
-PANDO_DEVICE T* shared_of(int rank, int offset) {
-  unsigned long long address;
-  asm("mapa.u64 %0, %1, %2;" : "=l"(address) : "l"(reinterpret_cast<unsigned long long>(shared_memory)), "r"(rank));
-  return reinterpret_cast<T*>(address + offset);
-}
-// In cycles. What comes before in the source is not moved after it.
-PANDO_DEVICE unsigned long long read_clock() {
-  unsigned long long now;
-  asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
-  return now;
-}
-PANDO_DEVICE bool is_first(const Thread& t) { return t.index == 0 && t.rank == 0; }
-#define PANDO_PHASE(...) \
-  { __VA_ARGS__; }
-#define PANDO_OWN_BARRIER __syncthreads();
-#if PANDO_RANKS == 1
-#define PANDO_CLUSTER_BARRIER __syncthreads();
-#else
-#define PANDO_CLUSTER_BARRIER                                           \
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); \
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#include "backends/cuda/regions/device/gpu.h"
 #endif
 
-#endif
+namespace pando::region {
 
 // The part of [0, count) that a block takes: parts of equal size, in whole warps if there are many of them.
 struct Share {
   int begin, end;
 };
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 __device__
 #endif
     constexpr int
@@ -129,55 +72,15 @@ PANDO_DEVICE void each(const Thread& t, F f) {
 // way; a phase that begins some ends with wait_for_copies().
 template <class T, int count>
 PANDO_DEVICE void stage(const Thread& t, const T* from, int offset) {
-#ifdef PANDO_EMULATED
-  each_own<count>(t, [&](int i) { shared<T>(t, offset)[i] = from[i]; });
-#else
   constexpr int bytes = count * static_cast<int>(sizeof(T)), word = bytes % 16 == 0 ? 16 : bytes % 4 == 0 ? 4 : 1;
-  if (word == 1) {
-    each_own<count>(t, [&](int i) { shared<T>(t, offset)[i] = from[i]; });
-    return;
-  }
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared_memory)) + offset;
-  each_own<bytes / word>(t, [&](int i) {
-    const char* const source = reinterpret_cast<const char*>(from) + i * word;
-    if (word == 16)
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * word), "l"(source) : "memory");
-    else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + i * word), "l"(source) : "memory");
-  });
-#endif
+  if constexpr (word == 1) each_own<count>(t, [&](int i) { shared<T>(t, offset)[i] = from[i]; });
+  else
+    each_own<bytes / word>(
+        t, [&](int i) { begin_copy<word>(t, offset + i * word, reinterpret_cast<const char*>(from) + i * word); });
 }
 // One number, likewise.
 PANDO_DEVICE void copy_number(const Thread& t, const float* from, int offset) {
-#ifdef PANDO_EMULATED
-  *shared<float>(t, offset) = *from;
-#else
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared_memory)) + offset;
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
-#endif
-}
-// The copies that this thread has begun since the last group are a group.
-PANDO_DEVICE void end_group_of_copies() {
-#ifndef PANDO_EMULATED
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-// Until all of them have come but those of the last `later` groups.
-template <int later>
-PANDO_DEVICE void wait_for_copies() {
-#ifndef PANDO_EMULATED
-  if (later == 0) asm volatile("cp.async.wait_all;" ::: "memory");
-  else asm volatile("cp.async.wait_group %0;" ::"n"(later) : "memory");
-#endif
-}
-
-// A kernel may begin while the one before it still runs. Here it waits for the end of that one, and then lets the next
-// one begin. So all earlier ones have ended when it begins, and until here it may touch whatever the one before it does
-// not write.
-PANDO_DEVICE void wait_for_kernel_before() {
-#if !defined(PANDO_EMULATED) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
+  begin_copy<static_cast<int>(sizeof(float))>(t, offset, from);
 }
 
 // A value that a region makes: where it is in shared memory, unless that is negative, and this sample's in global
@@ -252,7 +155,7 @@ struct Vector {
 template <int width>
 PANDO_DEVICE Vector<width> load(const float* from) {
   Vector<width> v;
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
   if (width == 4) {
     const float4 f = *reinterpret_cast<const float4*>(from);
     v.at[0] = f.x, v.at[1 % width] = f.y, v.at[2 % width] = f.z, v.at[3 % width] = f.w;
@@ -270,7 +173,7 @@ PANDO_DEVICE Vector<width> load(const float* from) {
 }
 template <int width>
 PANDO_DEVICE void store(float* to, const Vector<width>& v) {
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
   if (width == 4) {
     *reinterpret_cast<float4*>(to) = make_float4(v.at[0], v.at[1 % width], v.at[2 % width], v.at[3 % width]);
     return;

@@ -99,7 +99,7 @@ PANDO_DEVICE void sum_tile(const float* x, const float* w, int tile, int filter,
   const int row = (tile / T::columns * T::step_h - T::top) * C::stride_h - C::top;
   const int column = (tile % T::columns * T::step_w - T::left) * C::stride_w - C::left;
   constexpr int own = C::channels / T::parts;
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 #pragma unroll 1
 #endif
   for (int channel = part * own; channel < (part + 1) * own; channel += T::channels) {

@@ -155,7 +155,7 @@ template <class C, bool is_begun>
 PANDO_DEVICE void copy_filter(const Thread& t, const float* w, int copy) {
   using Copy = FilterCopy<C>;
   const int count = Copy::count(t.rank);
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 #pragma unroll 8
 #endif
   for (int i = t.index; i < Copy::own * C::taps * C::channels; i += threads) {
@@ -181,7 +181,7 @@ template <class C, class P, int position>
 PANDO_DEVICE void add_window(int own, float v, const float* w, float (&sum)[Patch<C, P>::places]) {
   if constexpr (position < P::kh * P::kw) {
     if (own != position) return add_window<C, P, position + 1>(own, v, w, sum);
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
     asm volatile("// position %0" ::"n"(position));
 #endif
     PANDO_UNROLL

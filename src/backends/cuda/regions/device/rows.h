@@ -34,7 +34,7 @@ PANDO_DEVICE void multiply_row(const Thread& t, const float* a, const float* w, 
     Vector<P::width> sum = {};
     // All loads of a few turns are on their way at once; one that a thread does not have is loaded in vain.
     constexpr int at_once = P::turns <= 24 ? P::turns : 16;
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 #pragma unroll(at_once)
 #endif
     for (int turn = 0; turn < P::turns; ++turn) {
@@ -58,7 +58,7 @@ PANDO_DEVICE void sum_parts(const Thread& t, int scratch, F f) {
   const float* const from = shared<float>(t, scratch);
   each_own<P::own_columns>(t, [&](int j) {
     float sum = 0;
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 #pragma unroll 8
 #endif
     for (int part = 0; part < P::parts; ++part) sum += from[part * P::own_columns + j];
@@ -121,7 +121,7 @@ PANDO_DEVICE void multiply_transposed(const Thread& t, const float* a, const flo
   constexpr int turns = (most_of_share(P::results) * P::parts + threads - 1) / threads, rows = turns < 4 ? turns : 4;
   for (int first = t.index; first < items; first += rows * threads) {
     float sum[rows] = {};
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 #pragma unroll(rows < 4 ? 4 : 2)
 #endif
     for (int j = first % P::parts * P::width; j < P::depth; j += P::parts * P::width) {

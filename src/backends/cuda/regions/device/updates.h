@@ -9,7 +9,7 @@ namespace pando::region {
 template <int clusters>
 PANDO_DEVICE float sum_clusters(const float* partial, int stride) {
   float sum = 0;
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 #pragma unroll 16
 #endif
   for (int cluster = 0; cluster < clusters; ++cluster) sum += partial[cluster * stride];
@@ -41,7 +41,7 @@ PANDO_DEVICE LoadedColumn<samples> load_column(const float* a, int row) {
 template <int samples, int columns, int width, class A>
 PANDO_DEVICE Vector<width> multiply_samples(const A& a, const float* b, int column) {
   Vector<width> sum = {};
-#ifndef PANDO_EMULATED
+#ifndef PANDO_EMULATION
 #pragma unroll(A::at_once)
 #endif
   for (int sample = 0; sample < samples; ++sample) {
