@@ -78,10 +78,10 @@ PANDO_INLINE float expm1(float x) {
 
 PANDO_INLINE double log(double x) { return __builtin_log(x); }
 PANDO_INLINE float log(float x) {
-  // Subnormals are scaled up first so that their exponent field means something.
-  const float positive_x = x > 0.0f ? x : 1.0f;
-  const bool tiny = positive_x < 1.17549435e-38f;
-  const std::int32_t bits = to_bits(tiny ? positive_x * 8388608.0f : positive_x);
+  // Subnormals are scaled up first so that their exponent field means something. What is made of 0, of negative numbers
+  // and of those that are not finite is replaced at the end.
+  const bool tiny = x < 1.17549435e-38f;
+  const std::int32_t bits = to_bits(x * (tiny ? 8388608.0f : 1.0f)) & 0x7fffffff;
   const std::int32_t shifted = bits - 0x3F3504F3;  // mantissa in [sqrt(1/2), sqrt(2))
   const std::int32_t exponent = shifted >> 23;
   const float m = from_bits(bits - (exponent << 23)) - 1.0f;
@@ -99,7 +99,7 @@ PANDO_INLINE float log(float x) {
   const float result = (m * m2 * p - e * 2.12194440e-4f) - 0.5f * m2 + m + e * 0.693359375f;
   const float positive = x == __builtin_inff() ? x : result;
   const float at_zero = x == 0.0f ? -__builtin_inff() : positive;
-  return x < 0.0f || x != x ? __builtin_nanf("") : at_zero;
+  return x >= 0.0f ? at_zero : __builtin_nanf("");
 }
 
 // log(1 + x) for x >= 0 (all that softplus needs), by the correction for the rounding of 1 + x.
@@ -130,7 +130,7 @@ PANDO_INLINE float tanh(float x) {
 
 PANDO_INLINE double erf(double x) { return __builtin_erf(x); }
 PANDO_INLINE float erf(float x) {
-  const float c = x < -3.925f ? -3.925f : (x > 3.925f ? 3.925f : x);
+  const float c = at_most(at_least(x, -3.925f), 3.925f);
   const float s = c * c;
   float p = -2.72614225801306e-10f;
   p = p * s + 2.77068142495902e-08f;

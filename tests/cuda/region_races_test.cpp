@@ -63,8 +63,11 @@ std::string launcher(const Plan& plan, const RegionProgram& program, const std::
       places.push_back(scratch + pointer.index);
       continue;
     }
-    const auto& operands = pointer.kind == RegionPointer::Kind::input ? program.inputs : program.outputs;
-    places.push_back(begins[static_cast<std::size_t>(operands[pointer.index].buffer)]);
+    const bool is_output = pointer.kind == RegionPointer::Kind::output;
+    const auto number = static_cast<std::size_t>((is_output ? program.outputs : program.inputs)[pointer.index].buffer);
+    // use_regions gives results memory of their own.
+    const bool moves = is_output && plan.buffers[number].kind == Buffer::Kind::arena;
+    places.push_back(moves ? take(plan.buffers[number].bytes) : begins[number]);
   }
   return fmt::format(R"(
 #include <cstdlib>
