@@ -123,20 +123,24 @@ Value power_gradient_of_exponent(Value a, Value b, Value y, Value g) {
 // exp(-x^2) * 2 / sqrt(pi), the derivative of erf.
 Value erf_derivative(Value x) { return ops::exp(-ops::square(x)) * 1.1283791670955126; }
 
-Value gelu_derivative(Value x) {
-  return (ops::erf(x * 0.70710678118654752) + 1.0) * 0.5 + x * ops::exp(ops::square(x) * -0.5) * 0.3989422804014327;
+// The second derivative of gelu: the density of the normal distribution, times 2 - x^2.
+Value gelu_curvature(Value x) {
+  const Value square = ops::square(x);
+  return ops::exp(square * -0.5) * (2.0 - square) * 0.3989422804014327;
 }
 
-Value gelu_tanh_derivative(Value x) {
-  constexpr double twice = 2 * 0.79788456080286536;
-  const Value s = ops::sigmoid((x + ops::square(x) * x * 0.044715) * twice);
-  const Value inner = (ops::square(x) * (3 * 0.044715) + 1.0) * twice;
-  return s + x * s * (1.0 - s) * inner;
+// gelu_tanh is x times the sigmoid of u.
+Value gelu_tanh_curvature(Value x) {
+  constexpr double factor = 2 * 0.79788456080286536, cubic = 0.044715;
+  const Value square = ops::square(x);
+  const Value s = ops::sigmoid(x * (square * cubic + 1.0) * factor), slope = s * (1.0 - s);
+  const Value u1 = (square * (3 * cubic) + 1.0) * factor, u2 = x * (6 * cubic * factor);
+  return slope * (u1 * 2.0 + x * ((1.0 - s * 2.0) * ops::square(u1) + u2));
 }
 
-Value silu_derivative(Value x) {
+Value silu_curvature(Value x) {
   const Value s = ops::sigmoid(x);
-  return s * (x * (1.0 - s) + 1.0);
+  return s * (1.0 - s) * (x * (1.0 - s * 2.0) + 2.0);
 }
 
 // Inside the clipped range the derivative of the cross-entropy in p; outside it is flat.
@@ -283,20 +287,38 @@ const OpDefinition gelu = {.id = Op::gelu,
                            .name = "gelu",
                            .doc = "x * (1 + erf(x / sqrt(2))) / 2",
                            .infer = infer_floating,
-                           .gradient = PANDO_UNARY_GRADIENT(g * gelu_derivative(x)),
+                           .gradient = PANDO_UNARY_GRADIENT(g * ops::gelu_derivative(x)),
                            .elementwise = true};
+const OpDefinition gelu_derivative = {.id = Op::gelu_derivative,
+                                      .name = "gelu_derivative",
+                                      .doc = "the derivative of gelu",
+                                      .infer = infer_floating,
+                                      .gradient = PANDO_UNARY_GRADIENT(g * gelu_curvature(x)),
+                                      .elementwise = true};
 const OpDefinition gelu_tanh = {.id = Op::gelu_tanh,
                                 .name = "gelu_tanh",
                                 .doc = "gelu with erf approximated by tanh",
                                 .infer = infer_floating,
-                                .gradient = PANDO_UNARY_GRADIENT(g * gelu_tanh_derivative(x)),
+                                .gradient = PANDO_UNARY_GRADIENT(g * ops::gelu_tanh_derivative(x)),
                                 .elementwise = true};
+const OpDefinition gelu_tanh_derivative = {.id = Op::gelu_tanh_derivative,
+                                           .name = "gelu_tanh_derivative",
+                                           .doc = "the derivative of gelu_tanh",
+                                           .infer = infer_floating,
+                                           .gradient = PANDO_UNARY_GRADIENT(g * gelu_tanh_curvature(x)),
+                                           .elementwise = true};
 const OpDefinition silu = {.id = Op::silu,
                            .name = "silu",
                            .doc = "x * sigmoid(x)",
                            .infer = infer_floating,
-                           .gradient = PANDO_UNARY_GRADIENT(g * silu_derivative(x)),
+                           .gradient = PANDO_UNARY_GRADIENT(g * ops::silu_derivative(x)),
                            .elementwise = true};
+const OpDefinition silu_derivative = {.id = Op::silu_derivative,
+                                      .name = "silu_derivative",
+                                      .doc = "the derivative of silu",
+                                      .infer = infer_floating,
+                                      .gradient = PANDO_UNARY_GRADIENT(g * silu_curvature(x)),
+                                      .elementwise = true};
 const OpDefinition softplus = {.id = Op::softplus,
                                .name = "softplus",
                                .doc = "log(1 + exp(x))",

@@ -57,6 +57,13 @@ PANDO_INLINE ReducedExp reduce_exp(float x) {
 // 2^n for a normal result.
 PANDO_INLINE float power_of_two(std::int32_t n) { return from_bits((n + 127) << 23); }
 
+PANDO_INLINE double at_least(double x, double limit) { return x < limit ? limit : x; }
+PANDO_INLINE double at_most(double x, double limit) { return x > limit ? limit : x; }
+template <class T>
+PANDO_INLINE T between(T x, T low, T high) {
+  return at_most(at_least(x, low), high);
+}
+
 PANDO_INLINE double exp(double x) { return __builtin_exp(x); }
 PANDO_INLINE float exp(float x) {
   // At -104 the result rounds to 0, and at 88.73 to infinity.
@@ -165,6 +172,27 @@ template <class T>
 PANDO_INLINE T sigmoid(T x) {
   return T(1) / (T(1) + exp(-x));
 }
+// gelu_tanh is x * sigmoid(u) with u = factor (x + cubic x^3), because (1 + tanh(v)) / 2 is sigmoid(2 v).
+template <class T>
+PANDO_INLINE T gelu_tanh_sigmoid(T x) {
+  return sigmoid(T(1.5957691216057308) * (x + T(0.044715) * x * x * x));
+}
+// Of these derivatives, parts that vanish far from 0 would be 0 times infinity there.
+template <class T>
+PANDO_INLINE T gelu_derivative(T x) {
+  const T near = between(x, T(-15), T(15));
+  return T(0.5) * (T(1) + erf(x * T(0.70710678118654752))) + near * exp(T(-0.5) * near * near) * T(0.3989422804014327);
+}
+template <class T>
+PANDO_INLINE T gelu_tanh_derivative(T x) {
+  const T near = between(x, T(-12), T(12)), s = gelu_tanh_sigmoid(x);
+  return s + s * (T(1) - s) * near * (T(1.5957691216057308) + T(3 * 0.044715 * 1.5957691216057308) * near * near);
+}
+template <class T>
+PANDO_INLINE T silu_derivative(T x) {
+  const T s = sigmoid(x);
+  return s * (T(1) + between(x, T(-104), T(104)) * (T(1) - s));
+}
 template <class T>
 PANDO_INLINE T softplus(T x) {
   return (x > T(0) ? x : T(0)) + log1p(exp(x > T(0) ? -x : x));
@@ -209,9 +237,11 @@ PANDO_FUNCTOR_1(sigmoid, math::sigmoid(x))
 // Written so that NaN stays NaN.
 PANDO_FUNCTOR_1(relu, x < T(0) ? T(0) : x)
 PANDO_FUNCTOR_1(gelu, T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752))))
-// (1 + tanh(u)) / 2 is sigmoid(2 u).
-PANDO_FUNCTOR_1(gelu_tanh, x* math::sigmoid(T(1.5957691216057308) * (x + T(0.044715) * x * x * x)))
+PANDO_FUNCTOR_1(gelu_derivative, math::gelu_derivative(x))
+PANDO_FUNCTOR_1(gelu_tanh, x* math::gelu_tanh_sigmoid(x))
+PANDO_FUNCTOR_1(gelu_tanh_derivative, math::gelu_tanh_derivative(x))
 PANDO_FUNCTOR_1(silu, x* math::sigmoid(x))
+PANDO_FUNCTOR_1(silu_derivative, math::silu_derivative(x))
 PANDO_FUNCTOR_1(softplus, math::softplus(x))
 PANDO_FUNCTOR_2(add, a + b)
 PANDO_FUNCTOR_2(subtract, a - b)

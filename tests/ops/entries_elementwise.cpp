@@ -146,6 +146,20 @@ double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
 double gelu_tanh(double x) {
   return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
+// What vanishes far from 0 is left out there.
+double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0)); }
+double gelu_derivative(double x) {
+  return (1 + std::erf(x / std::sqrt(2.0))) / 2 + (std::abs(x) > 40 ? 0 : x * normal_density(x));
+}
+double gelu_tanh_derivative(double x) {
+  const double factor = std::sqrt(2 / std::acos(-1.0)), tanh = std::tanh(factor * (x + 0.044715 * x * x * x));
+  if (std::abs(x) > 40) return x > 0 ? 1 : 0;
+  return (1 + tanh) / 2 + x * (1 - tanh * tanh) * factor * (1 + 3 * 0.044715 * x * x) / 2;
+}
+double silu_derivative(double x) {
+  if (std::abs(x) > 800) return x > 0 ? 1 : 0;
+  return logistic(x) * (1 + x * (1 - logistic(x)));
+}
 double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 double huber(double a, double b) {
   const double error = std::abs(a - b);
@@ -198,9 +212,12 @@ std::vector<Entry> elementwise_entries() {
       and_special(unary("elu", [](double x) { return x < 0 ? 1.5 * std::expm1(x) : x; }, domain(-3, 3).away_from({0}),
                         {{"alpha", 1.5}})),
       and_special(unary("gelu", gelu, domain(-4, 4))),
+      and_special(unary("gelu_derivative", gelu_derivative, domain(-4, 4))),
       and_special(unary("gelu_tanh", gelu_tanh, domain(-4, 4))),
+      and_special(unary("gelu_tanh_derivative", gelu_tanh_derivative, domain(-4, 4))),
       and_special(unary(
           "silu", [](double x) { return x * logistic(x); }, domain(-6, 6))),
+      and_special(unary("silu_derivative", silu_derivative, domain(-6, 6))),
       and_special(unary("softplus", softplus, domain(-6, 6))),
       and_special(binary_numeric("add", [](double a, double b) { return a + b; })),
       and_special(binary_numeric("subtract", [](double a, double b) { return a - b; })),
