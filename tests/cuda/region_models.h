@@ -110,6 +110,16 @@ struct PooledConvolutions : Model {
   }
 };
 
+// The count of steps that Adam reads moves in the same kernels.
+struct PerceptronWithAdam : Model {
+  PerceptronWithAdam(std::int64_t batch, std::int64_t units) : Model(batch, {20}) {
+    dense(units).relu().dense(6);
+    const Value count = ops::variable(graph, "count", DType::int32, {});
+    adam(cross_entropy(), ops::scalar(x, 0.1), count);
+    graph.assign(count, count + 1.0);
+  }
+};
+
 inline constexpr RegionLimits h200 = {.multiprocessors = 132, .shared_bytes = 227 * 1024, .most_ranks = 8};
 
 }  // namespace pando::cuda

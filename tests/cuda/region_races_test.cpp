@@ -149,14 +149,7 @@ TEST(RegionRaces, NoneInStridesAndResidualConnections) {
   expect_no_races(model, "races_residual");
 }
 
-TEST(RegionRaces, NoneInAdamOfAPerceptron) {
-  Model model(4, {20});
-  model.dense(64).relu().dense(6);
-  const Value count = ops::variable(model.graph, "count", DType::int32, {});
-  model.adam(model.cross_entropy(), ops::scalar(model.x, 0.1), count);
-  model.graph.assign(count, count + 1.0);
-  expect_no_races(model, "races_adam");
-}
+TEST(RegionRaces, NoneInAdamOfAPerceptron) { expect_no_races(PerceptronWithAdam(4, 64), "races_adam"); }
 
 TEST(RegionRaces, NoneInBlocksThatTakeSeveralSamples) {
   expect_no_races(SmallConvolutions(), "races_samples",

@@ -27,7 +27,7 @@ void copy(T* to, const T* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-// Not inlined, so that there is only one version of the loop.
+// Not inlined, so that there is only one version of its loops.
 template <class Out, class F, class A>
 [[gnu::noinline]] void apply_all(F f, Out* out, const A* a, std::int64_t count) {
   const std::int64_t part = count / (parts * chunk) * chunk;
