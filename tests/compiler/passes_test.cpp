@@ -84,21 +84,23 @@ TEST(Simplify, LeavesBroadcastsThatNothingElseMakes) {
   EXPECT_EQ(after(simplify, graph), "broadcast add relu");
 }
 
-TEST(Simplify, JoinsTheGradientsOfSlices) {
-  const Graph graph = parse_graph(
-      "%0 = input() {name = \"q\", shape = [2, 3]}\n"
-      "%1 = input() {name = \"k\", shape = [2, 1]}\n"
-      "%2 = input() {name = \"v\", shape = [2, 2]}\n"
-      "%3 = pad(%0) {before = [0, 0], after = [0, 3]}\n"
-      "%4 = pad(%1) {before = [0, 3], after = [0, 2]}\n"
-      "%5 = pad(%2) {before = [0, 4], after = [0, 0]}\n"
-      "%6 = add(%5, %4)\n"
-      "%7 = add(%3, %6)\n"
-      "output y = %7\n");
-  const Graph joined = remove_dead_nodes(simplify(graph, {}), {});
-  EXPECT_EQ(ops_of(joined), "concat");
-  EXPECT_EQ(joined.nodes().back().inputs, (std::vector<ValueId>{{0, 0}, {1, 0}, {2, 0}}));
-  EXPECT_EQ(joined.nodes().back().attributes.integer("axis"), 1);
+TEST(Simplify, JoinsTheGradientsOfSlicesInAnyOrder) {
+  for (const char* sums : {"%6 = add(%5, %4)\n%7 = add(%3, %6)\n", "%6 = add(%5, %3)\n%7 = add(%6, %4)\n",
+                           "%6 = add(%3, %4)\n%7 = add(%6, %5)\n"}) {
+    const Graph graph =
+        parse_graph(fmt::format("%0 = input() {{name = \"q\", shape = [2, 3]}}\n"
+                                "%1 = input() {{name = \"k\", shape = [2, 1]}}\n"
+                                "%2 = input() {{name = \"v\", shape = [2, 2]}}\n"
+                                "%3 = pad(%0) {{before = [0, 0], after = [0, 3]}}\n"
+                                "%4 = pad(%1) {{before = [0, 3], after = [0, 2]}}\n"
+                                "%5 = pad(%2) {{before = [0, 4], after = [0, 0]}}\n"
+                                "{}output y = %7\n",
+                                sums));
+    const Graph joined = remove_dead_nodes(simplify(graph, {}), {});
+    EXPECT_EQ(ops_of(joined), "concat") << sums;
+    EXPECT_EQ(joined.nodes().back().inputs, (std::vector<ValueId>{{0, 0}, {1, 0}, {2, 0}})) << sums;
+    EXPECT_EQ(joined.nodes().back().attributes.integer("axis"), 1) << sums;
+  }
 }
 
 TEST(Simplify, KeepsZerosBetweenParts) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One walk in order in which each node first skips producers that it does not need, a reshape, a broadcast or zeros,
 // and is then replaced by its input if it hands that on unchanged.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -87,34 +88,55 @@ void append_parts(const Graph& graph, ValueId id, int axis, std::vector<ValueId>
   parts.insert(parts.end(), node.inputs.begin(), node.inputs.end());
 }
 
-// A sum of two values that zeros place side by side, as gradients of slices are: the values joined, with the zeros that
-// are left around them.
+// The terms of a sum and of sums in it; empty if one of them is not padded, or if there are very many.
+std::vector<Padded> padded_terms(const Graph& graph, const Node& sum) {
+  constexpr std::size_t most_terms = 256;
+  std::vector<Padded> terms;
+  std::vector<ValueId> rest = sum.inputs;
+  while (!rest.empty()) {
+    const ValueId id = rest.back();
+    rest.pop_back();
+    const Node& node = graph.node(id);
+    if (graph.type(id) != sum.outputs[0] || node.stage != sum.stage) return {};
+    if (node.op->id == Op::add) {
+      rest.insert(rest.end(), node.inputs.begin(), node.inputs.end());
+    } else if (const std::optional<Padded> term = padded_by_zeros(graph, id)) {
+      terms.push_back(*term);
+    } else {
+      return {};
+    }
+    if (rest.size() + terms.size() > most_terms) return {};
+  }
+  return terms;
+}
+
+// A sum of values that zeros place side by side, in any order, as gradients of slices are: the values joined, with the
+// zeros that are left around them.
 bool join_padded(Graph& graph, Node& node) {
   if (node.op->id != Op::add) return false;
-  std::optional<Padded> first = padded_by_zeros(graph, node.inputs[0]), second = padded_by_zeros(graph, node.inputs[1]);
-  if (!first || !second || first->axis != second->axis || graph.type(node.inputs[0]) != node.outputs[0] ||
-      graph.type(node.inputs[1]) != node.outputs[0] || graph.node(node.inputs[0]).stage != node.stage ||
-      graph.node(node.inputs[1]).stage != node.stage) {
-    return false;
-  }
-  if (first->before > second->before) std::swap(first, second);
-  const int axis = first->axis;
+  std::vector<Padded> terms = padded_terms(graph, node);
+  if (terms.empty()) return false;
+  std::ranges::sort(terms, {}, &Padded::before);
+  const Padded &first = terms.front(), &last = terms.back();
+  const int axis = first.axis;
   const Shape& whole = node.outputs[0].shape;
-  if (whole[axis] - first->after != second->before) return false;
+  const auto are_apart = [&](const Padded& one, const Padded& next) {
+    return one.axis != next.axis || whole[axis] - one.after != next.before;
+  };
+  if (std::ranges::adjacent_find(terms, are_apart) != terms.end()) return false;
   Node joined = node;
   joined.op = &definitions::concat;
   joined.inputs.clear();
-  append_parts(graph, first->value, axis, joined.inputs);
-  append_parts(graph, second->value, axis, joined.inputs);
+  for (const Padded& term : terms) append_parts(graph, term.value, axis, joined.inputs);
   joined.attributes = {{"axis", static_cast<std::int64_t>(axis)}};
-  joined.outputs[0].shape[axis] = whole[axis] - first->before - second->after;
+  joined.outputs[0].shape[axis] = whole[axis] - first.before - last.after;
   if (joined.outputs[0].shape == whole) {
     node = std::move(joined);
     return true;
   }
   Integers before(static_cast<std::size_t>(whole.rank())), after = before;
-  before[static_cast<std::size_t>(axis)] = first->before;
-  after[static_cast<std::size_t>(axis)] = second->after;
+  before[static_cast<std::size_t>(axis)] = first.before;
+  after[static_cast<std::size_t>(axis)] = last.after;
   node.op = &definitions::pad;
   node.inputs = {{GraphEditor::append(graph, std::move(joined)), 0}};
   node.attributes = {{"before", before}, {"after", after}, {"value", 0.0}};
