@@ -112,123 +112,122 @@ struct WholeVector {
 template <class T>
 class PartOfVector {
  public:
-  explicit PartOfVector(std::int64_t count);
-  Vector<T> load(const T* from) const;
-  void store(T* to, Vector<T> value) const;
+  explicit PartOfVector(std::int64_t count) : count_(count) {}
+  Vector<T> load(const T* from) const {
+    T lanes[VectorOf<T>::lanes] = {};
+    for (int i = 0; i < VectorOf<T>::lanes; ++i) {
+      if (i < count_) lanes[i] = from[i];
+    }
+    return cpu::load(lanes);
+  }
+  // By a copy: a vector whose lanes have a variable index is kept in memory, and so are the sums that are stored from
+  // it.
+  void store(T* to, Vector<T> value) const {
+    T lanes[VectorOf<T>::lanes];
+    cpu::store(lanes, value);
+    for (int i = 0; i < VectorOf<T>::lanes; ++i) {
+      if (i < count_) to[i] = lanes[i];
+    }
+  }
 
  private:
-#if defined(__AVX512F__)
-  std::uint32_t mask_;
-#elif defined(__AVX2__)
-  __m256i mask_;
-#else
   std::int64_t count_;
-#endif
 };
 
 #if defined(__AVX512F__)
 
-template <class T>
-inline PartOfVector<T>::PartOfVector(std::int64_t count) : mask_((1u << count) - 1) {}
 template <>
-inline Vector<float> PartOfVector<float>::load(const float* from) const {
-  return static_cast<Vector<float>>(_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask_), from));
-}
+class PartOfVector<float> {
+ public:
+  explicit PartOfVector(std::int64_t count) : mask_(static_cast<__mmask16>((1u << count) - 1)) {}
+  Vector<float> load(const float* from) const { return static_cast<Vector<float>>(_mm512_maskz_loadu_ps(mask_, from)); }
+  void store(float* to, Vector<float> value) const { _mm512_mask_storeu_ps(to, mask_, value); }
+
+ private:
+  __mmask16 mask_;
+};
 template <>
-inline Vector<double> PartOfVector<double>::load(const double* from) const {
-  return static_cast<Vector<double>>(_mm512_maskz_loadu_pd(static_cast<__mmask8>(mask_), from));
-}
-template <>
-inline void PartOfVector<float>::store(float* to, Vector<float> value) const {
-  _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask_), value);
-}
-template <>
-inline void PartOfVector<double>::store(double* to, Vector<double> value) const {
-  _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask_), value);
-}
+class PartOfVector<double> {
+ public:
+  explicit PartOfVector(std::int64_t count) : mask_(static_cast<__mmask8>((1u << count) - 1)) {}
+  Vector<double> load(const double* from) const {
+    return static_cast<Vector<double>>(_mm512_maskz_loadu_pd(mask_, from));
+  }
+  void store(double* to, Vector<double> value) const { _mm512_mask_storeu_pd(to, mask_, value); }
+
+ private:
+  __mmask8 mask_;
+};
 
 #elif defined(__AVX2__)
 
 template <>
-inline PartOfVector<float>::PartOfVector(std::int64_t count)
-    : mask_(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {
-}
+class PartOfVector<float> {
+ public:
+  explicit PartOfVector(std::int64_t count)
+      : mask_(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
+                                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
+  Vector<float> load(const float* from) const { return static_cast<Vector<float>>(_mm256_maskload_ps(from, mask_)); }
+  void store(float* to, Vector<float> value) const { _mm256_maskstore_ps(to, mask_, value); }
+
+ private:
+  __m256i mask_;
+};
 template <>
-inline PartOfVector<double>::PartOfVector(std::int64_t count)
-    : mask_(_mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3))) {}
-template <>
-inline Vector<float> PartOfVector<float>::load(const float* from) const {
-  return static_cast<Vector<float>>(_mm256_maskload_ps(from, mask_));
-}
-template <>
-inline Vector<double> PartOfVector<double>::load(const double* from) const {
-  return static_cast<Vector<double>>(_mm256_maskload_pd(from, mask_));
-}
-template <>
-inline void PartOfVector<float>::store(float* to, Vector<float> value) const {
-  _mm256_maskstore_ps(to, mask_, value);
-}
-template <>
-inline void PartOfVector<double>::store(double* to, Vector<double> value) const {
-  _mm256_maskstore_pd(to, mask_, value);
-}
+class PartOfVector<double> {
+ public:
+  explicit PartOfVector(std::int64_t count)
+      : mask_(_mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3))) {}
+  Vector<double> load(const double* from) const { return static_cast<Vector<double>>(_mm256_maskload_pd(from, mask_)); }
+  void store(double* to, Vector<double> value) const { _mm256_maskstore_pd(to, mask_, value); }
+
+ private:
+  __m256i mask_;
+};
 
 #elif defined(__aarch64__)
 
-// Halves and lanes by name: a vector whose lanes have a variable index is kept in memory, and so are the sums that are
-// stored from it.
-template <class T>
-inline PartOfVector<T>::PartOfVector(std::int64_t count) : count_(count) {}
+// Halves and lanes by name, so that no lane has a variable index.
 template <>
-inline Vector<float> PartOfVector<float>::load(const float* from) const {
-  float32x4_t value = vdupq_n_f32(0);
-  if (count_ >= 4) value = vld1q_f32(from);
-  else if (count_ == 3) value = vld1q_lane_f32(from + 2, vcombine_f32(vld1_f32(from), vdup_n_f32(0)), 2);
-  else if (count_ == 2) value = vcombine_f32(vld1_f32(from), vdup_n_f32(0));
-  else value = vld1q_lane_f32(from, value, 0);
-  return static_cast<Vector<float>>(value);
-}
-template <>
-inline Vector<double> PartOfVector<double>::load(const double* from) const {
-  return static_cast<Vector<double>>(count_ >= 2 ? vld1q_f64(from) : vld1q_lane_f64(from, vdupq_n_f64(0), 0));
-}
-template <>
-inline void PartOfVector<float>::store(float* to, Vector<float> value) const {
-  const auto lanes = static_cast<float32x4_t>(value);
-  if (count_ >= 4) vst1q_f32(to, lanes);
-  else if (count_ == 1) vst1q_lane_f32(to, lanes, 0);
-  else {
-    vst1_f32(to, vget_low_f32(lanes));
-    if (count_ == 3) vst1q_lane_f32(to + 2, lanes, 2);
+class PartOfVector<float> {
+ public:
+  explicit PartOfVector(std::int64_t count) : count_(count) {}
+  Vector<float> load(const float* from) const {
+    float32x4_t value = vdupq_n_f32(0);
+    if (count_ >= 4) value = vld1q_f32(from);
+    else if (count_ == 3) value = vld1q_lane_f32(from + 2, vcombine_f32(vld1_f32(from), vdup_n_f32(0)), 2);
+    else if (count_ == 2) value = vcombine_f32(vld1_f32(from), vdup_n_f32(0));
+    else value = vld1q_lane_f32(from, value, 0);
+    return static_cast<Vector<float>>(value);
   }
-}
-template <>
-inline void PartOfVector<double>::store(double* to, Vector<double> value) const {
-  if (count_ >= 2) vst1q_f64(to, static_cast<float64x2_t>(value));
-  else vst1q_lane_f64(to, static_cast<float64x2_t>(value), 0);
-}
+  void store(float* to, Vector<float> value) const {
+    const auto lanes = static_cast<float32x4_t>(value);
+    if (count_ >= 4) vst1q_f32(to, lanes);
+    else if (count_ == 1) vst1q_lane_f32(to, lanes, 0);
+    else {
+      vst1_f32(to, vget_low_f32(lanes));
+      if (count_ == 3) vst1q_lane_f32(to + 2, lanes, 2);
+    }
+  }
 
-#else
+ private:
+  std::int64_t count_;
+};
+template <>
+class PartOfVector<double> {
+ public:
+  explicit PartOfVector(std::int64_t count) : count_(count) {}
+  Vector<double> load(const double* from) const {
+    return static_cast<Vector<double>>(count_ >= 2 ? vld1q_f64(from) : vld1q_lane_f64(from, vdupq_n_f64(0), 0));
+  }
+  void store(double* to, Vector<double> value) const {
+    if (count_ >= 2) vst1q_f64(to, static_cast<float64x2_t>(value));
+    else vst1q_lane_f64(to, static_cast<float64x2_t>(value), 0);
+  }
 
-template <class T>
-inline PartOfVector<T>::PartOfVector(std::int64_t count) : count_(count) {}
-template <class T>
-inline Vector<T> PartOfVector<T>::load(const T* from) const {
-  T lanes[VectorOf<T>::lanes] = {};
-  for (int i = 0; i < VectorOf<T>::lanes; ++i) {
-    if (i < count_) lanes[i] = from[i];
-  }
-  return cpu::load(lanes);
-}
-// By a copy: a vector whose lanes have a variable index is kept in memory, and so are the sums that are stored from it.
-template <class T>
-inline void PartOfVector<T>::store(T* to, Vector<T> value) const {
-  T lanes[VectorOf<T>::lanes];
-  cpu::store(lanes, value);
-  for (int i = 0; i < VectorOf<T>::lanes; ++i) {
-    if (i < count_) to[i] = lanes[i];
-  }
-}
+ private:
+  std::int64_t count_;
+};
 
 #endif
 
