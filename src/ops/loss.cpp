@@ -19,6 +19,12 @@ std::vector<Type> infer_softmax(const OpCall& call) {
   return {call.inputs[0]};
 }
 
+std::vector<Type> infer_softmax_gradient(const OpCall& call) {
+  require_equal_dtypes(call, 0, 1);
+  require_shape(call, 1, call.shape(0), "a probability for each gradient");
+  return infer_softmax(call);
+}
+
 // The loss of each sample, and the derivative of each loss in its logits.
 std::vector<Type> cross_entropy_types(const OpCall& call) {
   const Shape& logits = call.shape(0);
@@ -52,9 +58,15 @@ std::vector<Type> infer_sparse_cross_entropy(const OpCall& call) {
 
 Value sum_of_classes(Value x) { return ops::reduce_sum(x, {.axes = {-1}, .keep_dims = true}); }
 
-std::vector<Value> softmax_gradient(const GradientCall& call) {
-  const Value g = call.gradients[0], y = call.outputs[0];
-  return {y * (g - sum_of_classes(g * y))};
+std::vector<Value> softmax_gradients(const GradientCall& call) {
+  return {build(definitions::softmax_gradient, {call.gradients[0], call.outputs[0]})};
+}
+
+// Of y * (dy - sum(dy * y)). As a function of dy it is its own gradient.
+std::vector<Value> softmax_gradient_gradients(const GradientCall& call) {
+  const Value g = call.gradients[0], dy = call.inputs[0], y = call.inputs[1];
+  return {call.needed[0] ? build(definitions::softmax_gradient, {g, y}) : Value(),
+          call.needed[1] ? g * (dy - sum_of_classes(dy * y)) - dy * sum_of_classes(g * y) : Value()};
 }
 
 std::vector<Value> log_softmax_gradient(const GradientCall& call) {
@@ -92,7 +104,13 @@ const OpDefinition softmax = {.id = Op::softmax,
                               .name = "softmax",
                               .doc = "exp(x) divided by its sum over the last axis",
                               .infer = infer_softmax,
-                              .gradient = softmax_gradient};
+                              .gradient = softmax_gradients};
+const OpDefinition softmax_gradient = {.id = Op::softmax_gradient,
+                                       .name = "softmax_gradient",
+                                       .doc = "the gradient of softmax from that of its result and the result",
+                                       .min_inputs = 2,
+                                       .infer = infer_softmax_gradient,
+                                       .gradient = softmax_gradient_gradients};
 const OpDefinition log_softmax = {.id = Op::log_softmax,
                                   .name = "log_softmax",
                                   .doc = "the logarithm of softmax, without overflow",

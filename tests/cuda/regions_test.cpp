@@ -235,6 +235,15 @@ TEST(Regions, Metrics) {
   EXPECT_EQ(compare(model, "metrics"), 8);
 }
 
+TEST(Regions, SoftmaxBetweenLayers) {
+  Model model(16, {20});
+  model.dense(6);
+  model.x = ops::softmax(model.x);
+  model.dense(5);
+  model.descend(model.cross_entropy());
+  EXPECT_EQ(compare(model, "softmax"), 8);
+}
+
 // Labels become floats and whole numbers again, as Keras casts them.
 TEST(Regions, CastsOfEveryKind) {
   Model model(16, {20});

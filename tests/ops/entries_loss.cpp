@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "tests/ops/op_table.h"
 
@@ -18,6 +19,20 @@ Entry rows(std::string_view op, Tensor (*f)(const Tensor&)) {
   for (const Shape& shape : logit_shapes) entry.cases.push_back({{{shape, {}, domain(-4, 4)}}, reference});
   entry.cases.push_back({{{{2, 0}}}, reference});
   entry.cases.push_back({.inputs = {{{4, 6}, {}, large}}, .reference = reference, .has_gradient = false});
+  return entry;
+}
+
+// y does not add up to 1: the gradient may not rely on it.
+Entry gradient_entry() {
+  Entry entry = {.op = "softmax_gradient"};
+  const auto reference = [](const Tensors& in) -> Tensors {
+    const Tensor products = elementwise(in, [](const auto& v) { return v[0] * v[1]; });
+    const Tensor sums = reduce(products, {products.shape.rank() - 1}, true, 0, std::plus());
+    return {elementwise({in[0], in[1], sums}, [](const auto& v) { return v[1] * (v[0] - v[2]); })};
+  };
+  for (const Shape& shape : logit_shapes)
+    entry.cases.push_back({{{shape, {}, domain(-4, 4)}, {shape, {}, domain(0, 1)}}, reference});
+  entry.cases.push_back({{{{2, 0}}, {{2, 0}}}, reference});
   return entry;
 }
 
@@ -88,7 +103,7 @@ std::vector<Entry> loss_entries() {
   return {
       rows("softmax",
            [](const Tensor& x) { return elementwise({log_softmax(x)}, [](const auto& v) { return std::exp(v[0]); }); }),
-      rows("log_softmax", log_softmax), dense_entry(), sparse_entry()};
+      gradient_entry(), rows("log_softmax", log_softmax), dense_entry(), sparse_entry()};
 }
 
 std::vector<Case> composed_losses() {

@@ -32,6 +32,18 @@ std::unique_ptr<Kernel> rowwise(const KernelCall& call, decltype(LossRoutinesOf<
   });
 }
 
+template <class T>
+std::unique_ptr<Kernel> gradient(const KernelCall& call, decltype(LossRoutinesOf<T>::softmax_gradient) routine) {
+  const Operand dy = call.inputs[0], y = call.inputs[1], dx = call.outputs[0];
+  const Rows rows = rows_of(y.type.shape);
+  return make_kernel([=](const Tile& tile) {
+    const Range range = share(tile, rows.count);
+    if (dx.buffer < 0) return;
+    routine(pointer<T>(tile, dx), pointer<const T>(tile, dy), pointer<const T>(tile, y), rows.columns, range.begin,
+            range.end);
+  });
+}
+
 // Target is int32 for labels; `ignored` is the label that does not count, where there are labels.
 template <class T, class Target, class Routine, class... Ignored>
 std::unique_ptr<Kernel> cross_entropy(const KernelCall& call, Routine routine, Ignored... ignored) {
@@ -52,6 +64,11 @@ namespace factories {
 std::unique_ptr<Kernel> softmax(const KernelCall& call, const Routines& routines) {
   return for_dtype(call.inputs[0].type.dtype, routines.loss,
                    [&]<class T>(const LossRoutinesOf<T>& of) { return rowwise<T>(call, of.softmax); });
+}
+
+std::unique_ptr<Kernel> softmax_gradient(const KernelCall& call, const Routines& routines) {
+  return for_dtype(call.inputs[0].type.dtype, routines.loss,
+                   [&]<class T>(const LossRoutinesOf<T>& of) { return gradient<T>(call, of.softmax_gradient); });
 }
 
 std::unique_ptr<Kernel> log_softmax(const KernelCall& call, const Routines& routines) {

@@ -47,6 +47,20 @@ void softmax(T* y, const T* x, std::int64_t columns, std::int64_t first, std::in
 }
 
 template <class T>
+void softmax_gradient(T* dx, const T* dy, const T* y, std::int64_t columns, std::int64_t first, std::int64_t last) {
+  for (std::int64_t r = first; r < last; ++r) {
+    const T *g = dy + r * columns, *probabilities = y + r * columns;
+    T* const row = dx + r * columns;
+    const Lanes<T> sum = splat_lanes(static_cast<T>(sum_of<T>(columns, [=](std::int64_t i, std::int64_t n) {
+      return load_lanes(g + i, n) * load_lanes(probabilities + i, n);
+    })));
+    for_lanes(columns, [=](std::int64_t i, std::int64_t n) {
+      store_lanes(row + i, load_lanes(probabilities + i, n) * (load_lanes(g + i, n) - sum), n);
+    });
+  }
+}
+
+template <class T>
 void log_softmax(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last) {
   for (std::int64_t r = first; r < last; ++r) {
     T* row = y + r * columns;
@@ -111,6 +125,7 @@ void sparse_cross_entropy(T* loss, T* delta, const T* logits, const std::int32_t
 template <class T>
 constexpr LossRoutinesOf<T> loss = {
     .softmax = softmax<T>,
+    .softmax_gradient = softmax_gradient<T>,
     .log_softmax = log_softmax<T>,
     .cross_entropy = cross_entropy<T>,
     .sparse_cross_entropy = sparse_cross_entropy<T>,

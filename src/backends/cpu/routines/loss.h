@@ -9,6 +9,8 @@ namespace pando::cpu {
 template <class T>
 struct LossRoutinesOf {
   void (*softmax)(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last);
+  // dx = y * (dy - sum(dy * y)).
+  void (*softmax_gradient)(T* dx, const T* dy, const T* y, std::int64_t columns, std::int64_t first, std::int64_t last);
   void (*log_softmax)(T* y, const T* x, std::int64_t columns, std::int64_t first, std::int64_t last);
   void (*cross_entropy)(T* loss, T* delta, const T* logits, const T* targets, std::int64_t columns, std::int64_t first,
                         std::int64_t last);

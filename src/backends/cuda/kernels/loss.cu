@@ -54,6 +54,16 @@ __global__ void softmax_rows(const Rows rows, const T* x, T* y) {
 }
 
 template <class T>
+__global__ void softmax_gradient_rows(const Rows rows, const T* dy, const T* y, T* dx) {
+  for_rows(rows, [=](std::int64_t row) {
+    const T *const g = dy + row * rows.columns, *const probabilities = y + row * rows.columns;
+    const T sum = static_cast<T>(warp_sum_of(rows.columns, [=](std::int64_t i) { return g[i] * probabilities[i]; }));
+    for (std::int64_t i = lane(); i < rows.columns; i += warp_lanes)
+      dx[row * rows.columns + i] = probabilities[i] * (g[i] - sum);
+  });
+}
+
+template <class T>
 __global__ void log_softmax_rows(const Rows rows, const T* x, T* y) {
   for_rows(rows, [=](std::int64_t row) {
     const T* const from = x + row * rows.columns;
@@ -118,6 +128,17 @@ std::unique_ptr<Kernel> make_softmax(const KernelCall& call, void (*kernel)(Rows
 }
 
 template <class T>
+std::unique_ptr<Kernel> make_softmax_gradient(const KernelCall& call) {
+  const Rows rows = rows_of(call.inputs[0].type.shape);
+  return make_kernel([rows](const Operands& operands, cudaStream_t stream) {
+    if (operands.outputs[0] == nullptr) return;
+    softmax_gradient_rows<T><<<warps_for(rows), block_threads, 0, stream>>>(
+        rows, input<T>(operands, 0), input<T>(operands, 1), output<T>(operands, 0));
+    check_launch("softmax_gradient");
+  });
+}
+
+template <class T>
 std::unique_ptr<Kernel> make_cross_entropy(const KernelCall& call) {
   const Rows rows = rows_of(call.inputs[0].type.shape);
   return make_kernel([rows](const Operands& operands, cudaStream_t stream) {
@@ -148,6 +169,10 @@ bool has_double_logits(const KernelCall& call) { return call.inputs[0].type.dtyp
 std::unique_ptr<Kernel> factories::softmax(const KernelCall& call, const KernelContext&) {
   return has_double_logits(call) ? make_softmax<double>(call, softmax_rows<double>, "softmax")
                                  : make_softmax<float>(call, softmax_rows<float>, "softmax");
+}
+
+std::unique_ptr<Kernel> factories::softmax_gradient(const KernelCall& call, const KernelContext&) {
+  return has_double_logits(call) ? make_softmax_gradient<double>(call) : make_softmax_gradient<float>(call);
 }
 
 std::unique_ptr<Kernel> factories::log_softmax(const KernelCall& call, const KernelContext&) {

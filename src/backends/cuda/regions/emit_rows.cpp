@@ -54,6 +54,13 @@ void Emitter::emit(const Member& member) {
         phase(false, fmt::format("each_own<{}>(t, [&](int i) {{ {}.put_own(t, i, {}); }})", elements, to, from));
       return;
     }
+    case Op::softmax_gradient: {
+      const std::string to = out(member, 0);
+      if (!to.empty())
+        phase(false, fmt::format("softmax_gradient<{}>(t, {}, {}, [&](int i, float dx) {{ {}.put_own(t, i, dx); }})",
+                                 member.call.inputs[0].type.shape[1], pointer(member, 0), pointer(member, 1), to));
+      return;
+    }
     default: return emit_loss(member);
   }
 }

@@ -88,6 +88,7 @@ bool is_local_op(const KernelCall& call, std::int64_t batch) {
     case Op::max_pool: return is_float(call.inputs[0]);
     case Op::max_pool_gradient: return is_float(call.inputs[0]) && call.inputs[1].type.dtype == DType::uint8;
     case Op::softmax:
+    case Op::softmax_gradient:
     case Op::log_softmax:
     case Op::softmax_cross_entropy:
     case Op::sparse_softmax_cross_entropy: {

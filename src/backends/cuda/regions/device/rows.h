@@ -215,6 +215,17 @@ PANDO_DEVICE void softmax(const Thread& t, const float* x, int scratch, F f) {
   });
 }
 
+// f(class, its gradient): a thread for each class, and each finds the sum of all for itself.
+template <int columns, class F>
+PANDO_DEVICE void softmax_gradient(const Thread& t, const float* dy, const float* y, F f) {
+  each_own<columns>(t, [&](int i) {
+    float sum = 0;
+    PANDO_UNROLL
+    for (int k = 0; k < columns; ++k) sum += dy[k] * y[k];
+    f(i, y[i] * (dy[i] - sum));
+  });
+}
+
 // Sums of columns of a sample's [rows, columns], in `parts` of rows.
 template <int rows, int columns, int parts>
 PANDO_DEVICE void sum_columns(const Thread& t, const float* x, int scratch) {
