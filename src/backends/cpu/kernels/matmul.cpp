@@ -13,6 +13,9 @@ constexpr std::int64_t most_group_rows = 128;
 // The inner dimension is cut into equal runs no longer than this. With a row or two nothing is used twice, and short
 // runs read b in the order of its memory.
 constexpr std::int64_t most_depth = 384, most_depth_of_few_rows = 16;
+// The same where a is transposed and b is read in place: what a group and a panel read of both fits the first-level
+// cache.
+constexpr std::int64_t most_rows_in_place = 48, most_depth_in_place = 128;
 // Panels of b are packed together until their rows have this size, so that whole cache lines are read.
 constexpr std::int64_t packed_row_bytes = 256;
 
@@ -77,10 +80,11 @@ class Matmul final : public Kernel {
         result_(call.outputs[0]),
         epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
         unit_(rounds ? panel_width(matrix_, sizes_.columns) : matrix_.lanes),
+        pack_a_(packs_a()),
+        pack_b_(packs_b()),
         depth_(choose_depth()),
         group_rows_(rows_of_group()),
         grid_(work()) {
-    choose_packing();
     lay_out_rows();
     lay_out_scratch();
   }
@@ -140,12 +144,16 @@ class Matmul final : public Kernel {
   // Panels of b are packed anew for each group. An update has no epilogue, so the part of a alone bounds its groups.
   std::int64_t rows_of_group() const {
     if (!epilogue_.raw_in_output()) return matrix_.block_rows;
+    if (reads_in_place())
+      return std::max<std::int64_t>(most_rows_in_place / matrix_.block_rows, 1) * matrix_.block_rows;
     const std::int64_t blocks = most_group_rows * most_depth / std::max<std::int64_t>(depth_, 1) / matrix_.block_rows;
     return updates_ ? std::max(most_group_rows, blocks * matrix_.block_rows) : most_group_rows;
   }
 
   std::int64_t choose_depth() const {
-    const std::int64_t most = sizes_.rows <= matrix_.block_rows / 2 ? most_depth_of_few_rows : most_depth;
+    const std::int64_t most = sizes_.rows <= matrix_.block_rows / 2 ? most_depth_of_few_rows
+                              : reads_in_place()                    ? most_depth_in_place
+                                                                    : most_depth;
     return whole_steps(divide_up(sizes_.inner, std::max<std::int64_t>(divide_up(sizes_.inner, most), 1)));
   }
 
@@ -154,23 +162,27 @@ class Matmul final : public Kernel {
     return depth;
   }
 
-  void choose_packing() {
-    pack_a_ = pack_b_ = rounds;
-    if (rounds) return;
-    const std::int64_t b_row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
-    // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy.
-    pack_b_ = sizes_.transpose_b || (sizes_.rows >= 4 * matrix_.block_rows && b_row_bytes >= 1024);
-    const std::int64_t a_step_bytes =
-        (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
-    // The same for a, where a block of rows is transposed vector by vector. Rows that are side by side then, and were
-    // not before, pay for it sooner.
+  bool reads_in_place() const { return sizes_.transpose_a && !pack_b_; }
+
+  // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy.
+  bool packs_b() const {
+    const std::int64_t row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
+    return rounds || sizes_.transpose_b || (sizes_.rows >= 4 * matrix_.block_rows && row_bytes >= 1024);
+  }
+
+  // The same for a, where a block of rows is transposed vector by vector. Rows that are side by side then, and were not
+  // before, pay for it sooner.
+  bool packs_a() const {
     if constexpr (!rounds) {
+      const std::int64_t step_bytes =
+          (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
       const bool packs_fast = sizes_.transpose_a || matrix_.block_rows % matrix_.lanes == 0;
       const bool becomes_faster = matrix_.prefers_side_by_side && !sizes_.transpose_a;
       const std::int64_t fewest_panels = matrix_.prefers_side_by_side ? 3 : 12;
-      pack_a_ = packs_fast && sizes_.columns >= fewest_panels * panel_width(matrix_, sizes_.columns) &&
-                (becomes_faster || a_step_bytes >= 512);
+      return packs_fast && sizes_.columns >= fewest_panels * panel_width(matrix_, sizes_.columns) &&
+             (becomes_faster || step_bytes >= 512);
     }
+    return true;
   }
 
   void lay_out_rows() {
@@ -318,9 +330,10 @@ class Matmul final : public Kernel {
   Operand result_;
   Epilogue epilogue_;
   // Columns that tiles do not split: a vector of them, or a panel where a vector alone would leave a half unused.
-  std::int64_t unit_, depth_, group_rows_;
+  std::int64_t unit_;
+  bool pack_a_, pack_b_;
+  std::int64_t depth_, group_rows_;
   TileGrid grid_;
-  bool pack_a_ = false, pack_b_ = false;
   std::vector<std::int64_t> a_rows_, c_rows_;
   std::size_t epilogue_scratch_ = 0, raw_scratch_ = 0, a_scratch_ = 0, b_scratch_ = 0, scratch_bytes_ = 0;
 };
