@@ -168,9 +168,12 @@ PANDO_INLINE float floor(float x) { return __builtin_floorf(x); }
 PANDO_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
 PANDO_INLINE float pow(float x, float y) { return __builtin_powf(x, y); }
 
-template <class T>
-PANDO_INLINE T sigmoid(T x) {
-  return T(1) / (T(1) + exp(-x));
+PANDO_INLINE double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+PANDO_INLINE float sigmoid(float x) {
+  // 1 plus less than the smallest normal float is 1, and 1 by the largest power of two is 0: 2^n needs one step only.
+  const ReducedExp e = reduce_exp(at_most(at_least(-x, -87.3f), 88.73f));
+  const float result = 1.0f / (1.0f + (e.minus_one + 1.0f) * power_of_two(e.n));
+  return x != x ? x : result;
 }
 // gelu_tanh is x * sigmoid(u) with u = factor (x + cubic x^3), because (1 + tanh(v)) / 2 is sigmoid(2 v).
 template <class T>
