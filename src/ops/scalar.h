@@ -170,7 +170,7 @@ PANDO_INLINE float pow(float x, float y) { return __builtin_powf(x, y); }
 
 PANDO_INLINE double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 PANDO_INLINE float sigmoid(float x) {
-  // 1 plus less than the smallest normal float is 1, and 1 by the largest power of two is 0: 2^n needs one step only.
+  // 1 plus a number below the smallest normal float is 1, and 1 / infinity is 0, so 2^n takes one step here.
   const ReducedExp e = reduce_exp(at_most(at_least(-x, -87.3f), 88.73f));
   const float result = 1.0f / (1.0f + (e.minus_one + 1.0f) * power_of_two(e.n));
   return x != x ? x : result;
