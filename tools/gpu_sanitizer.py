@@ -24,10 +24,7 @@ import sys
 import tempfile
 
 _TOOL = "compute-sanitizer"
-# The options of each. Racecheck 2025.3 reports a race where one block copies a word to its shared memory (cp.async), waits for
-# it, and another block of the cluster overwrites it after a barrier of both. The same kernels with plain stores in place of the
-# copies have no race, so racecheck leaves out copies; tests/cuda/region_races_test.cpp looks at them, on the host.
-_TOOLS = {"memcheck": [], "racecheck": ["--racecheck-memcpy-async", "no"]}
+_TOOLS = ["memcheck", "racecheck"]
 # What compute-sanitizer returns if it found something. Other numbers are those of the test.
 _FOUND = 99
 # A line of compute-sanitizer that tells of something it found. That a case does not use the GPU, or not yet, is nothing.
@@ -75,9 +72,9 @@ def run(case, seconds, folder):
     """Whether the case was ended, and what there is to say: nothing if nothing was found."""
     own = tempfile.mkdtemp(dir=folder)
     environment = {**os.environ, **case.environment, "TEST_TMPDIR": own}
-    command = [_TOOL, "--tool", case.tool, *_TOOLS[case.tool], "--target-processes", "application-only",
-               "--report-api-errors", "no", "--require-cuda-init", "no", "--launch-timeout", str(math.ceil(seconds)),
-               "--error-exitcode", str(_FOUND), case.program, "--gtest_brief=1", "--gtest_filter=" + case.name]
+    command = [_TOOL, "--tool", case.tool, "--target-processes", "application-only", "--report-api-errors", "no",
+               "--require-cuda-init", "no", "--launch-timeout", str(math.ceil(seconds)), "--error-exitcode", str(_FOUND),
+               case.program, "--gtest_brief=1", "--gtest_filter=" + case.name]
     log = pathlib.Path(own, "sanitizer.log")
     with open(log, "wb") as file:
         process = subprocess.Popen(command, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
@@ -101,7 +98,7 @@ def main():
     programs = list(tests_of(options.build, options.tests))
     if not programs:
         sys.exit(f"{options.build} has no such tests; configure it with -DPANDO_TEST_GPU=ON")
-    tools = options.tool or list(_TOOLS)
+    tools = options.tool or _TOOLS
     cases = [Case(tool, program, environment, name) for tool in tools for program, environment in programs
              for name in names_of(program)]
     failures, cut_off = collections.Counter(), collections.Counter()
