@@ -22,24 +22,14 @@ T* pointer_or_null(const Tile& tile, const Operand& operand) {
   return operand.buffer < 0 ? nullptr : pointer<T>(tile, operand);
 }
 
-template <class T>
-std::unique_ptr<Kernel> rowwise(const KernelCall& call, decltype(LossRoutinesOf<T>::softmax) routine) {
-  const Operand x = call.inputs[0], y = call.outputs[0];
+// All operands have one shape.
+template <class T, class Routine, class... More>
+std::unique_ptr<Kernel> rowwise(Routine routine, const Operand& y, const Operand& x, const More&... more) {
   const Rows rows = rows_of(x.type.shape);
   return make_kernel([=](const Tile& tile) {
     const Range range = share(tile, rows.count);
-    if (y.buffer >= 0) routine(pointer<T>(tile, y), pointer<const T>(tile, x), rows.columns, range.begin, range.end);
-  });
-}
-
-template <class T>
-std::unique_ptr<Kernel> gradient(const KernelCall& call, decltype(LossRoutinesOf<T>::softmax_gradient) routine) {
-  const Operand dy = call.inputs[0], y = call.inputs[1], dx = call.outputs[0];
-  const Rows rows = rows_of(y.type.shape);
-  return make_kernel([=](const Tile& tile) {
-    const Range range = share(tile, rows.count);
-    if (dx.buffer < 0) return;
-    routine(pointer<T>(tile, dx), pointer<const T>(tile, dy), pointer<const T>(tile, y), rows.columns, range.begin,
+    if (y.buffer < 0) return;
+    routine(pointer<T>(tile, y), pointer<const T>(tile, x), pointer<const T>(tile, more)..., rows.columns, range.begin,
             range.end);
   });
 }
@@ -62,18 +52,21 @@ std::unique_ptr<Kernel> cross_entropy(const KernelCall& call, Routine routine, I
 namespace factories {
 
 std::unique_ptr<Kernel> softmax(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call.inputs[0].type.dtype, routines.loss,
-                   [&]<class T>(const LossRoutinesOf<T>& of) { return rowwise<T>(call, of.softmax); });
+  return for_dtype(call.inputs[0].type.dtype, routines.loss, [&]<class T>(const LossRoutinesOf<T>& of) {
+    return rowwise<T>(of.softmax, call.outputs[0], call.inputs[0]);
+  });
 }
 
 std::unique_ptr<Kernel> softmax_gradient(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call.inputs[0].type.dtype, routines.loss,
-                   [&]<class T>(const LossRoutinesOf<T>& of) { return gradient<T>(call, of.softmax_gradient); });
+  return for_dtype(call.inputs[0].type.dtype, routines.loss, [&]<class T>(const LossRoutinesOf<T>& of) {
+    return rowwise<T>(of.softmax_gradient, call.outputs[0], call.inputs[0], call.inputs[1]);
+  });
 }
 
 std::unique_ptr<Kernel> log_softmax(const KernelCall& call, const Routines& routines) {
-  return for_dtype(call.inputs[0].type.dtype, routines.loss,
-                   [&]<class T>(const LossRoutinesOf<T>& of) { return rowwise<T>(call, of.log_softmax); });
+  return for_dtype(call.inputs[0].type.dtype, routines.loss, [&]<class T>(const LossRoutinesOf<T>& of) {
+    return rowwise<T>(of.log_softmax, call.outputs[0], call.inputs[0]);
+  });
 }
 
 std::unique_ptr<Kernel> softmax_cross_entropy(const KernelCall& call, const Routines& routines) {
