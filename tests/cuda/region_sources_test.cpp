@@ -2,6 +2,7 @@
 // The sources of regions: how they are divided and compiled, and the marks of those of a recorded step.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
 #include "backends/cuda/regions/runtime_compiler.h"
@@ -124,6 +125,41 @@ TEST(Regions, RecordEachCallThatTheyHave) {
     EXPECT_EQ(recorded.contains(static_cast<std::size_t>(call)), name != "max_pool_gradient" && name != "relu_gradient")
         << name;
   }
+}
+
+// Where copies to shared memory begin and end, in bytes, by the calls of stage().
+std::vector<std::pair<long, long>> copied_places(const std::string& source) {
+  std::vector<std::pair<long, long>> places;
+  const std::string stage = "stage<float, ";
+  for (std::size_t at = source.find(stage); at != std::string::npos; at = source.find(stage, at + 1)) {
+    const long elements = std::strtol(source.c_str() + at + stage.size(), nullptr, 10);
+    const std::size_t end = std::min(source.find("; ", at), source.find(")\n", at));
+    const long begin = std::strtol(source.c_str() + source.rfind(", ", end) + 2, nullptr, 10);
+    places.emplace_back(begin, begin + elements * static_cast<long>(sizeof(float)));
+  }
+  return places;
+}
+
+// Racecheck of compute-sanitizer takes it for a race if another block writes there after one barrier of the cluster.
+TEST(Regions, BlocksDoNotWriteAtOnceWhereOthersHaveCopied) {
+  Model model(8, {7, 6, 2});
+  // The convolution does not read it, so its memory would be free then.
+  const Value weights = ops::input(model.graph, "weights", DType::float32, {8, 400});
+  model.graph.add_output("sum", ops::reduce_sum(weights));
+  model.conv(3, 3).flatten().dense(3).descend(model.cross_entropy());
+  const Plan plan = compile(model.graph, {});
+  const std::optional<RegionProgram> program = make_region(plan, PlanValues(plan), h200);
+  ASSERT_TRUE(program);
+  ASSERT_GT(program->ranks, 1);
+  const std::string& source = program->sources.back();
+  const std::size_t exchange = source.find("PANDO_PHASE(exchange_results<");
+  ASSERT_NE(exchange, std::string::npos) << source;
+  EXPECT_EQ(count_of("PANDO_CLUSTER_BARRIER", source.substr(0, exchange)), 1u) << source;
+  const long begin = std::strtol(source.c_str() + source.find("(t, ", exchange) + 4, nullptr, 10);
+  const long end = begin + 5 * 4 * 3 * static_cast<long>(sizeof(float));
+  const auto places = copied_places(source);
+  EXPECT_GE(places.size(), 3u) << source;
+  for (const auto& [copy_begin, copy_end] : places) EXPECT_TRUE(end <= copy_begin || copy_end <= begin) << source;
 }
 
 // NVRTC needs no GPU. Sources that are compiled apart fit together, and make a kernel when they are joined.

@@ -265,13 +265,27 @@ void Emitter::await_copies() {
                     late = first_reader(copying_phases_, early_storages_, staged_storages_),
                     filters = first_reader(copying_phases_, staged_storages_, copied_storages_);
   // What was copied first is waited for before other copies begin, where those are needed later.
-  if (early < late) end_copies_in(early_phases_ - 1, 0);
+  const std::size_t awaits_early = early < late ? early_phases_ : late;
+  if (early < late) end_copies_in(awaits_early - 1, 0);
   if (has_filters) {
     phases_[staged_phases_].text = "end_group_of_copies(); " + phases_[staged_phases_].text;
     phases_[copying_phases_ - 1].text += "; end_group_of_copies()";
     if (filters < phases_.size() && filters != late) end_copies_in(filters - 1, 0);
   }
   if (late < phases_.size()) end_copies_in(late - 1, has_filters && late < filters ? 1 : 0);
+  keep_copies(awaits_early, 0, early_storages_);
+  keep_copies(late, early_storages_, staged_storages_);
+  keep_copies(filters, staged_storages_, copied_storages_);
+}
+
+void Emitter::keep_copies(std::size_t awaited, std::size_t first_storage, std::size_t last_storage) {
+  if (ranks_ == 1 || first_storage == last_storage) return;
+  // The phase that ends with the second barrier of the cluster after the copies have come.
+  std::size_t kept = awaited - 1;
+  for (int barriers = ends_with_cluster_barrier(kept) ? 1 : 0; barriers < 2 && kept + 1 < phases_.size();)
+    if (ends_with_cluster_barrier(++kept)) ++barriers;
+  for (std::size_t storage = first_storage; storage < last_storage; ++storage)
+    storages_[storage].last = std::max(storages_[storage].last, phases_[kept].member);
 }
 
 int Emitter::end_of_chain(int member) const {
@@ -336,6 +350,10 @@ bool Emitter::run() {
   return shared_bytes_ <= limits_.shared_bytes;
 }
 
+bool Emitter::ends_with_cluster_barrier(std::size_t phase) const {
+  return phases_[phase].is_remote || (phase + 1 < phases_.size() && phases_[phase + 1].is_remote);
+}
+
 bool Emitter::ends_call(std::size_t phase) const {
   const int call = phases_[phase].call;
   return call >= 0 && (phase + 1 == phases_.size() || phases_[phase + 1].call != call);
@@ -381,7 +399,7 @@ std::string Emitter::phases_text(std::size_t begin, std::size_t end) const {
     const bool is_last = i + 1 == phases_.size();
     // A block that is done may end unless others still use its memory.
     const bool may_end = is_last && clusters_ == found_.batch;
-    if (phases_[i].is_remote || (!is_last && phases_[i + 1].is_remote)) text += "    PANDO_CLUSTER_BARRIER\n";
+    if (ends_with_cluster_barrier(i)) text += "    PANDO_CLUSTER_BARRIER\n";
     else if (!may_end && (is_last || !phases_[i].flows_on)) text += "    PANDO_OWN_BARRIER\n";
     if (ends_call(i)) text += fmt::format("    PANDO_MARK({})\n", marks_before(i));
   }

@@ -122,6 +122,10 @@ class Emitter {
   void copy_filters();
   // Where copies must have come: before the first phase that reads one.
   void await_copies();
+  // Other blocks do not write where a copy went before the second barrier of the cluster after it has come, though one
+  // barrier would do: racecheck of compute-sanitizer reports a race after one (CONTRIBUTING.md). `awaited` is the first
+  // phase that finds the copies of these storages there.
+  void keep_copies(std::size_t awaited, std::size_t first_storage, std::size_t last_storage);
   // The first phase, from this one on, that reads one of these storages, or the number of phases.
   std::size_t first_reader(std::size_t from, std::size_t first_storage, std::size_t last_storage) const;
   bool is_staged(const Member& member, std::size_t input, bool by_sample, std::size_t& weight_bytes) const;
@@ -154,6 +158,8 @@ class Emitter {
   void phase(bool is_remote, std::string text) {
     phases_.push_back({std::move(text), is_remote && ranks_ > 1, now_, call_});
   }
+  // Whether a barrier of all blocks of the cluster comes after this phase.
+  bool ends_with_cluster_barrier(std::size_t phase) const;
   // Whether it is the last phase of its call, and how many before it are.
   bool ends_call(std::size_t phase) const;
   int marks_before(std::size_t phase) const;
