@@ -50,8 +50,10 @@ constexpr NamedPass graph_passes[] = {
     // Again: the fusions of convolutions and of updates keep the nodes that they replace. Those would have no kernel,
     // but what they read would stay in memory for them.
     {"remove_dead_nodes", remove_dead_nodes},
-    // Last, because the passes above look for single ops, which it hides in programs and epilogues.
+    // Late, because the passes above look for single ops, which it hides in programs and epilogues.
     {"fuse_elementwise", fuse_elementwise},
+    // After all: the passes above look for transposes and slices themselves.
+    {"read_factors_in_place", read_factors_in_place, &Capabilities::strided_factors},
 };
 // If these are disabled, each kernel has its own superstep and each value its own memory.
 constexpr std::string_view schedule_pass = "schedule", memory_pass = "plan_memory";

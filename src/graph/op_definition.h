@@ -72,8 +72,11 @@ struct OpDefinition {
   int (*in_place)(const Node& node, int output) = nullptr;
   // A multi-tensor update of parameters, laid out as ops/update.h says.
   bool is_update = false;
-  // The output is the first input's memory under another shape.
-  bool is_view = false;
+  // The output has no memory of its own: it is the first input's under another shape, or, if it is strided, elements at
+  // regular steps in that.
+  bool is_view = false, is_strided = false;
+  // This many of the first inputs may be strided.
+  int strided_inputs = 0;
   // f(max(a, b)) = max(f(a), f(b)): pooling may move before it.
   bool monotone = false;
   // The number of floating-point operations, unless it is about one per element.

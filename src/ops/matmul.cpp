@@ -101,6 +101,7 @@ const OpDefinition matmul = {.id = Op::matmul,
                              .max_inputs = -1,
                              .infer = infer_matmul,
                              .gradient = matmul_gradient,
+                             .strided_inputs = 2,
                              .flops = matmul_flops};
 const OpDefinition matmul_update = {
     .id = Op::matmul_update,

@@ -32,6 +32,20 @@ std::vector<Type> infer_reshape(const OpCall& call) {
   return {{call.dtype(0), shape}};
 }
 
+std::vector<Type> infer_view(const OpCall& call) {
+  const Shape shape = shape_attribute(call, "shape");
+  const Integers& strides = call.attributes.integers("strides");
+  if (strides.size() != static_cast<std::size_t>(shape.rank())) call.fail("each axis needs a stride");
+  std::int64_t first = call.attributes.integer("offset"), last = first;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t way = (shape[axis] - 1) * strides[static_cast<std::size_t>(axis)];
+    (way < 0 ? first : last) += way;
+  }
+  if (shape.elements() > 0 && (first < 0 || last >= call.shape(0).elements()))
+    call.fail(fmt::format("{} has no elements {} to {}", to_string(call.shape(0)), first, last));
+  return {{call.dtype(0), shape}};
+}
+
 std::vector<Type> infer_transpose(const OpCall& call) {
   const Shape& x = call.shape(0);
   const Integers& permutation = axes_attribute(call, "permutation", 0, x.rank() - 1);
@@ -155,6 +169,14 @@ const OpDefinition reshape = {.id = Op::reshape,
                               .infer = infer_reshape,
                               .gradient = reshape_gradient,
                               .is_view = true};
+const OpDefinition view = {
+    .id = Op::view,
+    .name = "view",
+    .doc = "elements of x at regular steps, where they are; made by the compiler, for matmul alone",
+    .attributes = {{"shape", Integers()}, {"strides", Integers()}, {"offset", std::int64_t(0)}},
+    .infer = infer_view,
+    .is_view = true,
+    .is_strided = true};
 const OpDefinition transpose = {.id = Op::transpose,
                                 .name = "transpose",
                                 .doc = "the axes in another order; axis i is axis permutation[i] of x",

@@ -105,8 +105,13 @@ class PlanParser {
   std::vector<Operand> parse_operands(LineReader& line) {
     std::vector<Operand> operands;
     line.list("(", ")", [&] {
-      const std::int32_t buffer = parse_buffer_number(line);
-      operands.push_back({buffer, parse_type(line)});
+      Operand& operand = operands.emplace_back();
+      operand.buffer = parse_buffer_number(line);
+      operand.type = parse_type(line);
+      if (!line.take("from")) return;
+      operand.first = line.number<std::int64_t>();
+      line.expect("by");
+      line.list("[", "]", [&] { operand.strides.push_back(line.number<std::int64_t>()); });
     });
     return operands;
   }

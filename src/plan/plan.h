@@ -29,6 +29,10 @@ struct Operand {
   // -1 for an output that is never read: it need not be written.
   std::int32_t buffer = -1;
   Type type;
+  // Where its elements lie in the buffer: the number of the first one, and the steps between them along each axis.
+  // Without steps, they lie side by side.
+  std::int64_t first = 0;
+  Integers strides = {};
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 

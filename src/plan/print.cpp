@@ -30,7 +30,11 @@ std::string operand_text(std::int32_t buffer, const Type& type) {
 
 std::string operands_text(const std::vector<Operand>& operands) {
   std::vector<std::string> texts;
-  for (const Operand& operand : operands) texts.push_back(operand_text(operand.buffer, operand.type));
+  for (const Operand& operand : operands) {
+    texts.push_back(operand_text(operand.buffer, operand.type));
+    if (!operand.strides.empty())
+      texts.back() += fmt::format(" from {} by [{}]", operand.first, fmt::join(operand.strides, ", "));
+  }
   return fmt::format("({})", fmt::join(texts, ", "));
 }
 

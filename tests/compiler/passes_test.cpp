@@ -322,6 +322,67 @@ TEST(MergeUpdates, OneSweepForAllParameters) {
   EXPECT_EQ(result.nodes().back().attributes.integer("groups"), 2);
 }
 
+// The heads of an attention: parts of the rows of %0.
+Graph attention(const std::string& rest) {
+  return parse_graph(
+      "%0 = input() {name = \"x\", shape = [2, 4, 48]}\n"
+      "%1 = input() {name = \"y\", shape = [2, 2, 8, 5]}\n"
+      "%2 = slice(%0) {starts = [0, 0, 16], sizes = [2, 4, 16]}\n"
+      "%3 = reshape(%2) {shape = [2, 4, 2, 8]}\n"
+      "%4 = transpose(%3) {permutation = [0, 2, 1, 3]}\n"
+      "%5 = matmul(%4, %1)\n"
+      "output z = %5\n" +
+      rest);
+}
+
+TEST(ReadFactorsInPlace, AMatmulReadsHeadsWhereTheyAre) {
+  const Graph result = read_factors_in_place(attention(""), {});
+  EXPECT_EQ(ops_of(result), "view matmul");
+  const Attributes& view = result.nodes()[2].attributes;
+  EXPECT_EQ(view.integers("shape"), (Integers{2, 2, 4, 8}));
+  EXPECT_EQ(view.integers("strides"), (Integers{192, 8, 48, 1}));
+  EXPECT_EQ(view.integer("offset"), 16);
+}
+
+TEST(ReadFactorsInPlace, ACopyThatOthersNeedStays) {
+  EXPECT_EQ(ops_of(read_factors_in_place(attention("output heads = %4\n"), {})), "slice reshape transpose matmul");
+  // It is still there for the other reader, and the matmul reads %0.
+  EXPECT_EQ(ops_of(read_factors_in_place(attention("output part = %2\n"), {})), "slice view matmul");
+}
+
+TEST(ReadFactorsInPlace, RowsThatDoNotLieSideBySideAreCopied) {
+  const auto after_moving = [](const std::string& moved, const std::string& sizes) {
+    return ops_of(read_factors_in_place(parse_graph("%0 = input() {name = \"x\", shape = [4, 16, 8]}\n" + moved +
+                                                    "%2 = input() {name = \"y\", shape = " + sizes +
+                                                    "}\n"
+                                                    "%3 = matmul(%1, %2)\n"
+                                                    "output z = %3\n"),
+                                        {}));
+  };
+  EXPECT_EQ(after_moving("%1 = transpose(%0) {permutation = [1, 0, 2]}\n", "[8, 3]"), "view matmul");
+  EXPECT_EQ(after_moving("%1 = transpose(%0) {permutation = [2, 1, 0]}\n", "[4, 3]"), "transpose matmul");
+  // Rows of 28 bytes.
+  EXPECT_EQ(after_moving("%1 = slice(%0) {starts = [0, 0, 1], sizes = [4, 16, 7]}\n", "[7, 3]"), "slice matmul");
+  // All of %0, as it is.
+  EXPECT_EQ(after_moving("%1 = reshape(%0) {shape = [64, 8]}\n", "[8, 3]"), "reshape matmul");
+}
+
+TEST(ReadFactorsInPlace, OtherOpsReadNoViews) {
+  const auto compile_with = [](const std::string& offset, const std::string& last) {
+    return message([&] {
+      compile(parse_graph("%0 = input() {name = \"x\", shape = [4, 16]}\n"
+                          "%1 = view(%0) {shape = [4, 8], strides = [16, 1], offset = " +
+                          offset + "}\n" + last),
+              {});
+    });
+  };
+  EXPECT_EQ(compile_with("8", "%2 = relu(%1)\noutput y = %2\n"),
+            "graph: %2 (relu) uses %1, a view; only matmul reads views, so use transpose or slice");
+  EXPECT_EQ(compile_with("8", "output y = %1\n"),
+            "graph: output 'y' uses %1, a view; only matmul reads views, so use transpose or slice");
+  EXPECT_EQ(compile_with("9", ""), "line 2: view: [4, 16] has no elements 9 to 64");
+}
+
 TEST(Compile, ATrainingStepOfFewSupersteps) {
   const Plan plan = compile(convolution_step());
   const auto kernels = [&] {

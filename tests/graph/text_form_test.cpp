@@ -78,6 +78,17 @@ TEST(TextForm, EveryFieldOfAPlanSurvivesTheRoundTrip) {
   EXPECT_FALSE(other == plan);
 }
 
+TEST(TextForm, OperandsThatAreViewsSurviveTheRoundTrip) {
+  Graph graph;
+  const Value x = ops::input(graph, "x", DType::float32, {4, 24});
+  const Value y = ops::input(graph, "y", DType::float32, {8, 3});
+  graph.add_output("z", ops::matmul(ops::slice(x, {0, 16}, {4, 8}), y));
+  const Plan plan = compile(graph);
+  EXPECT_NE(to_string(plan).find("matmul(b0 float32[4, 8] from 16 by [24, 1], b1 float32[8, 3])"), std::string::npos)
+      << to_string(plan);
+  EXPECT_TRUE(parse_plan(to_string(plan), find_op) == plan) << to_string(plan);
+}
+
 TEST(TextForm, LayersWhoseNamesHaveASlashSurviveTheRoundTrip) {
   Graph graph;
   const Value x = ops::input(graph, "x", DType::float32, {4, 3});

@@ -15,6 +15,7 @@ KernelFactory factory_of(const OpDefinition& op) {
   static constexpr KernelFactory factories_of_ops[] = {
 #define PANDO_SOURCE(name) nullptr,
 #define PANDO_SPAN(name) nullptr,
+#define PANDO_VIEW(name) nullptr,
 #define PANDO_OP(name) factories::name,
 #include "ops/ops.def"
   };

@@ -26,6 +26,7 @@ KernelFactory factory_of(const OpDefinition& op) {
   static constexpr KernelFactory factories_of_ops[] = {
 #define PANDO_SOURCE(name) nullptr,
 #define PANDO_SPAN(name) nullptr,
+#define PANDO_VIEW(name) nullptr,
 #define PANDO_OP(name) factories::name,
 #include "ops/ops.def"
   };
@@ -93,6 +94,8 @@ std::string CudaBackend::instruction_set() const { return fmt::format("sm_{}", g
 Capabilities CudaBackend::capabilities() const {
   return {.most_instructions = most_fused_instructions,
           .epilogues = true,
+          // Its matmul reads views, but whether that is faster than copies was not measured; regions take no views.
+          .strided_factors = false,
           .early_pooling = true,
           .convolution_with_pooling = true,
           .matmul_with_update = true,

@@ -70,6 +70,7 @@ using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelCall& call, const 
 namespace factories {
 #define PANDO_SOURCE(name)
 #define PANDO_SPAN(name)
+#define PANDO_VIEW(name)
 #define PANDO_OP(name) std::unique_ptr<Kernel> name(const KernelCall& call, const KernelContext& context);
 #include "ops/ops.def"
 }  // namespace factories

@@ -155,8 +155,13 @@ class Emitter {
     for (std::size_t i : order) {
       const Node& node = graph_.nodes()[i];
       KernelCall call{node.op, node.attributes, {}, {}, node.name, node.layer};
-      for (ValueId input : node.inputs)
-        call.inputs.push_back({buffer_of_.at(root_of(graph_, input)), graph_.type(input)});
+      for (ValueId input : node.inputs) {
+        Operand& operand = call.inputs.emplace_back(Operand{buffer_of_.at(root_of(graph_, input)), graph_.type(input)});
+        if (const Node& view = graph_.node(input); view.op->is_strided) {
+          operand.first = view.attributes.integer("offset");
+          operand.strides = view.attributes.integers("strides");
+        }
+      }
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {
         const ValueId id{static_cast<std::int32_t>(i), static_cast<std::int32_t>(k)};
         const std::int32_t buffer = buffer_for_output(node, id, schedule_.superstep[i]);

@@ -116,4 +116,16 @@ Graph merge_updates(const Graph& graph, const PassContext& context);
 //   %3 = relu(%2)
 Graph fuse_elementwise(const Graph& graph, const PassContext& context);
 
+// A matmul reads parts of another value, such as the heads of an attention, where they are. %x has the shape [8, 4, 6].
+//
+//   %1 = slice(%x) {starts = [0, 0, 2], sizes = [8, 4, 2]}
+//   %2 = transpose(%1) {permutation = [1, 0, 2]}
+//   %3 = matmul(%2, %w)
+//
+// ->
+//
+//   %2 = view(%x) {shape = [4, 8, 2], strides = [6, 24, 1], offset = 2}
+//   %3 = matmul(%2, %w)
+Graph read_factors_in_place(const Graph& graph, const PassContext& context);
+
 }  // namespace pando

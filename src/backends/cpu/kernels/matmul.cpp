@@ -3,6 +3,7 @@
 // matmul_update adds the product, times -rate, to a parameter.
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/mixed_cost.h"
+#include "plan/matrices.h"
 
 namespace pando::cpu {
 
@@ -19,25 +20,25 @@ constexpr std::int64_t most_rows_in_place = 48, most_depth_in_place = 128;
 // Panels of b are packed together until their rows have this size, so that whole cache lines are read.
 constexpr std::int64_t packed_row_bytes = 256;
 
-// The sizes of the product, and where each matrix of the batch starts.
+// The sizes of the product, where each matrix of the batch starts, and the steps between the rows of a matrix.
 struct MatmulSizes {
   bool transpose_a, transpose_b;
   std::int64_t rows, inner, columns;
   std::vector<std::int64_t> a_starts, b_starts;
+  std::int64_t a_step, b_step;
 
   explicit MatmulSizes(const KernelCall& call);
   Shape raw_shape;
 };
 
 // The elements at which the matrices of an operand with the batch axes `own` start, for all of `batch`.
-std::vector<std::int64_t> batch_starts(const Shape& own, const Shape& batch, std::int64_t matrix) {
+std::vector<std::int64_t> batch_starts(const Shape& own, const Shape& batch, const Matrices& matrices) {
   std::vector<std::int64_t> starts;
   for (std::int64_t i = 0, count = batch.elements(); i < count; ++i) {
-    std::int64_t start = 0, left = i, stride = matrix;
+    std::int64_t start = matrices.first, left = i;
     for (int axis = batch.rank() - 1, from = own.rank() - 1; axis >= 0 && from >= 0; --axis, --from) {
-      if (own[from] != 1) start += left % batch[axis] * stride;
+      if (own[from] != 1) start += left % batch[axis] * matrices.strides[static_cast<std::size_t>(from)];
       left /= batch[axis];
-      stride *= own[from];
     }
     starts.push_back(start);
   }
@@ -55,13 +56,17 @@ MatmulSizes::MatmulSizes(const KernelCall& call)
   raw_shape = batch;
   raw_shape.append(rows);
   raw_shape.append(columns);
-  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a) {
+  const Matrices a_matrices(call.inputs[0]), b_matrices(call.inputs[1]);
+  a_step = a_matrices.row_step();
+  b_step = b_matrices.row_step();
+  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a && a_matrices.is_one()) {
     // If all matrices of a are multiplied by the same b, they are one tall matrix.
     rows *= batch.elements();
-    a_starts = b_starts = {0};
+    a_starts = {a_matrices.first};
+    b_starts = {b_matrices.first};
   } else {
-    a_starts = batch_starts(a_batch, batch, rows * inner);
-    b_starts = batch_starts(b_batch, batch, inner * columns);
+    a_starts = batch_starts(a_batch, batch, a_matrices);
+    b_starts = batch_starts(b_batch, batch, b_matrices);
   }
 }
 
@@ -187,7 +192,7 @@ class Matmul final : public Kernel {
 
   void lay_out_rows() {
     const std::int64_t height = matrix_.block_rows;
-    const std::int64_t step = sizes_.transpose_a ? 1 : sizes_.inner;
+    const std::int64_t step = sizes_.transpose_a ? 1 : sizes_.a_step;
     for (std::int64_t i = 0; i < group_rows_; ++i) {
       a_rows_.push_back(rounds ? i * depth_ : pack_a_ ? i / height * depth_ * height + i % height : i * step);
       c_rows_.push_back(i * sizes_.columns);
@@ -245,8 +250,8 @@ class Matmul final : public Kernel {
   // Columns [first, last), whole vectors of them, from b itself.
   void multiply_direct(const Tile& tile, std::int64_t batch, std::int64_t first, std::int64_t last, std::int64_t inner,
                        T* raw, Product<T> product) const {
-    product.b = pointer<const T>(tile, b_) + b_start(batch) + inner * sizes_.columns + first;
-    product.b_step = sizes_.columns;
+    product.b = pointer<const T>(tile, b_) + b_start(batch) + inner * sizes_.b_step + first;
+    product.b_step = sizes_.b_step;
     product.b_panel = product.panel;
     product.c = raw + first;
     product.columns = last - first;
@@ -255,7 +260,7 @@ class Matmul final : public Kernel {
 
   void place_a(const Tile& tile, std::int64_t batch, Range rows, Range inner, Product<T, S>& product) const {
     const T* const a = pointer<const T>(tile, a_) + sizes_.a_starts[static_cast<std::size_t>(batch)];
-    const std::int64_t step = sizes_.transpose_a ? sizes_.rows : sizes_.inner;
+    const std::int64_t step = sizes_.a_step;
     const T* const from =
         sizes_.transpose_a ? a + inner.begin * step + rows.begin : a + rows.begin * step + inner.begin;
     if constexpr (rounds) {
@@ -294,7 +299,7 @@ class Matmul final : public Kernel {
   void place_panels(const Tile& tile, std::int64_t batch, Range inner, std::int64_t column,
                     Product<T, S>& product) const {
     const T* const b = pointer<const T>(tile, b_) + b_start(batch);
-    const std::int64_t step = sizes_.transpose_b ? sizes_.inner : sizes_.columns;
+    const std::int64_t step = sizes_.b_step;
     S* const to = at<S>(tile.scratch, b_scratch_);
     (sizes_.transpose_b ? matrix_.pack_transposed : matrix_.pack)(
         {.from = sizes_.transpose_b ? b + column * step + inner.begin : b + inner.begin * step + column,

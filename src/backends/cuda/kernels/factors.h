@@ -17,10 +17,10 @@ struct BatchStarts {
   static constexpr int most_axes = 6;
   int axes = 0;
   Divisor sizes[most_axes];
-  std::int64_t strides[most_axes] = {};
+  std::int64_t strides[most_axes] = {}, first = 0;
 
   PANDO_HOST_DEVICE std::int64_t operator()(std::int32_t batch) const {
-    std::int64_t start = 0;
+    std::int64_t start = first;
     for (int axis = axes - 1; axis >= 0; --axis) {
       std::int32_t index = batch;
       batch = sizes[axis].divide(index);
@@ -41,7 +41,7 @@ struct StoredFactor {
   BatchStarts starts;
 
   bool in_fours(std::int32_t lines, std::int32_t depths) const {
-    bool fours = step % 4 == 0 && (by_depth ? depths : lines) % 4 == 0;
+    bool fours = step % 4 == 0 && starts.first % 4 == 0 && (by_depth ? depths : lines) % 4 == 0;
     for (int axis = 0; axis < starts.axes; ++axis) fours = fours && starts.strides[axis] % 4 == 0;
     return fours;
   }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul: products of matrices by tiles. matmul_update subtracts the product, times the rate, from a parameter.
 #include "backends/cuda/kernels/product.cuh"
+#include "plan/matrices.h"
 
 namespace pando::cuda {
 
 namespace {
 
 // The steps between the matrices of an operand with the batch axes `own`, along all axes of `batch`.
-BatchStarts batch_starts(const Shape& own, const Shape& batch, std::int64_t matrix, const char* op) {
+BatchStarts batch_starts(const Shape& own, const Shape& batch, const Matrices& matrices, const char* op) {
   if (batch.rank() > BatchStarts::most_axes) throw Error(std::string(op) + ": more batch axes than the GPU kernel has");
   BatchStarts starts;
   starts.axes = batch.rank();
+  starts.first = matrices.first;
   for (int axis = 0; axis < batch.rank(); ++axis) {
     const int own_axis = axis - (batch.rank() - own.rank());
     starts.sizes[axis] = Divisor(narrow(batch[axis], op));
-    if (own_axis >= 0 && own[own_axis] != 1) starts.strides[axis] = own.stride(own_axis) * matrix;
+    if (own_axis >= 0 && own[own_axis] != 1)
+      starts.strides[axis] = matrices.strides[static_cast<std::size_t>(own_axis)];
   }
   return starts;
 }
@@ -40,16 +43,18 @@ Matmul::Matmul(const KernelCall& call)
   const std::int64_t columns = b[b.rank() - (transpose_b ? 2 : 1)];
   const Shape a_batch = a.part(0, a.rank() - 2), b_batch = b.part(0, b.rank() - 2);
   Shape batch = broadcast_shapes(a_batch, b_batch);
-  a_step = transpose_a ? rows : inner;
-  b_step = transpose_b ? inner : columns;
-  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a) {
+  const Matrices a_matrices(call.inputs[0]), b_matrices(call.inputs[1]);
+  a_step = a_matrices.row_step();
+  b_step = b_matrices.row_step();
+  const bool is_tall =
+      b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a && a_matrices.is_one();
+  if (is_tall) {
     // If all matrices of a are multiplied by the same b, they are one tall matrix.
     rows *= batch.elements();
     batch = Shape();
-  } else {
-    a_starts = batch_starts(a_batch, batch, rows * inner, op);
-    b_starts = batch_starts(b_batch, batch, inner * columns, op);
   }
+  a_starts = batch_starts(is_tall ? batch : a_batch, batch, a_matrices, op);
+  b_starts = batch_starts(is_tall ? batch : b_batch, batch, b_matrices, op);
   sizes = {narrow(rows, op), narrow(columns, op), narrow(inner, op), narrow(batch.elements(), op)};
   layout = {rows * columns, columns, call.op->name == "matmul_update" ? 2 : -1, find_bias(call)};
 }

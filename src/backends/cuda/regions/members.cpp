@@ -8,6 +8,7 @@
 #include "ops/op_list.h"
 #include "ops/update.h"
 #include "ops/window.h"
+#include "plan/matrices.h"
 
 namespace pando::cuda {
 
@@ -76,6 +77,7 @@ bool is_local_convolution(const KernelCall& call) {
 bool is_local_op(const KernelCall& call, std::int64_t batch) {
   for (const Operand& output : call.outputs)
     if (!is_batched(output.type.shape, batch) || !is_plain(output.type.dtype)) return false;
+  if (reads_views(call)) return false;
   if (call.op->elementwise) return is_program(call);
   switch (call.op->id) {
     case Op::matmul:
@@ -127,7 +129,7 @@ bool is_sum_op(const KernelCall& call) {
 }
 
 bool is_product_op(const KernelCall& call) {
-  if (call.op->id != Op::matmul && call.op->id != Op::matmul_update) return false;
+  if ((call.op->id != Op::matmul && call.op->id != Op::matmul_update) || reads_views(call)) return false;
   if (call.op->id == Op::matmul && call.attributes.program("epilogue") != nullptr) return false;
   return call.inputs[0].type.shape.rank() == 2 && call.inputs[1].type.shape.rank() == 2 && is_float(call.inputs[0]) &&
          call.attributes.flag("transpose_a") && !call.attributes.flag("transpose_b");
