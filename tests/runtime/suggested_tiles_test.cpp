@@ -65,6 +65,21 @@ TEST(SuggestedTiles, AreAllForMuchWork) {
   EXPECT_EQ(suggested(products(2048, 3), 1), 1);
 }
 
+// A sweep over more than the caches hold meets memory, which gives two tiles twice as much as one.
+TEST(SuggestedTiles, AreAllForSweepsOverMuchMemory) {
+  const auto sweep = [](std::int64_t elements) {
+    const Operand values = {0, {DType::float32, {elements}}};
+    Plan plan;
+    plan.buffers.push_back({.bytes = values.type.bytes()});
+    plan.arena_bytes = values.type.bytes();
+    plan.supersteps.push_back(
+        {{.op = &definitions::relu, .attributes = {}, .inputs = {values}, .outputs = {values}, .name = "sweep"}});
+    return plan;
+  };
+  EXPECT_EQ(suggested(sweep(1 << 10), 2), 1);
+  EXPECT_EQ(suggested(sweep(1 << 24), 2), 2);
+}
+
 TEST(SuggestedTiles, GrowWithTheWork) {
   int before = 1;
   for (std::int64_t size = 8; size <= 2048; size *= 2) {

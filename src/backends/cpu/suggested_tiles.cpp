@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel's arithmetic and the bytes that it takes from other cores are divided among the tiles, not always evenly.
-// What no kernel writes, such as the weights of a program that does not train, each tile keeps near itself. Each
-// superstep adds a wait, which grows with the number of tiles, and more if they leave no core to the thread that fills
-// the feed. Only the proportions of the figures matter: they were fitted to the times of a machine with 16 cores
+// What no kernel writes, such as the weights of a program that does not train, each tile keeps near itself. What the
+// caches of the tiles cannot hold comes from memory, which does not depend on which tile wrote it. Each superstep adds
+// a wait, which grows with the number of tiles, and more if they leave no core to the thread that fills the feed. Only
+// the proportions of the figures matter: they were fitted to the times of a machine with 16 cores
 // (docs/performance.md), and benchmarks/scaling shows whether the choice is the best one.
 #include "backends/cpu/suggested_tiles.h"
 
@@ -29,8 +30,10 @@ double arithmetic_rate(InstructionSet set) {
   return 3e4;
 }
 
-// Bytes in a microsecond: from a tile's own cache, and from those of others.
-constexpr double own_rate = 1e5, foreign_rate = 8e3;
+// Bytes in a microsecond: from a tile's own cache, from those of others, and from memory that all share.
+constexpr double own_rate = 1e5, foreign_rate = 8e3, memory_rate = 2e4;
+// The cache of a tile.
+constexpr double cache_bytes = 1 << 20;
 // A wait of two tiles, what twice as many add to it, and what the last core adds. Two cores of a Neoverse V1 wait 1.1
 // microseconds.
 constexpr double shortest_wait = 2.8, wait_for_twice_as_many = 2.2, wait_for_last_core = 2;
@@ -67,6 +70,15 @@ double kept_bytes(const KernelCall& call, const std::vector<bool>& is_kept) {
   return bytes;
 }
 
+// What a step uses, other than the rows that it is fed.
+double used_bytes(const Plan& plan) {
+  auto bytes = static_cast<double>(plan.arena_bytes);
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.kind == Buffer::Kind::variable || buffer.kind == Buffer::Kind::constant)
+      bytes += static_cast<double>(buffer.bytes);
+  return bytes;
+}
+
 // How many times as long as a fair share the tile with most of a kernel takes: images are divided into few blocks.
 double unevenness(const KernelCall& call, int tiles) {
   switch (call.op->id) {
@@ -92,13 +104,15 @@ double time_of_wait(InstructionSet set, int tiles, int cores) {
 
 double estimated_time(const Plan& plan, InstructionSet set, int tiles, int cores) {
   const std::vector<bool> is_kept = kept_buffers(plan);
+  const double cached = std::min(1.0, tiles * cache_bytes / std::max(used_bytes(plan), 1.0));
   double time = 0;
   for (const Superstep& superstep : plan.supersteps) {
     for (const KernelCall& call : superstep) {
       const KernelCost cost = cost_of(call);
       const double exchanged = std::max(cost.bytes - kept_bytes(call, is_kept), 0.0);
       const double foreign = exchanged * (tiles - 1) / tiles, own = cost.bytes - foreign;
-      const double whole = cost.flops / rate_of(call, set) + own / own_rate + foreign / foreign_rate;
+      const double whole = cost.flops / rate_of(call, set) + cached * (own / own_rate + foreign / foreign_rate) +
+                           (1 - cached) * cost.bytes / memory_rate;
       time += whole / tiles * unevenness(call, tiles);
     }
     time += time_of_wait(set, tiles, cores);
