@@ -56,12 +56,15 @@ std::vector<Entry> matmul_entries() {
                 product({70, 33}, {49, 70}, true, true), product({2, 3, 4}, {2, 4, 5}), product({2, 3, 4}, {4, 5}),
                 product({2, 4, 3}, {4, 5}, true, false), product({2, 3, 4}, {5, 4}, false, true),
                 product({3, 4}, {2, 4, 5}), product({2, 1, 3, 4}, {5, 4, 6}), product({0, 3, 4}, {4, 5}),
-                product({600, 17}, {17, 31})}};
+                product({600, 17}, {17, 31}),
+                // Tiles divide the inner dimension.
+                product({9, 400}, {400, 33}), product({5, 200}, {200, 40}), product({100, 1700}, {1700, 3})}};
   for (const auto& [shape_a, shape_b] : {std::pair<Shape, Shape>{{3, 4}, {4, 5}},
                                          {{37, 41}, {41, 65}},
                                          {{1, 1}, {1, 1}},
                                          {{0, 4}, {4, 5}},
-                                         {{2, 3, 4}, {4, 5}}})
+                                         {{2, 3, 4}, {4, 5}},
+                                         {{17, 600}, {600, 33}}})
     for (const Epilogue& epilogue : epilogues(shape_b[1]))
       entry.cases.push_back(with_epilogue(product(shape_a, shape_b), epilogue));
   const Entry updates = {
@@ -69,6 +72,7 @@ std::vector<Entry> matmul_entries() {
       .cases = {update(product({3, 4}, {4, 5}), {3, 5}, 0.5), update(product({1, 1}, {1, 1}), {1, 1}, 0.5),
                 update(product({32, 100}, {32, 70}, true), {100, 70}, 0.1),
                 update(product({33, 900}, {900, 40}), {33, 40}, -2.0),
+                update(product({9, 400}, {9, 33}, true), {400, 33}, 0.5),
                 update(product({70, 33}, {49, 70}, true, true), {33, 49}, 0.25),
                 update(product({3, 0}, {0, 5}), {3, 5}, 0.5), update(product({0, 4}, {4, 5}), {0, 5}, 0.5)}};
   return {entry, updates};

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "backends/cpu/kernels/matmul_sizes.h"
 #include "backends/cpu/kernels/row_blocks.h"
 #include "ops/op_list.h"
 #include "plan/cost.h"
@@ -62,7 +63,13 @@ std::vector<bool> kept_buffers(const Plan& plan) {
   return is_kept;
 }
 
-double kept_bytes(const KernelCall& call, const std::vector<bool>& is_kept) {
+// Of all that a kernel reads and writes, what each tile keeps near itself from step to step.
+double kept_bytes(const KernelCall& call, const std::vector<bool>& is_kept, InstructionSet set) {
+  const bool is_product = call.op->id == Op::matmul || call.op->id == Op::matmul_update;
+  // Tiles that divide the inner dimension of a product update the weights that they read.
+  if (is_product && set != InstructionSet::neon && divided_runs(call) > 0)
+    return static_cast<double>(call.op->id == Op::matmul ? call.inputs[1].type.bytes()
+                                                         : 2 * call.inputs[2].type.bytes());
   double bytes = 0;
   for (const Operand& input : call.inputs)
     if (input.buffer >= 0 && is_kept[static_cast<std::size_t>(input.buffer)])
@@ -109,7 +116,7 @@ double estimated_time(const Plan& plan, InstructionSet set, int tiles, int cores
   for (const Superstep& superstep : plan.supersteps) {
     for (const KernelCall& call : superstep) {
       const KernelCost cost = cost_of(call);
-      const double exchanged = std::max(cost.bytes - kept_bytes(call, is_kept), 0.0);
+      const double exchanged = std::max(cost.bytes - kept_bytes(call, is_kept, set), 0.0);
       const double foreign = exchanged * (tiles - 1) / tiles, own = cost.bytes - foreign;
       const double whole = cost.flops / rate_of(call, set) + cached * (own / own_rate + foreign / foreign_rate) +
                            (1 - cached) * cost.bytes / memory_rate;

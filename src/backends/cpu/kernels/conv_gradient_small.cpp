@@ -35,7 +35,7 @@ class SmallWeightGradient final : public Kernel {
         image_(runs_.image()),
         filters_(result_.type.shape[3]),
         rows_(result_.type.shape.part(0, 3).elements()),
-        sums_(runs_, rows_ * filters_) {
+        sums_(runs_.count(), rows_ * filters_) {
     const Costs costs = costs_of(window, result_.type.shape, matrix_.lanes);
     by_channels_ = costs.by_channels < costs.by_filters;
     columns_ = by_channels_ ? joined_taps(window) * image_.channels : filters_;
@@ -175,7 +175,7 @@ std::unique_ptr<Kernel> make_if_small(const KernelCall& call, const Window& wind
       result[3] * static_cast<std::int64_t>(sizeof(T)) > most_filter_bytes) {
     return nullptr;
   }
-  if (!RunSums<T>(PixelRuns(window, x, dy), result.elements()).suits(1)) return nullptr;
+  if (!RunSums<T>(PixelRuns(window, x, dy).count(), result.elements()).suits(1)) return nullptr;
   return std::make_unique<SmallWeightGradient<T>>(call, window, routines);
 }
 

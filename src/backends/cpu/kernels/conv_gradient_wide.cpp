@@ -28,7 +28,7 @@ class WideWeightGradient final : public Kernel {
                 {.row = runs_.image().padded_width * block_, .pixel = block_, .channel = 1}),
         grid_(blocks_.work(groups_, divide_up(filters_, panel_), panel_)),
         run_grid_(blocks_.work(runs_.count(), divide_up(filters_, panel_), panel_)),
-        run_sums_(runs_, result_.type.shape.elements()),
+        run_sums_(runs_.count(), result_.type.shape.elements()),
         x_scratch_(layout_.add_elements<T>(runs_.most_images() * image_elements_)),
         dy_scratch_(layout_.add_elements<T>(runs_.most_pixels() * divide_up(filters_, panel_) * panel_)) {
     const std::int64_t row_elements = window_.strides[0] * runs_.image().padded_width * block_;

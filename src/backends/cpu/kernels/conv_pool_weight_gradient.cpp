@@ -33,7 +33,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
         filter_grid_(work_of_filters()),
         run_grid_(work_of_runs()),
         finish_grid_({.blocks = sums_step() / conv_.lanes, .panels = divide_up(filters_, line), .load_panel = 4}),
-        run_sums_(runs_, filters_ * sums_step()),
+        run_sums_(runs_.count(), filters_ * sums_step()),
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
         pixels_(runs_, window, x_, padded_row_ != row_, conv_.lanes, layout_),
         row_values_(layout_.add_elements<T>(filters_ * gradient_.most_listed(1) + gradient_.slack)),

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul: blocks of rows times panels of columns, in runs of the inner dimension that stay in the first-level cache.
 // matmul_update adds the product, times -rate, to a parameter.
+//
+// Tiles divide rows and columns. Where few rows meet many weights, they divide the inner dimension instead: each reads
+// the rows of weights, one after the other in memory, that it updates at the end of a step. Tiles that divide columns
+// would have parts of the same rows, and a core that reads ahead takes from the other what that has just written.
 #include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/matmul_sizes.h"
 #include "backends/cpu/kernels/mixed_cost.h"
-#include "plan/matrices.h"
+#include "backends/cpu/kernels/run_sums.h"
 
 namespace pando::cpu {
 
@@ -11,64 +16,13 @@ namespace {
 
 // Rows whose part of a is packed together and whose results the epilogue then finds in the cache.
 constexpr std::int64_t most_group_rows = 128;
-// The inner dimension is cut into equal runs no longer than this. With a row or two nothing is used twice, and short
-// runs read b in the order of its memory.
-constexpr std::int64_t most_depth = 384, most_depth_of_few_rows = 16;
+// With a row or two nothing is used twice, and short runs read b in the order of its memory.
+constexpr std::int64_t most_depth_of_few_rows = 16;
 // The same where a is transposed and b is read in place: what a group and a panel read of both fits the first-level
 // cache.
 constexpr std::int64_t most_rows_in_place = 48, most_depth_in_place = 128;
 // Panels of b are packed together until their rows have this size, so that whole cache lines are read.
 constexpr std::int64_t packed_row_bytes = 256;
-
-// The sizes of the product, where each matrix of the batch starts, and the steps between the rows of a matrix.
-struct MatmulSizes {
-  bool transpose_a, transpose_b;
-  std::int64_t rows, inner, columns;
-  std::vector<std::int64_t> a_starts, b_starts;
-  std::int64_t a_step, b_step;
-
-  explicit MatmulSizes(const KernelCall& call);
-  Shape raw_shape;
-};
-
-// The elements at which the matrices of an operand with the batch axes `own` start, for all of `batch`.
-std::vector<std::int64_t> batch_starts(const Shape& own, const Shape& batch, const Matrices& matrices) {
-  std::vector<std::int64_t> starts;
-  for (std::int64_t i = 0, count = batch.elements(); i < count; ++i) {
-    std::int64_t start = matrices.first, left = i;
-    for (int axis = batch.rank() - 1, from = own.rank() - 1; axis >= 0 && from >= 0; --axis, --from) {
-      if (own[from] != 1) start += left % batch[axis] * matrices.strides[static_cast<std::size_t>(from)];
-      left /= batch[axis];
-    }
-    starts.push_back(start);
-  }
-  return starts;
-}
-
-MatmulSizes::MatmulSizes(const KernelCall& call)
-    : transpose_a(call.attributes.flag("transpose_a")), transpose_b(call.attributes.flag("transpose_b")) {
-  const Shape &a = call.inputs[0].type.shape, &b = call.inputs[1].type.shape;
-  rows = a[a.rank() - (transpose_a ? 1 : 2)];
-  inner = a[a.rank() - (transpose_a ? 2 : 1)];
-  columns = b[b.rank() - (transpose_b ? 2 : 1)];
-  const Shape a_batch = a.part(0, a.rank() - 2), b_batch = b.part(0, b.rank() - 2);
-  const Shape batch = broadcast_shapes(a_batch, b_batch);
-  raw_shape = batch;
-  raw_shape.append(rows);
-  raw_shape.append(columns);
-  const Matrices a_matrices(call.inputs[0]), b_matrices(call.inputs[1]);
-  a_step = a_matrices.row_step();
-  b_step = b_matrices.row_step();
-  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a && a_matrices.is_one()) {
-    // If all matrices of a are multiplied by the same b, they are one tall matrix.
-    rows *= batch.elements();
-    a_starts = {a_matrices.first};
-    b_starts = {b_matrices.first};
-  } else {
-    a_starts = batch_starts(a_batch, batch, a_matrices);
-    b_starts = batch_starts(b_batch, batch, b_matrices);
-  }
-}
 
 // Results of type T from factors of type S: the same, or bfloat16 for float.
 template <class T, class S = T>
@@ -84,19 +38,24 @@ class Matmul final : public Kernel {
         rate_(updates_ ? call.inputs[3] : Operand{}),
         result_(call.outputs[0]),
         epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
+        divided_runs_(runs_to_divide(call)),
         unit_(rounds ? panel_width(matrix_, sizes_.columns) : matrix_.lanes),
         pack_a_(packs_a()),
         pack_b_(packs_b()),
         depth_(choose_depth()),
         group_rows_(rows_of_group()),
-        grid_(work()) {
+        grid_(work()),
+        run_sums_(runs(), sizes_.rows * sizes_.columns),
+        run_grid_(work_of_runs()) {
     lay_out_rows();
     lay_out_scratch();
   }
 
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
+  std::size_t shared_bytes(int tiles) const override { return sums_runs(tiles) ? run_sums_.bytes() : 0; }
 
   void run(const Tile& tile) const override {
+    if (sums_runs(tile.count)) return sum_runs(tile);
     const Part part = grid_.part(tile);
     const Range rows = {part.blocks.begin * matrix_.block_rows,
                         std::min(part.blocks.end * matrix_.block_rows, sizes_.rows)};
@@ -108,6 +67,19 @@ class Matmul final : public Kernel {
       for (std::int64_t row = rows.begin; row < rows.end; row += group_rows_) {
         run_group(tile, batch, {row, std::min(row + group_rows_, rows.end)}, columns);
       }
+    }
+  }
+
+  void finish(const Tile& tile) const override {
+    const std::int64_t elements = sizes_.rows * sizes_.columns, lines = divide_up(elements, RunSums<T>::line);
+    const Range part = share(tile, lines);
+    const std::int64_t end = std::min(part.end * RunSums<T>::line, elements), most = group_rows_ * sizes_.columns;
+    epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
+    for (std::int64_t first = part.begin * RunSums<T>::line; first < end; first += most) {
+      const std::int64_t count = std::min(most, end - first);
+      T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
+      run_sums_.add_up(tile, first, count, raw);
+      epilogue_.finish(tile, tile.scratch + epilogue_scratch_, first, count, raw);
     }
   }
 
@@ -123,6 +95,35 @@ class Matmul final : public Kernel {
     std::int64_t panel, at_once;
   };
 
+  std::int64_t runs_to_divide(const KernelCall& call) const {
+    if constexpr (!rounds) return matrix_.prefers_whole_rows ? divided_runs(call) : 0;
+    return 0;
+  }
+
+  // Those that tiles divide.
+  std::int64_t runs() const { return divided_runs_ > 0 ? divide_up(sizes_.inner, depth_) : 1; }
+  bool sums_runs(int tiles) const { return divided_runs_ > 0 && !updates_ && tiles > 1; }
+
+  void sum_runs(const Tile& tile) const {
+    const Part part = run_grid_.part(tile);
+    const Columns columns({part.panels.begin * unit_, std::min(part.panels.end * unit_, sizes_.columns)}, matrix_);
+    if (columns.begin >= columns.end) return;
+    for (std::int64_t run = part.batches.begin; run < part.batches.end; ++run) {
+      const Range inner = {run * depth_, std::min((run + 1) * depth_, sizes_.inner)};
+      for (std::int64_t row = 0; row < sizes_.rows; row += group_rows_) {
+        const Range rows = {row, std::min(row + group_rows_, sizes_.rows)};
+        multiply_group(tile, 0, rows, columns, inner, run_sums_.of(tile, run) + row * sizes_.columns, false);
+      }
+    }
+  }
+
+  Work work_of_runs() const {
+    Work work = this->work();
+    work.batches = runs();
+    work.blocks = 1;
+    return work;
+  }
+
   Work work() const {
     const auto depth = static_cast<double>(sizes_.inner);
     const auto height = static_cast<double>(matrix_.block_rows), width = static_cast<double>(unit_);
@@ -131,9 +132,9 @@ class Matmul final : public Kernel {
             .blocks = divide_up(sizes_.rows, matrix_.block_rows),
             .panels = divide_up(sizes_.columns, unit_),
             .block_cost = height * width * depth / 4,
-            // A parameter is updated by the tiles that read its columns in the next step.
-            .load_rows = updates_ ? 0 : height * depth,
-            .load_panel = width * depth};
+            // A parameter is updated by the tiles that read its rows or columns in the next step.
+            .load_rows = updates_ && divided_runs_ == 0 ? 0 : height * depth,
+            .load_panel = updates_ && divided_runs_ > 0 ? 0 : width * depth};
   }
 
   void copy_parameter(const Tile& tile, Range batches, Range rows, Range columns) const {
@@ -156,6 +157,7 @@ class Matmul final : public Kernel {
   }
 
   std::int64_t choose_depth() const {
+    if (divided_runs_ > 0 && !updates_) return divide_up(sizes_.inner, divided_runs_);
     const std::int64_t most = sizes_.rows <= matrix_.block_rows / 2 ? most_depth_of_few_rows
                               : reads_in_place()                    ? most_depth_in_place
                                                                     : most_depth;
@@ -169,10 +171,13 @@ class Matmul final : public Kernel {
 
   bool reads_in_place() const { return sizes_.transpose_a && !pack_b_; }
 
-  // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy.
+  // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy. A copy also waits
+  // for less than a product does where another tile has just written b, as it has the gradient that an update reads.
   bool packs_b() const {
     const std::int64_t row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
-    return rounds || sizes_.transpose_b || (sizes_.rows >= 4 * matrix_.block_rows && row_bytes >= 1024);
+    const bool has_long_rows = row_bytes >= 1024, is_written_by_others = updates_ && divided_runs_ > 0;
+    return rounds || sizes_.transpose_b ||
+           (sizes_.rows >= 4 * matrix_.block_rows && (has_long_rows || is_written_by_others));
   }
 
   // The same for a, where a block of rows is transposed vector by vector. Rows that are side by side then, and were not
@@ -214,14 +219,15 @@ class Matmul final : public Kernel {
     T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
     std::int64_t inner = 0;
     do {  // once even if there is nothing to sum: the result is zero then
-      multiply_group(tile, batch, rows, columns, {inner, std::min(inner + depth_, sizes_.inner)}, raw);
+      multiply_group(tile, batch, rows, columns, {inner, std::min(inner + depth_, sizes_.inner)}, raw,
+                     updates_ || inner > 0);
       inner += depth_;
     } while (inner < sizes_.inner);
     finish_group(tile, first, rows.end - rows.begin, columns, raw);
   }
 
-  void multiply_group(const Tile& tile, std::int64_t batch, Range rows, const Columns& columns, Range inner,
-                      T* raw) const {
+  void multiply_group(const Tile& tile, std::int64_t batch, Range rows, const Columns& columns, Range inner, T* raw,
+                      bool accumulate) const {
     static constexpr std::int64_t only_segment = 0;
     Product<T, S> product = {.a_rows = a_rows_.data(),
                              .segments = &only_segment,
@@ -230,7 +236,7 @@ class Matmul final : public Kernel {
                              .panel = columns.panel,
                              .c_rows = c_rows_.data(),
                              .rows = rows.end - rows.begin,
-                             .accumulate = updates_ || inner.begin > 0,
+                             .accumulate = accumulate,
                              .scale = updates_ ? -*pointer<const T>(tile, rate_) : T(1)};
     place_a(tile, batch, rows, inner, product);
     // Columns that do not fill a vector are packed in any case: the next row or nothing follows them.
@@ -334,11 +340,15 @@ class Matmul final : public Kernel {
   Operand parameter_, rate_;
   Operand result_;
   Epilogue epilogue_;
+  // If not 0, tiles divide the inner dimension, and for an update the same rows of the parameter.
+  std::int64_t divided_runs_;
   // Columns that tiles do not split: a vector of them, or a panel where a vector alone would leave a half unused.
   std::int64_t unit_;
   bool pack_a_, pack_b_;
   std::int64_t depth_, group_rows_;
   TileGrid grid_;
+  RunSums<T> run_sums_;
+  TileGrid run_grid_;
   std::vector<std::int64_t> a_rows_, c_rows_;
   std::size_t epilogue_scratch_ = 0, raw_scratch_ = 0, a_scratch_ = 0, b_scratch_ = 0, scratch_bytes_ = 0;
 };

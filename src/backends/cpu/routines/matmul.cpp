@@ -461,6 +461,11 @@ void fill_table(MatmulRoutinesOf<T>& table) {
 #else
   table.prefers_side_by_side = false;
 #endif
+#if defined(__x86_64__)
+  table.prefers_whole_rows = true;
+#else
+  table.prefers_whole_rows = false;
+#endif
   table.multiply = multiply<T>;
   table.multiply_columns = multiply_columns<T>;
   table.pack = pack<T>;

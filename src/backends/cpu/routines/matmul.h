@@ -59,6 +59,8 @@ struct MatmulRoutinesOf {
   std::int64_t lanes;
   // Rows of a that lie side by side are multiplied faster than those that are apart.
   bool prefers_side_by_side;
+  // A core reads ahead so far that tiles which write parts of the same rows disturb each other.
+  bool prefers_whole_rows;
   void (*multiply)(const Product<T>& product);
   // The same with a[... + j] in place of a[...] and b(k, j) = b[k * b_step + j]: each column by itself.
   void (*multiply_columns)(const Product<T>& product);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a matmul needs to know of its factors, and how its inner dimension is cut.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace pando::cpu {
+
+// The inner dimension is cut into equal runs no longer than this.
+constexpr std::int64_t most_depth = 384;
+
+// The sizes of the product, where each matrix of the batch starts, and the steps between the rows of a matrix.
+struct MatmulSizes {
+  bool transpose_a, transpose_b;
+  std::int64_t rows, inner, columns;
+  std::vector<std::int64_t> a_starts, b_starts;
+  std::int64_t a_step, b_step;
+
+  Shape raw_shape;
+
+  explicit MatmulSizes(const KernelCall& call);
+};
+
+// Into how many runs the inner dimension is cut, for tiles to divide them: so many that tiles have the same number of
+// runs, but not shorter ones than pay for adding them up. 0 if tiles should divide rows and columns, as they do unless
+// few rows meet many weights: the sums of the runs should be small beside the weights. For an update it is the number
+// for the product that reads the updated weights.
+std::int64_t divided_runs(const KernelCall& call);
+
+}  // namespace pando::cpu
