@@ -5,8 +5,10 @@
 // Tiles divide rows and columns. Where few rows meet many weights, they divide the inner dimension instead: each reads
 // the rows of weights, one after the other in memory, that it updates at the end of a step. Tiles that divide columns
 // would have parts of the same rows, and a core that reads ahead takes from the other what that has just written.
+#include <optional>
+
 #include "backends/cpu/kernels/epilogue.h"
-#include "backends/cpu/kernels/matmul_sizes.h"
+#include "backends/cpu/kernels/matmul_cut.h"
 #include "backends/cpu/kernels/mixed_cost.h"
 #include "backends/cpu/kernels/run_sums.h"
 
@@ -14,13 +16,6 @@ namespace pando::cpu {
 
 namespace {
 
-// Rows whose part of a is packed together and whose results the epilogue then finds in the cache.
-constexpr std::int64_t most_group_rows = 128;
-// With a row or two nothing is used twice, and short runs read b in the order of its memory.
-constexpr std::int64_t most_depth_of_few_rows = 16;
-// The same where a is transposed and b is read in place: what a group and a panel read of both fits the first-level
-// cache.
-constexpr std::int64_t most_rows_in_place = 48, most_depth_in_place = 128;
 // Panels of b are packed together until their rows have this size, so that whole cache lines are read.
 constexpr std::int64_t packed_row_bytes = 256;
 
@@ -38,15 +33,10 @@ class Matmul final : public Kernel {
         rate_(updates_ ? call.inputs[3] : Operand{}),
         result_(call.outputs[0]),
         epilogue_(call, 2, {call.inputs[0].type.dtype, sizes_.raw_shape}, routines),
-        divided_runs_(runs_to_divide(call)),
-        unit_(rounds ? panel_width(matrix_, sizes_.columns) : matrix_.lanes),
-        pack_a_(packs_a()),
-        pack_b_(packs_b()),
-        depth_(choose_depth()),
-        group_rows_(rows_of_group()),
-        grid_(work()),
-        run_sums_(runs(), sizes_.rows * sizes_.columns),
-        run_grid_(work_of_runs()) {
+        cut_(call, sizes_, matrix_, !epilogue_.raw_in_output()),
+        grid_(cut_.work()),
+        run_sums_(cut_.runs(), sizes_.rows * sizes_.columns) {
+    if (cut_.divided_runs > 0 && !updates_) run_grid_.emplace(cut_.work_of_runs());
     lay_out_rows();
     lay_out_scratch();
   }
@@ -59,13 +49,14 @@ class Matmul final : public Kernel {
     const Part part = grid_.part(tile);
     const Range rows = {part.blocks.begin * matrix_.block_rows,
                         std::min(part.blocks.end * matrix_.block_rows, sizes_.rows)};
-    const Columns columns({part.panels.begin * unit_, std::min(part.panels.end * unit_, sizes_.columns)}, matrix_);
+    const Columns columns({part.panels.begin * cut_.unit, std::min(part.panels.end * cut_.unit, sizes_.columns)},
+                          matrix_);
     if (columns.begin >= columns.end) return;
     if (updates_ && parameter_.buffer != result_.buffer) copy_parameter(tile, part.batches, rows, columns);
     epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
     for (std::int64_t batch = part.batches.begin; batch < part.batches.end; ++batch) {
-      for (std::int64_t row = rows.begin; row < rows.end; row += group_rows_) {
-        run_group(tile, batch, {row, std::min(row + group_rows_, rows.end)}, columns);
+      for (std::int64_t row = rows.begin; row < rows.end; row += cut_.group_rows) {
+        run_group(tile, batch, {row, std::min(row + cut_.group_rows, rows.end)}, columns);
       }
     }
   }
@@ -73,7 +64,7 @@ class Matmul final : public Kernel {
   void finish(const Tile& tile) const override {
     const std::int64_t elements = sizes_.rows * sizes_.columns, lines = divide_up(elements, RunSums<T>::line);
     const Range part = share(tile, lines);
-    const std::int64_t end = std::min(part.end * RunSums<T>::line, elements), most = group_rows_ * sizes_.columns;
+    const std::int64_t end = std::min(part.end * RunSums<T>::line, elements), most = cut_.group_rows * sizes_.columns;
     epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
     for (std::int64_t first = part.begin * RunSums<T>::line; first < end; first += most) {
       const std::int64_t count = std::min(most, end - first);
@@ -95,46 +86,20 @@ class Matmul final : public Kernel {
     std::int64_t panel, at_once;
   };
 
-  std::int64_t runs_to_divide(const KernelCall& call) const {
-    if constexpr (!rounds) return matrix_.prefers_whole_rows ? divided_runs(call) : 0;
-    return 0;
-  }
-
-  // Those that tiles divide.
-  std::int64_t runs() const { return divided_runs_ > 0 ? divide_up(sizes_.inner, depth_) : 1; }
-  bool sums_runs(int tiles) const { return divided_runs_ > 0 && !updates_ && tiles > 1; }
+  bool sums_runs(int tiles) const { return run_grid_.has_value() && tiles > 1; }
 
   void sum_runs(const Tile& tile) const {
-    const Part part = run_grid_.part(tile);
-    const Columns columns({part.panels.begin * unit_, std::min(part.panels.end * unit_, sizes_.columns)}, matrix_);
+    const Part part = run_grid_->part(tile);
+    const Columns columns({part.panels.begin * cut_.unit, std::min(part.panels.end * cut_.unit, sizes_.columns)},
+                          matrix_);
     if (columns.begin >= columns.end) return;
     for (std::int64_t run = part.batches.begin; run < part.batches.end; ++run) {
-      const Range inner = {run * depth_, std::min((run + 1) * depth_, sizes_.inner)};
-      for (std::int64_t row = 0; row < sizes_.rows; row += group_rows_) {
-        const Range rows = {row, std::min(row + group_rows_, sizes_.rows)};
+      const Range inner = {run * cut_.depth, std::min((run + 1) * cut_.depth, sizes_.inner)};
+      for (std::int64_t row = 0; row < sizes_.rows; row += cut_.group_rows) {
+        const Range rows = {row, std::min(row + cut_.group_rows, sizes_.rows)};
         multiply_group(tile, 0, rows, columns, inner, run_sums_.of(tile, run) + row * sizes_.columns, false);
       }
     }
-  }
-
-  Work work_of_runs() const {
-    Work work = this->work();
-    work.batches = runs();
-    work.blocks = 1;
-    return work;
-  }
-
-  Work work() const {
-    const auto depth = static_cast<double>(sizes_.inner);
-    const auto height = static_cast<double>(matrix_.block_rows), width = static_cast<double>(unit_);
-    // In elements loaded; a multiply-add of a vector takes half as long as loading it from the second-level cache.
-    return {.batches = static_cast<std::int64_t>(sizes_.a_starts.size()),
-            .blocks = divide_up(sizes_.rows, matrix_.block_rows),
-            .panels = divide_up(sizes_.columns, unit_),
-            .block_cost = height * width * depth / 4,
-            // A parameter is updated by the tiles that read its rows or columns in the next step.
-            .load_rows = updates_ && divided_runs_ == 0 ? 0 : height * depth,
-            .load_panel = updates_ && divided_runs_ > 0 ? 0 : width * depth};
   }
 
   void copy_parameter(const Tile& tile, Range batches, Range rows, Range columns) const {
@@ -147,59 +112,13 @@ class Matmul final : public Kernel {
     }
   }
 
-  // Panels of b are packed anew for each group. An update has no epilogue, so the part of a alone bounds its groups.
-  std::int64_t rows_of_group() const {
-    if (!epilogue_.raw_in_output()) return matrix_.block_rows;
-    if (reads_in_place())
-      return std::max<std::int64_t>(most_rows_in_place / matrix_.block_rows, 1) * matrix_.block_rows;
-    const std::int64_t blocks = most_group_rows * most_depth / std::max<std::int64_t>(depth_, 1) / matrix_.block_rows;
-    return updates_ ? std::max(most_group_rows, blocks * matrix_.block_rows) : most_group_rows;
-  }
-
-  std::int64_t choose_depth() const {
-    if (divided_runs_ > 0 && !updates_) return divide_up(sizes_.inner, divided_runs_);
-    const std::int64_t most = sizes_.rows <= matrix_.block_rows / 2 ? most_depth_of_few_rows
-                              : reads_in_place()                    ? most_depth_in_place
-                                                                    : most_depth;
-    return whole_steps(divide_up(sizes_.inner, std::max<std::int64_t>(divide_up(sizes_.inner, most), 1)));
-  }
-
-  std::int64_t whole_steps(std::int64_t depth) const {
-    if constexpr (rounds) return divide_up(depth, matrix_.depth_step) * matrix_.depth_step;
-    return depth;
-  }
-
-  bool reads_in_place() const { return sizes_.transpose_a && !pack_b_; }
-
-  // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy. A copy also waits
-  // for less than a product does where another tile has just written b, as it has the gradient that an update reads.
-  bool packs_b() const {
-    const std::int64_t row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
-    const bool has_long_rows = row_bytes >= 1024, is_written_by_others = updates_ && divided_runs_ > 0;
-    return rounds || sizes_.transpose_b ||
-           (sizes_.rows >= 4 * matrix_.block_rows && (has_long_rows || is_written_by_others));
-  }
-
-  // The same for a, where a block of rows is transposed vector by vector. Rows that are side by side then, and were not
-  // before, pay for it sooner.
-  bool packs_a() const {
-    if constexpr (!rounds) {
-      const std::int64_t step_bytes =
-          (sizes_.transpose_a ? sizes_.rows : sizes_.inner) * static_cast<std::int64_t>(sizeof(T));
-      const bool packs_fast = sizes_.transpose_a || matrix_.block_rows % matrix_.lanes == 0;
-      const bool becomes_faster = matrix_.prefers_side_by_side && !sizes_.transpose_a;
-      const std::int64_t fewest_panels = matrix_.prefers_side_by_side ? 3 : 12;
-      return packs_fast && sizes_.columns >= fewest_panels * panel_width(matrix_, sizes_.columns) &&
-             (becomes_faster || step_bytes >= 512);
-    }
-    return true;
-  }
-
   void lay_out_rows() {
     const std::int64_t height = matrix_.block_rows;
     const std::int64_t step = sizes_.transpose_a ? 1 : sizes_.a_step;
-    for (std::int64_t i = 0; i < group_rows_; ++i) {
-      a_rows_.push_back(rounds ? i * depth_ : pack_a_ ? i / height * depth_ * height + i % height : i * step);
+    for (std::int64_t i = 0; i < cut_.group_rows; ++i) {
+      a_rows_.push_back(rounds         ? i * cut_.depth
+                        : cut_.packs_a ? i / height * cut_.depth * height + i % height
+                                       : i * step);
       c_rows_.push_back(i * sizes_.columns);
     }
   }
@@ -207,10 +126,11 @@ class Matmul final : public Kernel {
   void lay_out_scratch() {
     ScratchLayout layout;
     epilogue_scratch_ = layout.add(epilogue_.scratch_bytes());
-    if (!epilogue_.raw_in_output()) raw_scratch_ = layout.add_elements<T>(group_rows_ * sizes_.columns);
-    if (pack_a_) a_scratch_ = layout.add_elements<S>((group_rows_ + matrix_.block_rows) * depth_);
+    if (!epilogue_.raw_in_output()) raw_scratch_ = layout.add_elements<T>(cut_.group_rows * sizes_.columns);
+    if (cut_.packs_a) a_scratch_ = layout.add_elements<S>((cut_.group_rows + matrix_.block_rows) * cut_.depth);
     const std::int64_t widest = matrix_.panel_vectors * matrix_.lanes;
-    b_scratch_ = layout.add_elements<S>((packed_row_bytes / static_cast<std::int64_t>(sizeof(T)) + widest) * depth_);
+    b_scratch_ =
+        layout.add_elements<S>((packed_row_bytes / static_cast<std::int64_t>(sizeof(T)) + widest) * cut_.depth);
     scratch_bytes_ = layout.bytes();
   }
 
@@ -219,9 +139,9 @@ class Matmul final : public Kernel {
     T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
     std::int64_t inner = 0;
     do {  // once even if there is nothing to sum: the result is zero then
-      multiply_group(tile, batch, rows, columns, {inner, std::min(inner + depth_, sizes_.inner)}, raw,
+      multiply_group(tile, batch, rows, columns, {inner, std::min(inner + cut_.depth, sizes_.inner)}, raw,
                      updates_ || inner > 0);
-      inner += depth_;
+      inner += cut_.depth;
     } while (inner < sizes_.inner);
     finish_group(tile, first, rows.end - rows.begin, columns, raw);
   }
@@ -232,7 +152,7 @@ class Matmul final : public Kernel {
     Product<T, S> product = {.a_rows = a_rows_.data(),
                              .segments = &only_segment,
                              .segment_count = 1,
-                             .depth = whole_steps(inner.end - inner.begin),
+                             .depth = cut_.whole_steps(inner.end - inner.begin),
                              .panel = columns.panel,
                              .c_rows = c_rows_.data(),
                              .rows = rows.end - rows.begin,
@@ -241,7 +161,7 @@ class Matmul final : public Kernel {
     place_a(tile, batch, rows, inner, product);
     // Columns that do not fill a vector are packed in any case: the next row or nothing follows them.
     const std::int64_t direct =
-        pack_b_ ? columns.begin : std::max(columns.begin, columns.end - columns.end % matrix_.lanes);
+        cut_.packs_b ? columns.begin : std::max(columns.begin, columns.end - columns.end % matrix_.lanes);
     if constexpr (!rounds) {
       if (direct > columns.begin) multiply_direct(tile, batch, columns.begin, direct, inner.begin, raw, product);
     }
@@ -277,10 +197,10 @@ class Matmul final : public Kernel {
   }
 
   const S* round_a(const T* from, std::int64_t step, std::int64_t rows, std::int64_t inner, S* to) const {
-    if (sizes_.transpose_a) matrix_.round_transposed(from, step, rows, inner, to, depth_);
+    if (sizes_.transpose_a) matrix_.round_transposed(from, step, rows, inner, to, cut_.depth);
     for (std::int64_t row = 0; row < rows; ++row) {
-      if (!sizes_.transpose_a) matrix_.round(from + row * step, inner, to + row * depth_);
-      std::fill(to + row * depth_ + inner, to + row * depth_ + whole_steps(inner), S{});
+      if (!sizes_.transpose_a) matrix_.round(from + row * step, inner, to + row * cut_.depth);
+      std::fill(to + row * cut_.depth + inner, to + row * cut_.depth + cut_.whole_steps(inner), S{});
     }
     return to;
   }
@@ -288,7 +208,7 @@ class Matmul final : public Kernel {
   void pack_a(const T* from, std::int64_t step, T* to, Product<T>& product) const {
     product.a = from;
     product.a_step = sizes_.transpose_a ? step : 1;
-    if (!pack_a_) return;
+    if (!cut_.packs_a) return;
     const std::int64_t height = matrix_.block_rows;
     // A block of rows of a is laid out like a panel of columns of its transpose.
     (sizes_.transpose_a ? matrix_.pack : matrix_.pack_transposed)({.from = from,
@@ -297,7 +217,7 @@ class Matmul final : public Kernel {
                                                                    .columns = product.rows,
                                                                    .panel = height,
                                                                    .to = to,
-                                                                   .panel_step = depth_ * height});
+                                                                   .panel_step = cut_.depth * height});
     product.a = to;
     product.a_step = height;
   }
@@ -314,10 +234,10 @@ class Matmul final : public Kernel {
          .columns = product.columns,
          .panel = product.panel,
          .to = to,
-         .panel_step = product.panel * depth_});
+         .panel_step = product.panel * cut_.depth});
     product.b = to;
     product.b_step = product.panel;
-    product.b_panel = product.panel * depth_;
+    product.b_panel = product.panel * cut_.depth;
   }
 
   void finish_group(const Tile& tile, std::int64_t first, std::int64_t rows, Range columns, const T* raw) const {
@@ -340,15 +260,11 @@ class Matmul final : public Kernel {
   Operand parameter_, rate_;
   Operand result_;
   Epilogue epilogue_;
-  // If not 0, tiles divide the inner dimension, and for an update the same rows of the parameter.
-  std::int64_t divided_runs_;
-  // Columns that tiles do not split: a vector of them, or a panel where a vector alone would leave a half unused.
-  std::int64_t unit_;
-  bool pack_a_, pack_b_;
-  std::int64_t depth_, group_rows_;
+  MatmulCut<T, S> cut_;
   TileGrid grid_;
+  // Only where tiles divide the inner dimension.
+  std::optional<TileGrid> run_grid_;
   RunSums<T> run_sums_;
-  TileGrid run_grid_;
   std::vector<std::int64_t> a_rows_, c_rows_;
   std::size_t epilogue_scratch_ = 0, raw_scratch_ = 0, a_scratch_ = 0, b_scratch_ = 0, scratch_bytes_ = 0;
 };
