@@ -28,10 +28,12 @@
 
 namespace pando::region {
 
-inline thread_local unsigned char* emulated_memory[ranks];
-inline thread_local bool emulated_backwards;
+// Not inline: the system gives all libraries that a test loads one variable of an inline name, but their regions have
+// different numbers of ranks.
+static thread_local unsigned char* emulated_memory[ranks];
+static thread_local bool emulated_backwards;
 // Counts phases.
-inline thread_local unsigned long long emulated_clock;
+static thread_local unsigned long long emulated_clock;
 
 inline unsigned long long read_clock() { return emulated_clock; }
 // All threads are at the same place between phases.

@@ -70,9 +70,10 @@ TEST(Backends, AnOpWithoutAKernelIsRefusedByName) {
 
 TEST(Backends, TheCpuHasAKernelForEveryOpThatComputes) {
   const cpu::CpuBackend backend(1, "");
-  for (const OpDefinition* op : all_ops())
-    EXPECT_EQ(backend.why_unsupported({op, {}, {}, {}, ""}), op->role == Role::compute ? "" : "the op has no kernel")
-        << op->name;
+  for (const OpDefinition* op : all_ops()) {
+    const bool computes = op->role == Role::compute && !op->is_strided;
+    EXPECT_EQ(backend.why_unsupported({op, {}, {}, {}, ""}), computes ? "" : "the op has no kernel") << op->name;
+  }
 }
 
 // y = tanh(x w + b), and a step of gradient descent.
