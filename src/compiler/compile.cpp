@@ -53,7 +53,9 @@ constexpr NamedPass graph_passes[] = {
     // Late, because the passes above look for single ops, which it hides in programs and epilogues.
     {"fuse_elementwise", fuse_elementwise},
     // After all: the passes above look for transposes and slices themselves.
-    {"read_factors_in_place", read_factors_in_place, &Capabilities::strided_factors},
+    {"read_factors_in_place", read_factors_in_place, &Capabilities::products_in_place},
+    // After it: a transpose between two products can be read or written in place, and only reading leaves an epilogue.
+    {"permute_products", permute_products, &Capabilities::products_in_place},
 };
 // If these are disabled, each kernel has its own superstep and each value its own memory.
 constexpr std::string_view schedule_pass = "schedule", memory_pass = "plan_memory";

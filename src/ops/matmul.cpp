@@ -3,6 +3,10 @@
 #include <pando/ops/ops.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "ops/build.h"
 #include "ops/checks.h"
@@ -37,7 +41,22 @@ Type product_type(const OpCall& call) {
   return {call.dtype(0), shape};
 }
 
-std::vector<Type> infer_matmul(const OpCall& call) { return epilogue_types(call, product_type(call), 2); }
+std::vector<Type> infer_matmul(const OpCall& call) {
+  const Type product = product_type(call);
+  const Integers& permutation = call.attributes.integers("permutation");
+  if (permutation.empty()) return epilogue_types(call, product, 2);
+  Integers axes(static_cast<std::size_t>(product.shape.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (!std::is_permutation(permutation.begin(), permutation.end(), axes.begin(), axes.end()) ||
+      permutation.back() != axes.back() || call.attributes.program("epilogue") != nullptr)
+    call.fail(
+        fmt::format("permutation is [{}], but it must name all axes of {} once, the last one last, and there can be "
+                    "no epilogue; use transpose",
+                    fmt::join(permutation, ", "), to_string(product.shape)));
+  Shape shape;
+  for (std::int64_t axis : permutation) shape.append(product.shape[static_cast<int>(axis)]);
+  return {{product.dtype, shape}};
+}
 
 std::vector<Type> infer_matmul_update(const OpCall& call) {
   const Type product = product_type(call);
@@ -72,6 +91,8 @@ Value gradient_of_b(Value g, Value a, Value b, bool transpose_a, bool transpose_
 
 std::vector<Value> matmul_gradient(const GradientCall& call) {
   require_no_epilogue(call);
+  if (!call.node.attributes.integers("permutation").empty())
+    throw InternalError("the gradient of a matmul that is permuted already was asked for");
   const Value g = call.gradients[0], a = call.inputs[0], b = call.inputs[1];
   const bool transpose_a = call.node.attributes.flag("transpose_a");
   const bool transpose_b = call.node.attributes.flag("transpose_b");
@@ -93,16 +114,19 @@ double matmul_flops(const std::vector<Type>& inputs, const std::vector<Type>& ou
 
 }  // namespace
 
-const OpDefinition matmul = {.id = Op::matmul,
-                             .name = "matmul",
-                             .doc = "the products of the matrices in the last two axes of a and b",
-                             .attributes = {{"transpose_a", false}, {"transpose_b", false}, epilogue_attribute},
-                             .min_inputs = 2,
-                             .max_inputs = -1,
-                             .infer = infer_matmul,
-                             .gradient = matmul_gradient,
-                             .strided_inputs = 2,
-                             .flops = matmul_flops};
+const OpDefinition matmul = {
+    .id = Op::matmul,
+    .name = "matmul",
+    .doc =
+        "the products of the matrices in the last two axes of a and b; axis i of the result "
+        "is axis permutation[i] of them",
+    .attributes = {{"transpose_a", false}, {"transpose_b", false}, {"permutation", Integers()}, epilogue_attribute},
+    .min_inputs = 2,
+    .max_inputs = -1,
+    .infer = infer_matmul,
+    .gradient = matmul_gradient,
+    .strided_inputs = 2,
+    .flops = matmul_flops};
 const OpDefinition matmul_update = {
     .id = Op::matmul_update,
     .name = "matmul_update",

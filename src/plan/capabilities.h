@@ -10,8 +10,9 @@ struct Capabilities {
   std::size_t most_instructions = 32;
   // Whether matmul and convolutions can run an elementwise program on their results.
   bool epilogues = true;
-  // Whether a matmul reads parts of other values where they are, rather than copies of them.
-  bool strided_factors = true;
+  // Whether a matmul reads parts of other values where they are, rather than copies of them, and writes its result with
+  // its axes in any order.
+  bool products_in_place = true;
   // Whether max pooling goes before bias and activation.
   bool early_pooling = true;
   // Whether there are kernels for ops that stand for two: conv2d_max_pool and its gradients, and matmul_update.

@@ -367,6 +367,43 @@ TEST(ReadFactorsInPlace, RowsThatDoNotLieSideBySideAreCopied) {
   EXPECT_EQ(after_moving("%1 = reshape(%0) {shape = [64, 8]}\n", "[8, 3]"), "reshape matmul");
 }
 
+TEST(PermuteProducts, AMatmulWritesWhatATransposeWouldMove) {
+  const auto after_product = [](const std::string& rest) {
+    return permute_products(parse_graph("%0 = input() {name = \"x\", shape = [2, 3, 4, 5]}\n"
+                                        "%1 = input() {name = \"y\", shape = [2, 3, 5, 8]}\n"
+                                        "%2 = matmul(%0, %1)\n" +
+                                        rest),
+                            {});
+  };
+  const std::string transpose = "%3 = transpose(%2) {permutation = [0, 2, 1, 3]}\noutput z = %3\n";
+  const Graph permuted = after_product(transpose);
+  EXPECT_EQ(ops_of(permuted), "matmul");
+  EXPECT_EQ(permuted.nodes()[2].attributes.integers("permutation"), (Integers{0, 2, 1, 3}));
+  EXPECT_EQ(permuted.nodes()[2].outputs[0].shape, (Shape{2, 4, 3, 8}));
+  // Others read the product as it is, and columns stay side by side.
+  EXPECT_EQ(ops_of(after_product(transpose + "output product = %2\n")), "matmul transpose");
+  EXPECT_EQ(ops_of(after_product("%3 = transpose(%2) {permutation = [0, 1, 3, 2]}\noutput z = %3\n")),
+            "matmul transpose");
+}
+
+TEST(PermuteProducts, AMatmulRefusesOtherOrders) {
+  const auto product = [](const std::string& attributes) {
+    return message([&] {
+      parse_graph(
+          "%0 = input() {name = \"x\", shape = [2, 3, 4]}\n"
+          "%1 = matmul(%0, %0) {transpose_b = true, permutation = " +
+          attributes + "}\n");
+    });
+  };
+  EXPECT_EQ(product("[1, 1, 2]"),
+            "line 2: matmul: permutation is [1, 1, 2], but it must name all axes of [2, 3, 3] once, the last one last, "
+            "and there can be no epilogue; use transpose");
+  EXPECT_EQ(product("[2, 0, 1]"),
+            "line 2: matmul: permutation is [2, 0, 1], but it must name all axes of [2, 3, 3] once, the last one last, "
+            "and there can be no epilogue; use transpose");
+  EXPECT_EQ(product("[1, 0, 2]"), "(nothing was thrown)");
+}
+
 TEST(ReadFactorsInPlace, OtherOpsReadNoViews) {
   const auto compile_with = [](const std::string& offset, const std::string& last) {
     return message([&] {

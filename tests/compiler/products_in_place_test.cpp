@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matmul that reads parts of other values where they are gives the bits of one that reads copies of them.
+// A matmul that reads parts of other values where they are, or writes its result with its axes in another order, gives
+// the bits of one that reads copies and whose result is copied.
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>
 
@@ -47,14 +48,17 @@ struct Sizes {
   std::int64_t rows, inner, columns;
 };
 
-Graph product(DType dtype, const Sizes& sizes, const ops::MatmulOptions& options, int way_a, int way_b) {
+// relu takes the place of an epilogue; without it, the result is permuted.
+Graph product(DType dtype, const Sizes& sizes, const ops::MatmulOptions& options, int way_a, int way_b,
+              bool permutes = false) {
   Graph graph;
   const auto [rows, inner, columns] = sizes;
   const Value a =
       options.transpose_a ? heads(graph, "a", dtype, way_a, inner, rows) : heads(graph, "a", dtype, way_a, rows, inner);
   const Value b = options.transpose_b ? heads(graph, "b", dtype, way_b, columns, inner)
                                       : heads(graph, "b", dtype, way_b, inner, columns);
-  graph.add_output("y", ops::relu(ops::matmul(a, b, options) * 0.5));
+  const Value y = ops::matmul(a, b, options);
+  graph.add_output("y", permutes ? ops::transpose(y, {0, 2, 1, 3}) : ops::relu(y * 0.5));
   return graph;
 }
 
@@ -67,12 +71,13 @@ Array result_of(const Graph& graph, const Device& device, const ProgramOptions& 
 }
 
 void expect_same_bits(const Graph& graph, const Device& device, Precision precision, const std::string& what) {
-  const Array copied = result_of(graph, device, {.disabled_passes = {"read_factors_in_place"}, .precision = precision});
+  const Array copied = result_of(
+      graph, device, {.disabled_passes = {"read_factors_in_place", "permute_products"}, .precision = precision});
   const Array read = result_of(graph, device, {.precision = precision});
   EXPECT_EQ(std::memcmp(copied.raw(), read.raw(), copied.bytes()), 0) << what;
 }
 
-TEST(StridedFactors, GiveTheBitsOfCopies) {
+TEST(ProductsInPlace, GiveTheBitsOfCopies) {
   int graphs = 0, with_views = 0;
   for (const std::string& set : available_instruction_sets()) {
     const Device device({2, set});
@@ -86,8 +91,10 @@ TEST(StridedFactors, GiveTheBitsOfCopies) {
           ++graphs;
           const Plan plan = compile(product(DType::float32, sizes, options, way_a, way_b), {});
           if (to_string(plan).find(" from ") != std::string::npos) ++with_views;
-          for (DType dtype : {DType::float32, DType::float64})
+          for (DType dtype : {DType::float32, DType::float64}) {
             expect_same_bits(product(dtype, sizes, options, way_a, way_b), device, Precision::float32, what);
+            expect_same_bits(product(dtype, sizes, options, way_a, way_b, true), device, Precision::float32, what);
+          }
           expect_same_bits(product(DType::float32, sizes, options, way_a, way_b), device, Precision::mixed_bfloat16,
                            what + ", mixed_bfloat16");
         }
@@ -95,8 +102,24 @@ TEST(StridedFactors, GiveTheBitsOfCopies) {
   EXPECT_GT(with_views, graphs * 3 / 4);
 }
 
+// Whatever the order of its axes; the columns of a result stay side by side.
+TEST(ProductsInPlace, ResultsArePermuted) {
+  for (const std::vector<std::int64_t>& permutation :
+       {Integers{0, 1, 2, 3}, Integers{1, 0, 2, 3}, Integers{0, 2, 1, 3}, Integers{2, 0, 1, 3}, Integers{2, 1, 0, 3},
+        Integers{1, 2, 0, 3}}) {
+    for (const Shape& shape_b : {Shape{5, 3, 7, 9}, Shape{7, 9}, Shape{3, 7, 9}}) {
+      Graph graph;
+      const Value a = ops::input(graph, "a", DType::float32, {5, 3, 12, 7}),
+                  b = ops::input(graph, "b", DType::float32, shape_b);
+      graph.add_output("y", ops::transpose(ops::matmul(a, b), permutation));
+      EXPECT_EQ(to_string(compile(graph, {})).find("= transpose"), std::string::npos);
+      expect_same_bits(graph, Device({3}), Precision::float32, fmt::format("{}", fmt::join(permutation, ", ")));
+    }
+  }
+}
+
 // Rows that lie at one step are one matrix for weights that all of them meet.
-TEST(StridedFactors, RowsOfAPartMeetTheSameWeights) {
+TEST(ProductsInPlace, RowsOfAPartMeetTheSameWeights) {
   Graph graph;
   const Value x = ops::input(graph, "x", DType::float32, {3, 5, 24});
   const Value w = ops::input(graph, "w", DType::float32, {8, 40});
@@ -106,7 +129,7 @@ TEST(StridedFactors, RowsOfAPartMeetTheSameWeights) {
   expect_same_bits(graph, Device(), Precision::float32, "parts of rows and of weights");
 }
 
-TEST(StridedFactors, WeightsThatAStepReplaces) {
+TEST(ProductsInPlace, WeightsThatAStepReplaces) {
   Graph graph;
   const Value w = ops::variable(graph, "w", DType::float32, {16, 32});
   const Value x = ops::input(graph, "x", DType::float32, {4, 16});

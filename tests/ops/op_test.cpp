@@ -168,7 +168,8 @@ INSTANTIATE_TEST_SUITE_P(Composed, OpTable, testing::ValuesIn(composed_table()),
 TEST(OpTableItself, HasAnEntryForEveryOp) {
   std::set<std::string_view> listed;
   for (const Entry& entry : op_table()) EXPECT_TRUE(listed.insert(entry.op).second) << entry.op << " has two entries";
-  // Sources compute nothing; source_test.cpp has them. Nor do views; tests/compiler/strided_factors_test.cpp has them.
+  // Sources compute nothing; source_test.cpp has them. Nor do views; tests/compiler/products_in_place_test.cpp has
+  // them.
   for (const OpDefinition* op : all_ops()) {
     EXPECT_TRUE(op->role != Role::compute || op->is_strided || listed.contains(op->name))
         << "no entry for " << op->name;

@@ -116,6 +116,10 @@ Graph merge_updates(const Graph& graph, const PassContext& context);
 //   %3 = relu(%2)
 Graph fuse_elementwise(const Graph& graph, const PassContext& context);
 
+// The rows of matrices that a matmul reads or writes among others are at least that long. Shorter ones would waste most
+// of the cache lines that they lie in.
+inline constexpr std::int64_t least_row_bytes = 32;
+
 // A matmul reads parts of another value, such as the heads of an attention, where they are. %x has the shape [8, 4, 6].
 //
 //   %1 = slice(%x) {starts = [0, 0, 2], sizes = [8, 4, 2]}
@@ -127,5 +131,11 @@ Graph fuse_elementwise(const Graph& graph, const PassContext& context);
 //   %2 = view(%x) {shape = [4, 8, 2], strides = [6, 24, 1], offset = 2}
 //   %3 = matmul(%2, %w)
 Graph read_factors_in_place(const Graph& graph, const PassContext& context);
+
+// A matmul writes its result with the axes in the order in which it is read.
+//
+//   %1 = matmul(%x, %y)                                 ->   %2 = matmul(%x, %y) {permutation = [1, 0, 2]}
+//   %2 = transpose(%1) {permutation = [1, 0, 2]}
+Graph permute_products(const Graph& graph, const PassContext& context);
 
 }  // namespace pando

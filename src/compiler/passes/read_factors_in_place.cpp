@@ -12,9 +12,6 @@ namespace pando {
 
 namespace {
 
-// Shorter rows would waste most of the cache lines that they lie in.
-constexpr std::int64_t least_row_bytes = 32;
-
 struct View {
   ValueId of;
   std::int64_t offset = 0;

@@ -119,7 +119,7 @@ class Matmul final : public Kernel {
       a_rows_.push_back(rounds         ? i * cut_.depth
                         : cut_.packs_a ? i / height * cut_.depth * height + i % height
                                        : i * step);
-      c_rows_.push_back(i * sizes_.columns);
+      c_rows_.push_back(i * sizes_.c_step);
     }
   }
 
@@ -136,7 +136,10 @@ class Matmul final : public Kernel {
 
   void run_group(const Tile& tile, std::int64_t batch, Range rows, const Columns& columns) const {
     const std::int64_t first = (batch * sizes_.rows + rows.begin) * sizes_.columns;
-    T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
+    T* const raw =
+        epilogue_.raw_in_output()
+            ? epilogue_.raw<T>(tile) + sizes_.c_starts[static_cast<std::size_t>(batch)] + rows.begin * sizes_.c_step
+            : at<T>(tile.scratch, raw_scratch_);
     std::int64_t inner = 0;
     do {  // once even if there is nothing to sum: the result is zero then
       multiply_group(tile, batch, rows, columns, {inner, std::min(inner + cut_.depth, sizes_.inner)}, raw,

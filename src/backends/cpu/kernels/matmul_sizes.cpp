@@ -26,6 +26,15 @@ std::vector<std::int64_t> batch_starts(const Shape& own, const Shape& batch, con
   return starts;
 }
 
+// The products, of this shape, in the result, whose axes may have another order.
+Matrices products_in(const Operand& result, const Shape& shape, const Integers& permutation) {
+  Operand products = {.type = {result.type.dtype, shape}};
+  products.strides.resize(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i)
+    products.strides[static_cast<std::size_t>(permutation[i])] = result.type.shape.stride(static_cast<int>(i));
+  return Matrices(products);
+}
+
 }  // namespace
 
 MatmulSizes::MatmulSizes(const KernelCall& call)
@@ -42,14 +51,21 @@ MatmulSizes::MatmulSizes(const KernelCall& call)
   const Matrices a_matrices(call.inputs[0]), b_matrices(call.inputs[1]);
   a_step = a_matrices.row_step();
   b_step = b_matrices.row_step();
-  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a && a_matrices.is_one()) {
+  const bool permutes = call.op->id == Op::matmul && !call.attributes.integers("permutation").empty();
+  const Matrices products =
+      products_in(call.outputs[0], raw_shape, permutes ? call.attributes.integers("permutation") : Integers());
+  c_step = products.row_step();
+  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a && a_matrices.is_one() &&
+      products.is_one()) {
     // If all matrices of a are multiplied by the same b, they are one tall matrix.
     rows *= batch.elements();
     a_starts = {a_matrices.first};
     b_starts = {b_matrices.first};
+    c_starts = {0};
   } else {
     a_starts = batch_starts(a_batch, batch, a_matrices);
     b_starts = batch_starts(b_batch, batch, b_matrices);
+    c_starts = batch_starts(batch, batch, products);
   }
 }
 
@@ -59,7 +75,7 @@ std::int64_t divided_runs(const KernelCall& call) {
   const bool updates = call.op->id == Op::matmul_update;
   if (call.attributes.flag("transpose_a") != updates || call.attributes.flag("transpose_b")) return 0;
   const MatmulSizes sizes(call);
-  if (sizes.a_starts.size() != 1) return 0;
+  if (sizes.a_starts.size() != 1 || sizes.c_step != sizes.columns) return 0;
   const auto [rows, inner] = updates ? std::pair(sizes.inner, sizes.rows) : std::pair(sizes.rows, sizes.inner);
   if (rows < least_rows || rows > most_rows || inner < 2 * least_depth) return 0;
   const auto fewest = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(inner / least_depth)));

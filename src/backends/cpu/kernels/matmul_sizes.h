@@ -11,13 +11,14 @@ namespace pando::cpu {
 // The inner dimension is cut into equal runs no longer than this.
 constexpr std::int64_t most_depth = 384;
 
-// The sizes of the product, where each matrix of the batch starts, and the steps between the rows of a matrix.
+// The sizes of the product, where each matrix of the batch starts, and the steps between the rows of a matrix; c is the
+// result.
 struct MatmulSizes {
   bool transpose_a, transpose_b;
   std::int64_t rows, inner, columns;
-  std::vector<std::int64_t> a_starts, b_starts;
-  std::int64_t a_step, b_step;
-
+  std::vector<std::int64_t> a_starts, b_starts, c_starts;
+  std::int64_t a_step, b_step, c_step;
+  // That of the products, before a permutation.
   Shape raw_shape;
 
   explicit MatmulSizes(const KernelCall& call);
