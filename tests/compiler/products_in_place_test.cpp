@@ -81,11 +81,12 @@ TEST(ProductsInPlace, GiveTheBitsOfCopies) {
   int graphs = 0, with_views = 0;
   for (const std::string& set : available_instruction_sets()) {
     const Device device({2, set});
-    for (const Sizes& sizes : {Sizes{1, 8, 8}, Sizes{5, 33, 17}, Sizes{64, 16, 64}, Sizes{70, 64, 16}})
+    for (const Sizes& sizes : {Sizes{1, 8, 8}, Sizes{5, 33, 17}, Sizes{70, 64, 16}})
       for (int flags = 0; flags < 4; ++flags)
         for (int ways_of_both = 1; ways_of_both < ways * ways; ++ways_of_both) {
           const ops::MatmulOptions options = {.transpose_a = flags % 2 == 1, .transpose_b = flags / 2 == 1};
           const int way_a = ways_of_both / ways, way_b = ways_of_both % ways;
+          if (way_a != 0 && way_b != 0 && way_a != way_b) continue;
           const std::string what = fmt::format("{}: {} x {} x {}, transposed {}, ways {} and {}", set, sizes.rows,
                                                sizes.inner, sizes.columns, flags, way_a, way_b);
           ++graphs;
