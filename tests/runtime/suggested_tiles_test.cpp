@@ -19,11 +19,12 @@ Plan products(std::int64_t size, int supersteps) {
   Plan plan;
   plan.buffers.push_back({.bytes = square.type.bytes()});
   for (int i = 0; i < supersteps; ++i)
-    plan.supersteps.push_back({{.op = &definitions::matmul,
-                                .attributes = {{"transpose_a", false}, {"transpose_b", false}},
-                                .inputs = {square, square},
-                                .outputs = {square},
-                                .name = "product"}});
+    plan.supersteps.push_back(
+        {{.op = &definitions::matmul,
+          .attributes = {{"transpose_a", false}, {"transpose_b", false}, {"permutation", Integers()}},
+          .inputs = {square, square},
+          .outputs = {square},
+          .name = "product"}});
   return plan;
 }
 
@@ -40,11 +41,12 @@ Plan row_product(std::int64_t size, bool writes_weights) {
   Plan plan;
   plan.buffers = {{.bytes = row.type.bytes()},
                   {.kind = Buffer::Kind::variable, .bytes = weights.type.bytes(), .index = 0}};
-  plan.supersteps.push_back({{.op = &definitions::matmul,
-                              .attributes = {{"transpose_a", false}, {"transpose_b", false}},
-                              .inputs = {row, weights},
-                              .outputs = {row},
-                              .name = "product"}});
+  plan.supersteps.push_back(
+      {{.op = &definitions::matmul,
+        .attributes = {{"transpose_a", false}, {"transpose_b", false}, {"permutation", Integers()}},
+        .inputs = {row, weights},
+        .outputs = {row},
+        .name = "product"}});
   if (writes_weights)
     plan.supersteps.push_back(
         {{.op = &definitions::relu, .attributes = {}, .inputs = {weights}, .outputs = {weights}, .name = "write"}});
