@@ -54,7 +54,8 @@ constexpr NamedPass graph_passes[] = {
     {"fuse_elementwise", fuse_elementwise},
     // After all: the passes above look for transposes and slices themselves.
     {"read_factors_in_place", read_factors_in_place, &Capabilities::products_in_place},
-    // After it: a transpose between two products can be read or written in place, and only reading leaves an epilogue.
+    // After it: where a transpose is between two products, the second one reads it in place, and the first may keep an
+    // epilogue.
     {"permute_products", permute_products, &Capabilities::products_in_place},
 };
 // If these are disabled, each kernel has its own superstep and each value its own memory.

@@ -35,14 +35,24 @@ std::vector<Type> infer_reshape(const OpCall& call) {
 std::vector<Type> infer_view(const OpCall& call) {
   const Shape shape = shape_attribute(call, "shape");
   const Integers& strides = call.attributes.integers("strides");
-  if (strides.size() != static_cast<std::size_t>(shape.rank())) call.fail("each axis needs a stride");
-  std::int64_t first = call.attributes.integer("offset"), last = first;
+  if (shape.rank() < 2 || strides.size() != static_cast<std::size_t>(shape.rank()) || strides.back() != 1)
+    call.fail(
+        fmt::format("the strides [{}] do not give {} rows of neighbours; give it two axes or more, each a stride, "
+                    "and the last one 1",
+                    fmt::join(strides, ", "), to_string(shape)));
+  // The last element, as no stride is negative; one that is too far away overflows.
+  const std::int64_t elements = call.shape(0).elements();
+  std::int64_t last = call.attributes.integer("offset");
+  bool is_outside = last < 0;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    const std::int64_t way = (shape[axis] - 1) * strides[static_cast<std::size_t>(axis)];
-    (way < 0 ? first : last) += way;
+    const std::int64_t stride = strides[static_cast<std::size_t>(axis)];
+    std::int64_t way = 0;
+    is_outside = is_outside || stride < 0 || __builtin_mul_overflow(shape[axis] - 1, stride, &way) ||
+                 __builtin_add_overflow(last, way, &last);
   }
-  if (shape.elements() > 0 && (first < 0 || last >= call.shape(0).elements()))
-    call.fail(fmt::format("{} has no elements {} to {}", to_string(call.shape(0)), first, last));
+  if (shape.elements() > 0 && (is_outside || last >= elements))
+    call.fail(fmt::format("elements of {} at these steps exceed the {} of {}; choose a smaller shape", to_string(shape),
+                          elements, to_string(call.shape(0))));
   return {{call.dtype(0), shape}};
 }
 

@@ -405,19 +405,26 @@ TEST(PermuteProducts, AMatmulRefusesOtherOrders) {
 }
 
 TEST(ReadFactorsInPlace, OtherOpsReadNoViews) {
-  const auto compile_with = [](const std::string& offset, const std::string& last) {
+  const auto compile_with = [](const std::string& place, const std::string& last) {
     return message([&] {
       compile(parse_graph("%0 = input() {name = \"x\", shape = [4, 16]}\n"
-                          "%1 = view(%0) {shape = [4, 8], strides = [16, 1], offset = " +
-                          offset + "}\n" + last),
+                          "%1 = view(%0) {shape = [4, 8], strides = " +
+                          place + "}\n" + last),
               {});
     });
   };
-  EXPECT_EQ(compile_with("8", "%2 = relu(%1)\noutput y = %2\n"),
+  const std::string half = "[16, 1], offset = 8";
+  EXPECT_EQ(compile_with(half, "%2 = relu(%1)\noutput y = %2\n"),
             "graph: %2 (relu) uses %1, a view; only matmul reads views, so use transpose or slice");
-  EXPECT_EQ(compile_with("8", "output y = %1\n"),
+  EXPECT_EQ(compile_with(half, "output y = %1\n"),
             "graph: output 'y' uses %1, a view; only matmul reads views, so use transpose or slice");
-  EXPECT_EQ(compile_with("9", ""), "line 2: view: [4, 16] has no elements 9 to 64");
+  for (const char* place :
+       {"[16, 1], offset = 9", "[16, 1], offset = -1", "[-16, 1], offset = 48", "[9223372036854775807, 1], offset = 0"})
+    EXPECT_EQ(compile_with(place, ""),
+              "line 2: view: elements of [4, 8] at these steps exceed the 64 of [4, 16]; choose a smaller shape");
+  EXPECT_EQ(compile_with("[1, 2]", ""),
+            "line 2: view: the strides [1, 2] do not give [4, 8] rows of neighbours; give it two axes or more, each a "
+            "stride, and the last one 1");
 }
 
 TEST(Compile, ATrainingStepOfFewSupersteps) {

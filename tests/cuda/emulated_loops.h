@@ -28,8 +28,8 @@
 
 namespace pando::region {
 
-// Not inline: the system gives all libraries that a test loads one variable of an inline name, but their regions have
-// different numbers of ranks.
+// Not inline: all libraries that a test loads would share one inline variable, but their regions have different numbers
+// of ranks.
 static thread_local unsigned char* emulated_memory[ranks];
 static thread_local bool emulated_backwards;
 // Counts phases.

@@ -66,7 +66,7 @@ std::vector<bool> kept_buffers(const Plan& plan) {
 // Of all that a kernel reads and writes, what each tile keeps near itself from step to step.
 double kept_bytes(const KernelCall& call, const std::vector<bool>& is_kept, InstructionSet set) {
   const bool is_product = call.op->id == Op::matmul || call.op->id == Op::matmul_update;
-  // Tiles that divide the inner dimension of a product update the weights that they read.
+  // Tiles that divide the inner dimension of a product, as they do on x86-64, update the weights that they read.
   if (is_product && set != InstructionSet::neon && divided_runs(call) > 0)
     return static_cast<double>(call.op->id == Op::matmul ? call.inputs[1].type.bytes()
                                                          : 2 * call.inputs[2].type.bytes());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a matmul needs to know of its factors, and how its inner dimension is cut.
+// What a matmul needs to know of its factors and its result, and how its inner dimension is cut.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -24,10 +24,10 @@ struct MatmulSizes {
   explicit MatmulSizes(const KernelCall& call);
 };
 
-// Into how many runs the inner dimension is cut, for tiles to divide them: so many that tiles have the same number of
-// runs, but not shorter ones than pay for adding them up. 0 if tiles should divide rows and columns, as they do unless
-// few rows meet many weights: the sums of the runs should be small beside the weights. For an update it is the number
-// for the product that reads the updated weights.
+// The number of runs of the inner dimension that tiles divide among them: a multiple of a power of two, so that two,
+// four or eight tiles get the same number of runs, and few enough for each run to be worth adding up. It is 0 if tiles
+// should divide rows and columns. They do so unless few rows meet many weights, because the sums of the runs must be
+// small compared with the weights. For an update it is the number for the product that reads the updated weights.
 std::int64_t divided_runs(const KernelCall& call);
 
 }  // namespace pando::cpu
