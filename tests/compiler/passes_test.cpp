@@ -367,6 +367,29 @@ TEST(ReadFactorsInPlace, RowsThatDoNotLieSideBySideAreCopied) {
   EXPECT_EQ(after_moving("%1 = reshape(%0) {shape = [64, 8]}\n", "[8, 3]"), "reshape matmul");
 }
 
+TEST(ReadFactorsInPlace, OtherOpsReadNoViews) {
+  const auto compile_with = [](const std::string& place, const std::string& last) {
+    return message([&] {
+      compile(parse_graph("%0 = input() {name = \"x\", shape = [4, 16]}\n"
+                          "%1 = view(%0) {shape = [4, 8], strides = " +
+                          place + "}\n" + last),
+              {});
+    });
+  };
+  const std::string half = "[16, 1], offset = 8";
+  EXPECT_EQ(compile_with(half, "%2 = relu(%1)\noutput y = %2\n"),
+            "graph: %2 (relu) uses %1, a view; only matmul reads views, so use transpose or slice");
+  EXPECT_EQ(compile_with(half, "output y = %1\n"),
+            "graph: output 'y' uses %1, a view; only matmul reads views, so use transpose or slice");
+  for (const char* place :
+       {"[16, 1], offset = 9", "[16, 1], offset = -1", "[-16, 1], offset = 48", "[9223372036854775807, 1], offset = 0"})
+    EXPECT_EQ(compile_with(place, ""),
+              "line 2: view: elements of [4, 8] at these steps exceed the 64 of [4, 16]; choose a smaller shape");
+  EXPECT_EQ(compile_with("[1, 2]", ""),
+            "line 2: view: the strides [1, 2] do not give [4, 8] rows of neighbours; give it two axes or more, each a "
+            "stride, and the last one 1");
+}
+
 TEST(PermuteProducts, AMatmulWritesWhatATransposeWouldMove) {
   const auto after_product = [](const std::string& rest) {
     return permute_products(parse_graph("%0 = input() {name = \"x\", shape = [2, 3, 4, 5]}\n"
@@ -402,29 +425,6 @@ TEST(PermuteProducts, AMatmulRefusesOtherOrders) {
             "line 2: matmul: permutation is [2, 0, 1], but it must name all axes of [2, 3, 3] once, the last one last, "
             "and there can be no epilogue; use transpose");
   EXPECT_EQ(product("[1, 0, 2]"), "(nothing was thrown)");
-}
-
-TEST(ReadFactorsInPlace, OtherOpsReadNoViews) {
-  const auto compile_with = [](const std::string& place, const std::string& last) {
-    return message([&] {
-      compile(parse_graph("%0 = input() {name = \"x\", shape = [4, 16]}\n"
-                          "%1 = view(%0) {shape = [4, 8], strides = " +
-                          place + "}\n" + last),
-              {});
-    });
-  };
-  const std::string half = "[16, 1], offset = 8";
-  EXPECT_EQ(compile_with(half, "%2 = relu(%1)\noutput y = %2\n"),
-            "graph: %2 (relu) uses %1, a view; only matmul reads views, so use transpose or slice");
-  EXPECT_EQ(compile_with(half, "output y = %1\n"),
-            "graph: output 'y' uses %1, a view; only matmul reads views, so use transpose or slice");
-  for (const char* place :
-       {"[16, 1], offset = 9", "[16, 1], offset = -1", "[-16, 1], offset = 48", "[9223372036854775807, 1], offset = 0"})
-    EXPECT_EQ(compile_with(place, ""),
-              "line 2: view: elements of [4, 8] at these steps exceed the 64 of [4, 16]; choose a smaller shape");
-  EXPECT_EQ(compile_with("[1, 2]", ""),
-            "line 2: view: the strides [1, 2] do not give [4, 8] rows of neighbours; give it two axes or more, each a "
-            "stride, and the last one 1");
 }
 
 TEST(Compile, ATrainingStepOfFewSupersteps) {

@@ -13,18 +13,20 @@ namespace {
 
 constexpr auto set = cpu::InstructionSet::avx512;
 
+KernelCall product(const Operand& a, const Operand& b, const Operand& result) {
+  return {.op = &definitions::matmul,
+          .attributes = {{"transpose_a", false}, {"transpose_b", false}, {"permutation", Integers()}},
+          .inputs = {a, b},
+          .outputs = {result},
+          .name = "product"};
+}
+
 // Supersteps of one product of square matrices each.
 Plan products(std::int64_t size, int supersteps) {
   const Operand square = {0, {DType::float32, {size, size}}};
   Plan plan;
   plan.buffers.push_back({.bytes = square.type.bytes()});
-  for (int i = 0; i < supersteps; ++i)
-    plan.supersteps.push_back(
-        {{.op = &definitions::matmul,
-          .attributes = {{"transpose_a", false}, {"transpose_b", false}, {"permutation", Integers()}},
-          .inputs = {square, square},
-          .outputs = {square},
-          .name = "product"}});
+  for (int i = 0; i < supersteps; ++i) plan.supersteps.push_back({product(square, square, square)});
   return plan;
 }
 
@@ -41,12 +43,7 @@ Plan row_product(std::int64_t size, bool writes_weights) {
   Plan plan;
   plan.buffers = {{.bytes = row.type.bytes()},
                   {.kind = Buffer::Kind::variable, .bytes = weights.type.bytes(), .index = 0}};
-  plan.supersteps.push_back(
-      {{.op = &definitions::matmul,
-        .attributes = {{"transpose_a", false}, {"transpose_b", false}, {"permutation", Integers()}},
-        .inputs = {row, weights},
-        .outputs = {row},
-        .name = "product"}});
+  plan.supersteps.push_back({product(row, weights, row)});
   if (writes_weights)
     plan.supersteps.push_back(
         {{.op = &definitions::relu, .attributes = {}, .inputs = {weights}, .outputs = {weights}, .name = "write"}});

@@ -49,8 +49,7 @@ class Matmul final : public Kernel {
     const Part part = grid_.part(tile);
     const Range rows = {part.blocks.begin * matrix_.block_rows,
                         std::min(part.blocks.end * matrix_.block_rows, sizes_.rows)};
-    const Columns columns({part.panels.begin * cut_.unit, std::min(part.panels.end * cut_.unit, sizes_.columns)},
-                          matrix_);
+    const Columns columns = columns_of(part);
     if (columns.begin >= columns.end) return;
     if (updates_ && parameter_.buffer != result_.buffer) copy_parameter(tile, part.batches, rows, columns);
     epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
@@ -86,12 +85,15 @@ class Matmul final : public Kernel {
     std::int64_t panel, at_once;
   };
 
+  Columns columns_of(const Part& part) const {
+    return {{part.panels.begin * cut_.unit, std::min(part.panels.end * cut_.unit, sizes_.columns)}, matrix_};
+  }
+
   bool sums_runs(int tiles) const { return run_grid_.has_value() && tiles > 1; }
 
   void sum_runs(const Tile& tile) const {
     const Part part = run_grid_->part(tile);
-    const Columns columns({part.panels.begin * cut_.unit, std::min(part.panels.end * cut_.unit, sizes_.columns)},
-                          matrix_);
+    const Columns columns = columns_of(part);
     if (columns.begin >= columns.end) return;
     for (std::int64_t run = part.batches.begin; run < part.batches.end; ++run) {
       const Range inner = {run * cut_.depth, std::min((run + 1) * cut_.depth, sizes_.inner)};

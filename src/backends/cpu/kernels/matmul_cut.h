@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a matmul is cut: into runs of the inner dimension, groups of rows and shares of tiles, and which factors are
-// copied first. Sizes alone decide, so that the bits of a result depend on nothing else.
+// copied first. The call alone decides, whatever the number of tiles, so that they all give the same bits.
 #pragma once
 #include "backends/cpu/kernels/matmul_sizes.h"
 #include "backends/cpu/kernels/product.h"
