@@ -5,8 +5,9 @@
 #
 #   scripts/gpu_test.sh              builds, runs all tests on the GPU, looks for wrong accesses to memory of the ops, and
 #                                    measures steps
-#   scripts/gpu_test.sh --sanitize   builds, and runs the quick tests under memcheck and racecheck of compute-sanitizer
-#                                    (tools/gpu_sanitizer.py, which needs Python; takes longer)
+#   scripts/gpu_test.sh --sanitize   builds, and runs the quick tests under memcheck and racecheck of compute-sanitizer;
+#                                    needs Python and takes longer. What follows, such as --seconds 20, goes to
+#                                    tools/gpu_sanitizer.py
 #
 # Needs a GPU with its driver, the CUDA toolkit 12.4, g++ 12 and CMake 3.25, or newer ones. Exit status 0 only if everything
 # was built and passed; where compute-sanitizer does not support the machine, the first form says so and goes on.
@@ -15,8 +16,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { echo "gpu_test: $*"; }
 sanitizes=
-[ "$*" != --sanitize ] || sanitizes=1
-[ $# -eq 0 ] || [ -n "$sanitizes" ] || { echo "usage: scripts/gpu_test.sh [--sanitize]" >&2; exit 2; }
+if [ "${1:-}" = --sanitize ]; then
+    sanitizes=1
+    shift
+elif [ $# -gt 0 ]; then
+    echo "usage: scripts/gpu_test.sh [--sanitize [OPTION...]]" >&2
+    exit 2
+fi
 [ -d bundle ] || { say "there is no folder 'bundle' here; scripts/bundle.sh makes an archive that has it" >&2; exit 1; }
 nvidia-smi -L || { say "there is no GPU here" >&2; exit 1; }
 
@@ -37,7 +43,7 @@ export PANDO_DATA=$bundle/data
 export PANDO_INSTRUCTION_SET=portable
 if [ -n "$sanitizes" ]; then
     compute-sanitizer build/gpu/cli/pando devices >/dev/null || { say "compute-sanitizer does not support this machine" >&2; exit 1; }
-    exec python3 tools/gpu_sanitizer.py build/gpu --jobs "$jobs"
+    exec python3 tools/gpu_sanitizer.py build/gpu --jobs "$jobs" "$@"
 fi
 status=0
 # The ops under compute-sanitizer take one core for a minute or more, and run beside the tests.

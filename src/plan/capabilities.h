@@ -13,6 +13,8 @@ struct Capabilities {
   // Whether a matmul reads parts of other values where they are, rather than copies of them, and writes its result with
   // its axes in any order.
   bool products_in_place = true;
+  // Whether it does so too where both of its operands are single matrices, not batches of them.
+  bool single_products_in_place = true;
   // Whether max pooling goes before bias and activation.
   bool early_pooling = true;
   // Whether there are kernels for ops that stand for two: conv2d_max_pool and its gradients, and matmul_update.

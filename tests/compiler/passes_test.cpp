@@ -367,6 +367,19 @@ TEST(ReadFactorsInPlace, RowsThatDoNotLieSideBySideAreCopied) {
   EXPECT_EQ(after_moving("%1 = reshape(%0) {shape = [64, 8]}\n", "[8, 3]"), "reshape matmul");
 }
 
+TEST(ReadFactorsInPlace, ABackendMayReadViewsForBatchesOfMatricesOnly) {
+  const PassContext context = {.capabilities = {.single_products_in_place = false}};
+  EXPECT_EQ(ops_of(read_factors_in_place(attention(""), context)), "view matmul");
+  const Graph single = parse_graph(
+      "%0 = input() {name = \"x\", shape = [4, 16]}\n"
+      "%1 = slice(%0) {starts = [0, 8], sizes = [4, 8]}\n"
+      "%2 = input() {name = \"y\", shape = [8, 3]}\n"
+      "%3 = matmul(%1, %2)\n"
+      "output z = %3\n");
+  EXPECT_EQ(ops_of(read_factors_in_place(single, context)), "slice matmul");
+  EXPECT_EQ(ops_of(read_factors_in_place(single, {})), "view matmul");
+}
+
 TEST(ReadFactorsInPlace, OtherOpsReadNoViews) {
   const auto compile_with = [](const std::string& place, const std::string& last) {
     return message([&] {

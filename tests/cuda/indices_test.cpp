@@ -40,6 +40,11 @@ TEST(CudaBatchStarts, StepOverBroadcastAxes) {
   for (std::int32_t i = 0; i < 24; ++i) EXPECT_EQ(starts(i), i / 12 * 18 + i % 3 * 6);
 }
 
+TEST(CudaBatchStarts, AreOneStepApartForGroups) {
+  const BatchStarts starts = BatchStarts::along(5, 12);
+  for (std::int32_t i = 0; i < 5; ++i) EXPECT_EQ(starts(i), i * 12);
+}
+
 TEST(CudaTiles, CoverEachResultAndItsDepthOnce) {
   using Tile = Tiling<32, 32, 4, 4>;
   for (const ProductSizes& sizes : {ProductSizes{33, 70, 49, 2}, {1, 1, 300, 1}, {32, 32, 16, 3}, {5, 6, 0, 1}})

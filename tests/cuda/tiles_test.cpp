@@ -86,6 +86,35 @@ TEST(CudaTileKernels, MultiplyByTensorCoresInTf32) {
   EXPECT_EQ((worst_error<Tf32Tile, Sums, 4, false, true>({68, 60, 36, 1}, 2, false)), 0);
 }
 
+// The heads of an attention: the rows of all of them meet in the rows of the result.
+TEST(CudaTileKernels, WriteTheRowsOfABatchOfMatricesInTurns) {
+  const ProductSizes sizes = {5, 6, 40, 3};
+  const auto matrix = sizes.rows * sizes.columns;
+  const StoredFactor<true> a = {sizes.depth, BatchStarts::along(3, sizes.rows * sizes.depth)};
+  const StoredFactor<false> b = {sizes.columns, BatchStarts::along(3, sizes.columns * sizes.depth)};
+  const std::vector<float> a_data = whole_numbers(3 * sizes.rows * sizes.depth, 3);
+  const std::vector<float> b_data = whole_numbers(3 * sizes.columns * sizes.depth, 5);
+  for (std::int32_t splits : {1, 2}) {
+    std::vector<float> in_order(static_cast<std::size_t>(3 * matrix)),
+        in_turns = in_order, partial(static_cast<std::size_t>(3 * matrix * splits));
+    const auto multiply = [&](const ProductResult<float>& result) {
+      emulate(3 * static_cast<unsigned>(splits), {SmallTile::threads, 1}, [&] {
+        multiply_tiles<float, SmallTile, ThreadTile<float, SmallTile>, 1>(a, a_data.data(), b, b_data.data(), sizes,
+                                                                          splits, result);
+      });
+      if (splits > 1) emulate((3 * matrix + 31) / 32, {32, 8}, [&] { add_splits<float, 8>(sizes, splits, result); });
+    };
+    multiply({in_order.data(), BatchStarts::along(3, matrix), sizes.columns, nullptr, nullptr, partial.data()});
+    multiply(
+        {in_turns.data(), BatchStarts::along(3, sizes.columns), 3 * sizes.columns, nullptr, nullptr, partial.data()});
+    for (std::int32_t head = 0; head < 3; ++head)
+      for (std::int32_t row = 0; row < sizes.rows; ++row)
+        for (std::int32_t column = 0; column < sizes.columns; ++column)
+          EXPECT_EQ(in_turns[static_cast<std::size_t>((row * 3 + head) * sizes.columns + column)],
+                    in_order[static_cast<std::size_t>(head * matrix + row * sizes.columns + column)]);
+  }
+}
+
 TEST(CudaTileKernels, AddABiasAndTakeRelu) {
   const ProductSizes sizes = {33, 34, 20, 1};
   const StoredFactor<true> a = {sizes.depth, {}};
@@ -147,7 +176,7 @@ void expect_pooled_convolution() {
   const ProductSizes sizes = {windows * 4, g.filters, g.kernel[0] * g.kernel[1] * g.channels, 1};
   std::vector<float> values(static_cast<std::size_t>(windows * g.filters));
   std::vector<std::uint8_t> positions(values.size(), 9);
-  const PooledResult<float> result = {values.data(), positions.data(), 0, g.filters, {bias.data(), false}};
+  const PooledResult<float> result = {values.data(), positions.data(), {}, g.filters, {bias.data(), false}};
   emulate(static_cast<unsigned>((sizes.rows + 31) / 32), {SmallTile::threads, 1}, [&] {
     multiply_tiles<float, SmallTile, ThreadTile<float, SmallTile>, width>(
         PooledSource(g, rows, columns), x.data(), by_groups(g), filter.data(), sizes, 1, result);

@@ -94,8 +94,8 @@ std::string CudaBackend::instruction_set() const { return fmt::format("sm_{}", g
 Capabilities CudaBackend::capabilities() const {
   return {.most_instructions = most_fused_instructions,
           .epilogues = true,
-          // Its matmul reads views, but whether that is faster than copies was not measured; regions take no views.
-          .products_in_place = false,
+          // A region takes products of single matrices, but no views.
+          .single_products_in_place = false,
           .early_pooling = true,
           .convolution_with_pooling = true,
           .matmul_with_update = true,
@@ -108,10 +108,7 @@ const std::shared_ptr<Memory>& CudaBackend::staging() const { return pinned_memo
 std::size_t CudaBackend::room_for_samples() const { return free_bytes(gpu_.number) / 2; }
 
 std::string CudaBackend::why_unsupported(const KernelCall& call) const {
-  if (factory_of(*call.op) == nullptr) return "the op has no kernel";
-  if (call.op->id == Op::matmul && !call.attributes.integers("permutation").empty())
-    return "it cannot permute the axes of its result; use transpose";
-  return "";
+  return factory_of(*call.op) == nullptr ? "the op has no kernel" : "";
 }
 
 LoadedPlans CudaBackend::load(std::span<const Plan* const> plans, const BindVariable& bind) {

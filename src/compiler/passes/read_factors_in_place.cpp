@@ -107,12 +107,15 @@ bool is_readable(const Graph& graph, const View& view) {
 }
 
 // By node: whether all users of its value can read a view.
-std::vector<bool> find_factors(const Graph& graph) {
+std::vector<bool> find_factors(const Graph& graph, const Capabilities& capabilities) {
   std::vector<bool> is_factor(graph.nodes().size(), true);
   const auto forbid = [&](ValueId id) { is_factor[static_cast<std::size_t>(id.node)] = false; };
-  for (const Node& node : graph.nodes())
+  for (const Node& node : graph.nodes()) {
+    const bool is_single = node.op->strided_inputs > 0 && node.outputs[0].shape.rank() == 2;
+    const int most = is_single && !capabilities.single_products_in_place ? 0 : node.op->strided_inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (static_cast<int>(i) >= node.op->strided_inputs) forbid(node.inputs[i]);
+      if (static_cast<int>(i) >= most) forbid(node.inputs[i]);
+  }
   for (const Output& output : graph.outputs()) forbid(output.value);
   for (const Assignment& assignment : graph.assignments()) forbid(assignment.value);
   return is_factor;
@@ -121,7 +124,7 @@ std::vector<bool> find_factors(const Graph& graph) {
 }  // namespace
 
 Graph read_factors_in_place(const Graph& graph, const PassContext& context) {
-  const std::vector<bool> is_factor = find_factors(graph);
+  const std::vector<bool> is_factor = find_factors(graph, context.capabilities);
   Rewriter rewriter(graph);
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(graph.nodes().size()); ++i) {
     const Node& node = graph.nodes()[static_cast<std::size_t>(i)];

@@ -21,7 +21,7 @@ std::unique_ptr<Kernel> make_convolution(const KernelCall& call, const KernelCon
   const ProductSizes sizes = {narrow(y.part(0, 3).elements(), op), geometry.group_filters(),
                               narrow(taps(geometry) * geometry.group_channels(), op), geometry.groups};
   return make_product<T>(op, ConvolutionSource<false>(geometry), by_groups(geometry), sizes,
-                         {geometry.group_filters(), geometry.filters, -1, find_bias(call)}, context);
+                         {filter_starts(geometry), geometry.filters, -1, find_bias(call)}, context);
 }
 
 template <class T>
@@ -32,7 +32,7 @@ std::unique_ptr<Kernel> make_input_gradient(const KernelCall& call, const Kernel
   const ProductSizes sizes = {narrow(dx.part(0, 3).elements(), op), geometry.group_channels(),
                               narrow(taps(geometry) * geometry.group_filters(), op), geometry.groups};
   return make_product<T>(op, GradientSource(geometry), TransposedFilter(geometry), sizes,
-                         {geometry.group_channels(), geometry.channels}, context);
+                         {channel_starts(geometry), geometry.channels}, context);
 }
 
 template <class T>
@@ -43,7 +43,7 @@ std::unique_ptr<Kernel> make_weight_gradient(const KernelCall& call, const Kerne
   const ProductSizes sizes = {narrow(taps(geometry) * geometry.group_channels(), op), geometry.group_filters(),
                               narrow(dy.part(0, 3).elements(), op), geometry.groups};
   return make_product<T>(op, ConvolutionSource<true>(geometry), by_groups(geometry), sizes,
-                         {geometry.group_filters(), geometry.filters}, context);
+                         {filter_starts(geometry), geometry.filters}, context);
 }
 
 bool is_double(const KernelCall& call) { return call.inputs[0].type.dtype == DType::float64; }

@@ -27,7 +27,7 @@ class ConvolutionWithPooling final : public Kernel {
 
   void launch(const Operands& operands, cudaStream_t stream) const override {
     if (choice_.blocks == 0) return;
-    PooledResult<float> result = {output<float>(operands, 0), output<std::uint8_t>(operands, 1), layout_.batch_step,
+    PooledResult<float> result = {output<float>(operands, 0), output<std::uint8_t>(operands, 1), layout_.starts,
                                   layout_.row_step};
     if (layout_.bias.found) result.bias = {input<float>(operands, 2), layout_.bias.relu};
     with_tile(choice_.tile, [&]<class Tile>(Tile) {
@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make_pooled(const KernelCall& call, const KernelContext&
   const TileChoice choice = choose_tiles(sizes, context.multiprocessors);
   if (choice.splits > 1 || (context.rounds_factors() && suits_mixed(sizes))) return nullptr;
   const PooledSource source(geometry, narrow(pooled[1], op), narrow(pooled[2], op));
-  const ResultLayout layout = {geometry.group_filters(), geometry.filters, -1,
+  const ResultLayout layout = {filter_starts(geometry), geometry.filters, -1,
                                geometry.groups == 1 ? find_bias(call) : BiasEpilogue()};
   return std::make_unique<ConvolutionWithPooling>(source, by_groups(geometry), sizes, choice, layout);
 }
@@ -114,7 +114,7 @@ std::unique_ptr<Kernel> factories::conv2d_max_pool_input_gradient(const KernelCa
   const ProductSizes sizes = {narrow(dx.part(0, 3).elements(), op), geometry.channels,
                               narrow(filter.part(0, 2).elements() * filter[3], op), 1};
   return make_product<float>(op, PooledGradientSource(geometry, pooling), TransposedFilter(geometry), sizes,
-                             {0, geometry.channels}, context);
+                             {{}, geometry.channels}, context);
 }
 
 std::unique_ptr<Kernel> factories::conv2d_max_pool_weight_gradient(const KernelCall& call,
@@ -128,7 +128,7 @@ std::unique_ptr<Kernel> factories::conv2d_max_pool_weight_gradient(const KernelC
   const ProductSizes sizes = {narrow(filter.part(0, 3).elements(), op), geometry.filters,
                               narrow(convolved.part(0, 3).elements(), op), 1};
   return make_product<float>(op, ConvolutionSource<true>(geometry), PooledGradientMatrix(geometry, pooling), sizes,
-                             {0, geometry.filters}, context);
+                             {{}, geometry.filters}, context);
 }
 
 }  // namespace pando::cuda

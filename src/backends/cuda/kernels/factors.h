@@ -19,6 +19,15 @@ struct BatchStarts {
   Divisor sizes[most_axes];
   std::int64_t strides[most_axes] = {}, first = 0;
 
+  // The starts of `count` matrices that are `stride` apart.
+  static BatchStarts along(std::int32_t count, std::int64_t stride) {
+    BatchStarts starts;
+    starts.axes = 1;
+    starts.sizes[0] = Divisor(count);
+    starts.strides[0] = stride;
+    return starts;
+  }
+
   PANDO_HOST_DEVICE std::int64_t operator()(std::int32_t batch) const {
     std::int64_t start = first;
     for (int axis = axes - 1; axis >= 0; --axis) {
@@ -64,14 +73,17 @@ struct ConvolutionGeometry {
   PANDO_HOST_DEVICE std::int32_t group_filters() const { return filters / groups; }
 };
 
+// Where the filters, and the channels, of each group start.
+inline BatchStarts filter_starts(const ConvolutionGeometry& geometry) {
+  return BatchStarts::along(geometry.groups, geometry.group_filters());
+}
+inline BatchStarts channel_starts(const ConvolutionGeometry& geometry) {
+  return BatchStarts::along(geometry.groups, geometry.group_channels());
+}
+
 // A matrix [depth, groups, lines]: the filter by its taps, and the gradient of the result by its pixels.
 inline StoredFactor<false> by_groups(const ConvolutionGeometry& geometry) {
-  StoredFactor<false> factor;
-  factor.step = geometry.filters;
-  factor.starts.axes = 1;
-  factor.starts.sizes[0] = Divisor(geometry.groups);
-  factor.starts.strides[0] = geometry.group_filters();
-  return factor;
+  return {geometry.filters, filter_starts(geometry)};
 }
 
 // A tap of the filter and a channel of those that it reads, from an index [kernel row, kernel column, channel].

@@ -7,19 +7,28 @@ namespace pando::cuda {
 
 namespace {
 
-// The steps between the matrices of an operand with the batch axes `own`, along all axes of `batch`.
-BatchStarts batch_starts(const Shape& own, const Shape& batch, const Matrices& matrices, const char* op) {
+// Where the matrices of a value start that has the batch axes `own` and steps `strides` between its elements, by their
+// index along all axes of `batch`.
+BatchStarts batch_starts(const Shape& own, const Shape& batch, const Integers& strides, const char* op) {
   if (batch.rank() > BatchStarts::most_axes) throw Error(std::string(op) + ": more batch axes than the GPU kernel has");
   BatchStarts starts;
   starts.axes = batch.rank();
-  starts.first = matrices.first;
   for (int axis = 0; axis < batch.rank(); ++axis) {
     const int own_axis = axis - (batch.rank() - own.rank());
     starts.sizes[axis] = Divisor(narrow(batch[axis], op));
-    if (own_axis >= 0 && own[own_axis] != 1)
-      starts.strides[axis] = matrices.strides[static_cast<std::size_t>(own_axis)];
+    if (own_axis >= 0 && own[own_axis] != 1) starts.strides[axis] = strides[static_cast<std::size_t>(own_axis)];
   }
   return starts;
+}
+
+// The steps in the result between neighbours along each axis of the product.
+Integers result_strides(const Shape& result, const Integers& permutation) {
+  Integers strides;
+  for (int axis = 0; axis < result.rank(); ++axis) strides.push_back(result.stride(axis));
+  if (permutation.empty()) return strides;
+  Integers of_product(strides.size());
+  for (std::size_t i = 0; i < strides.size(); ++i) of_product[static_cast<std::size_t>(permutation[i])] = strides[i];
+  return of_product;
 }
 
 struct Matmul {
@@ -46,17 +55,22 @@ Matmul::Matmul(const KernelCall& call)
   const Matrices a_matrices(call.inputs[0]), b_matrices(call.inputs[1]);
   a_step = a_matrices.row_step();
   b_step = b_matrices.row_step();
-  const bool is_tall =
-      b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a && a_matrices.is_one();
+  const bool is_update = call.op->name == "matmul_update";
+  const Integers permutation = is_update ? Integers() : call.attributes.integers("permutation");
+  const bool is_tall = b_batch.elements() == 1 && a_batch.elements() == batch.elements() && !transpose_a &&
+                       a_matrices.is_one() && permutation.empty();
   if (is_tall) {
     // If all matrices of a are multiplied by the same b, they are one tall matrix.
     rows *= batch.elements();
     batch = Shape();
   }
-  a_starts = batch_starts(is_tall ? batch : a_batch, batch, a_matrices, op);
-  b_starts = batch_starts(is_tall ? batch : b_batch, batch, b_matrices, op);
+  a_starts = batch_starts(is_tall ? batch : a_batch, batch, a_matrices.strides, op);
+  a_starts.first = a_matrices.first;
+  b_starts = batch_starts(is_tall ? batch : b_batch, batch, b_matrices.strides, op);
+  b_starts.first = b_matrices.first;
   sizes = {narrow(rows, op), narrow(columns, op), narrow(inner, op), narrow(batch.elements(), op)};
-  layout = {rows * columns, columns, call.op->name == "matmul_update" ? 2 : -1, find_bias(call)};
+  const Integers strides = result_strides(call.outputs[0].type.shape, permutation);
+  layout = {batch_starts(batch, batch, strides, op), strides[strides.size() - 2], is_update ? 2 : -1, find_bias(call)};
 }
 
 template <class T>

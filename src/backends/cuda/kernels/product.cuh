@@ -10,10 +10,12 @@
 
 namespace pando::cuda {
 
-// The strides of the result; the input that holds the parameter to update, -1 for none, which the rate follows; and
-// whether input 2 is added to each row, which only a product of one matrix does.
+// Where the matrices of the result start, and the step between their rows; the input that holds the parameter to
+// update, -1 for none, which the rate follows; and whether input 2 is added to each row, which only a product of one
+// matrix does.
 struct ResultLayout {
-  std::int64_t batch_step = 0, row_step = 0;
+  BatchStarts starts = {};
+  std::int64_t row_step = 0;
   int parameter = -1;
   BiasEpilogue bias = {};
 };
@@ -53,7 +55,7 @@ class Product final : public Kernel {
 
   void launch(const Operands& operands, cudaStream_t stream) const override {
     if (operands.outputs[0] == nullptr || results() == 0) return;
-    ProductResult<T> result = {output<T>(operands, 0), layout_.batch_step, layout_.row_step};
+    ProductResult<T> result = {output<T>(operands, 0), layout_.starts, layout_.row_step};
     if (layout_.parameter >= 0) {
       result.parameter = input<T>(operands, static_cast<std::size_t>(layout_.parameter));
       result.rate = input<T>(operands, static_cast<std::size_t>(layout_.parameter) + 1);

@@ -2,6 +2,7 @@
 // Where the sums of a product go: to the result, or to partial sums that a second kernel adds in the order of the
 // splits.
 #pragma once
+#include "backends/cuda/kernels/factors.h"
 #include "backends/cuda/kernels/tiling.h"
 #include "backends/cuda/launch.h"
 
@@ -25,13 +26,18 @@ struct Bias {
 template <class T>
 struct ProductResult {
   T* out = nullptr;
-  std::int64_t batch_step = 0, row_step = 0;
+  BatchStarts starts = {};
+  std::int64_t row_step = 0;
   const T *parameter = nullptr, *rate = nullptr;
   T* partial = nullptr;
   Bias<T> bias = {};
 
   __device__ void store(std::int32_t batch, std::int32_t row, std::int32_t column, T value) const {
-    const std::int64_t at = batch * batch_step + row * row_step + column;
+    store_in(starts(batch), row, column, value);
+  }
+  // The same, in the matrix that begins at `start`.
+  __device__ void store_in(std::int64_t start, std::int32_t row, std::int32_t column, T value) const {
+    const std::int64_t at = start + row * row_step + column;
     out[at] = parameter != nullptr ? parameter[at] - *rate * value : bias(value, column);
   }
 
@@ -40,10 +46,11 @@ struct ProductResult {
                         std::int32_t splits) const {
     const std::int64_t first_partial =
         (static_cast<std::int64_t>(place.batch) * splits + place.split) * sizes.rows * sizes.columns;
+    const std::int64_t start = starts(place.batch);
     sums.store([&](int tile_row, int tile_column, T sum) {
       const std::int32_t row = place.row + tile_row, column = place.column + tile_column;
       if (row >= sizes.rows || column >= sizes.columns) return;
-      if (splits == 1) store(place.batch, row, column, sum);
+      if (splits == 1) store_in(start, row, column, sum);
       else partial[first_partial + static_cast<std::int64_t>(row) * sizes.columns + column] = sum;
     });
   }
@@ -54,11 +61,13 @@ template <class T>
 struct PooledResult {
   T* values = nullptr;
   std::uint8_t* positions = nullptr;
-  std::int64_t batch_step = 0, row_step = 0;
+  BatchStarts starts = {};
+  std::int64_t row_step = 0;
   Bias<T> bias = {};
 
   template <class Sums>
   __device__ void write(const Sums& sums, const TilePlace& place, const ProductSizes& sizes, std::int32_t) const {
+    const std::int64_t start = starts(place.batch);
     sums.store_fours([&](int tile_row, int tile_column, const T(&four)[4]) {
       const std::int32_t row = place.row + tile_row, column = place.column + tile_column;
       if (row >= sizes.rows || column >= sizes.columns) return;
@@ -71,7 +80,7 @@ struct PooledResult {
         largest = stays ? largest : four[i];
         position = stays ? position : i;
       }
-      const std::int64_t at = place.batch * batch_step + row / 4 * row_step + column;
+      const std::int64_t at = start + row / 4 * row_step + column;
       if (values != nullptr) values[at] = bias(largest, column);
       if (positions != nullptr) positions[at] = static_cast<std::uint8_t>(position);
     });
@@ -81,7 +90,8 @@ struct PooledResult {
 // Adds the partial sums: blocks of 32 elements by `threads`, which share the splits of an element and then add their
 // sums in pairs.
 template <class T, int threads>
-__global__ void add_splits(const ProductSizes sizes, const std::int32_t splits, const ProductResult<T> result) {
+__global__ void add_splits(const ProductSizes sizes, const std::int32_t splits,
+                           const __grid_constant__ ProductResult<T> result) {
   __shared__ T sums[threads][33];
   const std::int64_t matrix = static_cast<std::int64_t>(sizes.rows) * sizes.columns;
   const std::int64_t element = static_cast<std::int64_t>(blockIdx.x) * 32 + threadIdx.x;

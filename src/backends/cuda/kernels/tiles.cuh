@@ -188,7 +188,7 @@ class ThreadTile {
 template <class T, class Tile, class Sums, int width, class A, class B, class Result>
 __global__ void __launch_bounds__(Tile::threads)
     multiply_tiles(const __grid_constant__ A a, const T* a_data, const __grid_constant__ B b, const T* b_data,
-                   const ProductSizes sizes, const std::int32_t splits, const Result result) {
+                   const ProductSizes sizes, const std::int32_t splits, const __grid_constant__ Result result) {
   using Element = typename Sums::Element;
   __shared__ __align__(16) Element a_tiles[2][Sums::a_elements];
   __shared__ __align__(16) Element b_tiles[2][Sums::b_elements];
@@ -226,7 +226,8 @@ __global__ void __launch_bounds__(Tile::threads)
 // the results of convolutions: columns of one group after the other.
 template <class T, class A, class B>
 __global__ void multiply_elements(const __grid_constant__ A a, const T* a_data, const __grid_constant__ B b,
-                                  const T* b_data, const ProductSizes sizes, const ProductResult<T> result) {
+                                  const T* b_data, const ProductSizes sizes,
+                                  const __grid_constant__ ProductResult<T> result) {
   const std::int64_t in_row = static_cast<std::int64_t>(sizes.batches) * sizes.columns;
   for (std::int64_t i = first_element(); i < in_row * sizes.rows; i += element_stride()) {
     const auto row = static_cast<std::int32_t>(i / in_row);
