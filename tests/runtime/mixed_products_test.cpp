@@ -16,12 +16,14 @@ namespace {
 struct Sizes {
   std::int64_t rows, columns, segments, depth;
   bool accumulate = false, transposed = false;
+  // Whether the rows of a follow each other.
+  bool in_order = false;
 };
 
 std::string text_of(const Sizes& sizes) {
   return std::to_string(sizes.rows) + " x " + std::to_string(sizes.segments) + " * " + std::to_string(sizes.depth) +
          " x " + std::to_string(sizes.columns) + (sizes.accumulate ? ", added" : "") +
-         (sizes.transposed ? ", transposed" : "");
+         (sizes.transposed ? ", transposed" : "") + (sizes.in_order ? ", in order" : "");
 }
 
 std::vector<float> random_numbers(std::int64_t count) {
@@ -68,12 +70,12 @@ class Check {
   std::int64_t inner() const { return sizes_.segments * sizes_.depth; }
   std::int64_t c_step() const { return sizes_.columns + 3; }
 
-  // Every row and segment by itself, with odd gaps; the first row comes last.
+  // Every row and segment by itself, with odd gaps; unless they follow each other, the second row comes last.
   void lay_out_a() {
     const std::int64_t piece = sizes_.depth + 1, pieces = sizes_.rows * sizes_.segments;
     rounded_a_.assign(static_cast<std::size_t>(pieces * piece), no_number);
     for (std::int64_t row = 0; row < sizes_.rows; ++row) {
-      a_rows_.push_back((sizes_.rows - 1 - row) * piece);
+      a_rows_.push_back((sizes_.in_order || row == 0 ? row : sizes_.rows - row) * piece);
       c_rows_.push_back(row * c_step());
     }
     for (std::int64_t s = 0; s < sizes_.segments; ++s) {
@@ -178,6 +180,21 @@ TEST(MixedProducts, SumsOfAnyLengthAndInPieces) {
   });
 }
 
+// Rows at equal distances are multiplied where they are.
+TEST(MixedProducts, RowsInOrder) {
+  expect_right([](std::int64_t step) {
+    std::vector<Sizes> sizes;
+    for (std::int64_t rows : {15, 16, 17, 31, 32, 33, 48, 70}) {
+      for (std::int64_t depth : {step, std::int64_t{32}, std::int64_t{64}, 64 + step, std::int64_t{512}, 544 + step}) {
+        for (std::int64_t segments : {0, 1, 3}) {
+          sizes.push_back({rows, rows % 2 == 0 ? 40 : 9, segments, depth, segments == 3, false, true});
+        }
+      }
+    }
+    return sizes;
+  });
+}
+
 // Longer than what is put in order, or kept in registers, at once.
 TEST(MixedProducts, LongSums) {
   expect_right([](std::int64_t step) {
@@ -195,13 +212,50 @@ TEST(MixedProducts, MatricesAreRoundedToNearest) {
         for (std::size_t i = 0; i < from.size(); i += 3) from[i] = std::ldexp(std::round(from[i] * 512.0F), -9);
         std::vector<BFloat16> to(from.size() + 2), transposed(from.size() + 2);
         matrix.round(from.data(), rows * columns, to.data());
-        matrix.round_transposed(from.data(), rows, rows, columns, transposed.data(), columns);
+        matrix.round_transposed({.from = from.data(),
+                                 .from_step = rows,
+                                 .rows = rows,
+                                 .columns = columns,
+                                 .to = transposed.data(),
+                                 .to_step = columns,
+                                 .run = columns});
         for (std::int64_t i = 0; i < rows * columns; ++i) {
           const auto at = static_cast<std::size_t>(i);
           ASSERT_EQ(to[at].bits, narrowed(from[at]).bits) << i;
           ASSERT_EQ(transposed[static_cast<std::size_t>(i % rows * columns + i / rows)].bits, to[at].bits) << i;
         }
         ASSERT_EQ(to.back().bits + transposed.back().bits, 0);
+      }
+    }
+  });
+}
+
+TEST(MixedProducts, ColumnsAreWrittenInRuns) {
+  for_each_table([](const std::string& name, const MixedMatmulRoutines& matrix) {
+    SCOPED_TRACE(name);
+    for (std::int64_t rows : {3, 16, 21}) {
+      for (std::int64_t run : {1, 5, 8, 16, 31, 32, 45}) {
+        for (std::int64_t columns : {run, 2 * run, 5 * run, 4 * run + 1}) {
+          const std::int64_t gap = 3, runs = divide_up(columns, run), column = runs * (run + gap);
+          const std::vector<float> from = random_numbers(rows * columns);
+          std::vector<BFloat16> to(static_cast<std::size_t>(rows * column), BFloat16{1}), expected = to;
+          for (std::int64_t j = 0; j < rows; ++j) {
+            for (std::int64_t k = 0; k < columns; ++k)
+              expected[static_cast<std::size_t>(j * column + k / run * (run + gap) + k % run)] =
+                  narrowed(from[static_cast<std::size_t>(k * rows + j)]);
+          }
+          matrix.round_transposed({.from = from.data(),
+                                   .from_step = rows,
+                                   .rows = rows,
+                                   .columns = columns,
+                                   .to = to.data(),
+                                   .to_step = column,
+                                   .run = run,
+                                   .run_step = run + gap});
+          for (std::size_t i = 0; i < to.size(); ++i)
+            ASSERT_EQ(to[i].bits, expected[i].bits)
+                << rows << " rows, " << columns << " columns in runs of " << run << ", element " << i;
+        }
       }
     }
   });

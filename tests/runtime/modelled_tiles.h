@@ -85,6 +85,7 @@ inline constexpr MixedMatmulRoutines modelled_products = {
     .panel_vectors = TileProduct<ModelledTiles>::panel_vectors,
     .lanes = tile_columns,
     .depth_step = TileProduct<ModelledTiles>::depth_step,
+    .best_depth_step = tile_depth,
     .multiply = TileProduct<ModelledTiles>::multiply,
     .pack = pack_pairs_of_model<false>,
     .pack_transposed = pack_pairs_of_model<true>,
@@ -93,10 +94,11 @@ inline constexpr MixedMatmulRoutines modelled_products = {
           for (std::int64_t i = 0; i < count; ++i) to[i] = narrowed(from[i]);
         },
     .round_transposed =
-        [](const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, BFloat16* to,
-           std::int64_t to_step) {
-          for (std::int64_t j = 0; j < rows; ++j) {
-            for (std::int64_t k = 0; k < columns; ++k) to[j * to_step + k] = narrowed(from[k * from_step + j]);
+        [](const RoundedTranspose& matrix) {
+          for (std::int64_t j = 0; j < matrix.rows; ++j) {
+            for (std::int64_t k = 0; k < matrix.columns; ++k)
+              matrix.to[j * matrix.to_step + k / matrix.run * matrix.run_step + k % matrix.run] =
+                  narrowed(matrix.from[k * matrix.from_step + j]);
           }
         }};
 

@@ -23,17 +23,16 @@ class MixedWeightGradient final : public Kernel {
         filters_(result_.type.shape[3]),
         block_(divide_up(result_.type.shape[2], divide_up(result_.type.shape[2], most_block_channels))),
         panel_(panel_width(matrix_, filters_)),
-        pitch_(runs_.image().padded_width),
+        pitch_(packed_steps(runs_.image().padded_width)),
         joins_(joined_depth(runs_.most_rows()) < runs_.most_rows() * whole_steps(dy_.type.shape[2])),
         image_elements_(runs_.source_rows(runs_.most_rows()) * pitch_),
         // The last step may reach beyond the last pixel, where dy is 0.
-        plane_(runs_.most_images() * image_elements_ + window.reach(1) + matrix_.depth_step),
+        plane_(runs_.most_images() * image_elements_ + window.reach(1) + matrix_.best_depth_step),
         most_depth_(runs_.most_images() * image_depth(runs_.most_rows())),
         blocks_(window, result_.type.shape, block_, {.row = pitch_, .pixel = 1, .channel = plane_}),
         grid_(blocks_.work(1, divide_up(filters_, panel_), panel_)) {
     x_scratch_ = layout_.add_elements<BFloat16>(block_ * plane_);
     dy_scratch_ = layout_.add_elements<BFloat16>(most_depth_ * divide_up(filters_, panel_) * panel_);
-    if (joins_) rows_scratch_ = layout_.add_elements<float>(runs_.most_rows() * pitch_ * filters_);
     for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
       for (std::int64_t row = 0; row < (joins_ ? 1 : runs_.most_rows()); ++row) {
         segments_.push_back(image * image_elements_ + row * pitch_);
@@ -50,9 +49,9 @@ class MixedWeightGradient final : public Kernel {
   }
 
  private:
-  std::int64_t whole_steps(std::int64_t depth) const {
-    return divide_up(depth, matrix_.depth_step) * matrix_.depth_step;
-  }
+  // The pixels that a panel has for this many, and those that are best multiplied at once.
+  std::int64_t packed_steps(std::int64_t depth) const { return round_up(depth, matrix_.depth_step); }
+  std::int64_t whole_steps(std::int64_t depth) const { return round_up(depth, matrix_.best_depth_step); }
   // The pixels of an image summed as one run, with zeros between the rows, or row by row with zeros after each:
   // whichever is less work.
   std::int64_t joined_depth(std::int64_t rows) const { return whole_steps(rows * pitch_); }
@@ -87,45 +86,47 @@ class MixedWeightGradient final : public Kernel {
   void pack_gradient(const Tile& tile, const PixelRun& run, Range filters, std::int64_t depth) const {
     const Shape& dy = dy_.type.shape;
     BFloat16* to = at<BFloat16>(tile.scratch, dy_scratch_);
-    float* const rows = at<float>(tile.scratch, rows_scratch_);
-    Packing<float, BFloat16> packing = {
-        .step = filters_, .columns = filters.end - filters.begin, .panel = panel_, .panel_step = depth * panel_};
+    Packing<float, BFloat16> packing = {.step = filters_,
+                                        .depth = dy[2],
+                                        .columns = filters.end - filters.begin,
+                                        .panel = panel_,
+                                        .panel_step = depth * panel_};
+    const std::int64_t packed = packed_steps(dy[2]), row_depth = joins_ ? pitch_ : whole_steps(dy[2]);
+    const auto clear = [&](BFloat16* first, std::int64_t count) {
+      for (std::int64_t panel = filters.begin; panel < filters.end; panel += panel_, first += packing.panel_step)
+        std::fill_n(first, count * panel_, BFloat16{});
+    };
     for (std::int64_t image = run.image; image < run.image + run.images; ++image) {
-      const float* from = pointer<const float>(tile, dy_) + image * dy.stride(0) + run.row * dy.stride(1);
-      for (std::int64_t row = 0; row < run.rows; ++row, from += dy.stride(1)) {
-        if (joins_) {
-          float* const end = std::copy_n(from, dy.stride(1), rows + row * pitch_ * filters_);
-          std::fill_n(end, (pitch_ - dy[2]) * filters_, 0.0F);
-          continue;
-        }
-        packing.from = from + filters.begin;
-        packing.depth = dy[2];
+      packing.from = pointer<const float>(tile, dy_) + image * dy.stride(0) + run.row * dy.stride(1) + filters.begin;
+      BFloat16* const end = to + image_depth(run.rows) * panel_;
+      for (std::int64_t row = 0; row < run.rows; ++row, packing.from += dy.stride(1), to += row_depth * panel_) {
         packing.to = to;
         matrix_.pack(packing);
-        to += whole_steps(dy[2]) * panel_;
+        clear(to + packed * panel_, row_depth - packed);
       }
-      if (!joins_) continue;
-      packing.from = rows + filters.begin;
-      packing.depth = run.rows * pitch_;
-      packing.to = to;
-      matrix_.pack(packing);
-      to += joined_depth(run.rows) * panel_;
+      clear(to, (end - to) / panel_);
+      to = end;
     }
   }
 
   // `width` channels of the padded pixels that the run meets.
   void copy_planes(const Tile& tile, const PixelRun& run, std::int64_t first, std::int64_t width, BFloat16* to) const {
     const PaddedImage& image = runs_.image();
-    const float* const x = pointer<const float>(tile, x_) + run.image * x_.type.shape.stride(0) + first;
+    const std::int64_t image_size = image.height * image.width * image.channels;
+    const float* const x = pointer<const float>(tile, x_) + run.image * image_size + first;
     std::fill_n(to, width * plane_, BFloat16{});
     const std::int64_t top = run.row - image.lead_rows;
     const Range rows = {std::max<std::int64_t>(top, 0), std::min(top + runs_.source_rows(run.rows), image.height)};
     for (std::int64_t i = 0; i < run.images; ++i) {
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-        matrix_.round_transposed(x + (i * image.height + row) * image.width * image.channels, image.channels, width,
-                                 image.width, to + i * image_elements_ + (row - top) * pitch_ + image.lead_columns,
-                                 plane_);
-      }
+      // The pixels of all rows lie side by side in x.
+      matrix_.round_transposed({.from = x + i * image_size + rows.begin * image.width * image.channels,
+                                .from_step = image.channels,
+                                .rows = width,
+                                .columns = (rows.end - rows.begin) * image.width,
+                                .to = to + i * image_elements_ + (rows.begin - top) * pitch_ + image.lead_columns,
+                                .to_step = plane_,
+                                .run = image.width,
+                                .run_step = pitch_});
     }
   }
 
@@ -141,7 +142,7 @@ class MixedWeightGradient final : public Kernel {
   ChannelBlocks blocks_;
   TileGrid grid_;
   ScratchLayout layout_;
-  std::size_t x_scratch_ = 0, dy_scratch_ = 0, rows_scratch_ = 0;
+  std::size_t x_scratch_ = 0, dy_scratch_ = 0;
   std::vector<std::int64_t> segments_;
 };
 

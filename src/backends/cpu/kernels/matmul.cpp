@@ -118,7 +118,7 @@ class Matmul final : public Kernel {
     const std::int64_t height = matrix_.block_rows;
     const std::int64_t step = sizes_.transpose_a ? 1 : sizes_.a_step;
     for (std::int64_t i = 0; i < cut_.group_rows; ++i) {
-      a_rows_.push_back(rounds         ? i * cut_.depth
+      a_rows_.push_back(rounds         ? i * cut_.rounded_row
                         : cut_.packs_a ? i / height * cut_.depth * height + i % height
                                        : i * step);
       c_rows_.push_back(i * sizes_.c_step);
@@ -129,7 +129,8 @@ class Matmul final : public Kernel {
     ScratchLayout layout;
     epilogue_scratch_ = layout.add(epilogue_.scratch_bytes());
     if (!epilogue_.raw_in_output()) raw_scratch_ = layout.add_elements<T>(cut_.group_rows * sizes_.columns);
-    if (cut_.packs_a) a_scratch_ = layout.add_elements<S>((cut_.group_rows + matrix_.block_rows) * cut_.depth);
+    const std::int64_t a_row = rounds ? cut_.rounded_row : cut_.depth;
+    if (cut_.packs_a) a_scratch_ = layout.add_elements<S>((cut_.group_rows + matrix_.block_rows) * a_row);
     const std::int64_t widest = matrix_.panel_vectors * matrix_.lanes;
     b_scratch_ =
         layout.add_elements<S>((packed_row_bytes / static_cast<std::int64_t>(sizeof(T)) + widest) * cut_.depth);
@@ -202,10 +203,20 @@ class Matmul final : public Kernel {
   }
 
   const S* round_a(const T* from, std::int64_t step, std::int64_t rows, std::int64_t inner, S* to) const {
-    if (sizes_.transpose_a) matrix_.round_transposed(from, step, rows, inner, to, cut_.depth);
+    if (sizes_.transpose_a) {
+      matrix_.round_transposed({.from = from,
+                                .from_step = step,
+                                .rows = rows,
+                                .columns = inner,
+                                .to = to,
+                                .to_step = cut_.rounded_row,
+                                .run = inner,
+                                .run_step = 0});
+    }
     for (std::int64_t row = 0; row < rows; ++row) {
-      if (!sizes_.transpose_a) matrix_.round(from + row * step, inner, to + row * cut_.depth);
-      std::fill(to + row * cut_.depth + inner, to + row * cut_.depth + cut_.whole_steps(inner), S{});
+      S* const rounded = to + row * cut_.rounded_row;
+      if (!sizes_.transpose_a) matrix_.round(from + row * step, inner, rounded);
+      std::fill(rounded + inner, rounded + cut_.whole_steps(inner), S{});
     }
     return to;
   }

@@ -23,6 +23,7 @@ class MatmulCut {
         packs_a(a_is_packed()),
         packs_b(b_is_packed()),
         depth(choose_depth()),
+        rounded_row(divide_up(depth, line) / 2 * 2 * line + line),
         group_rows(choose_group_rows(has_epilogue)) {}
 
  private:
@@ -36,8 +37,9 @@ class MatmulCut {
   // Columns that tiles do not split: a vector of them, or a panel where a vector alone would leave a half unused.
   const std::int64_t unit;
   const bool packs_a, packs_b;
-  // The length of a run, and the rows that are multiplied by a panel of b before the next.
-  const std::int64_t depth, group_rows;
+  // The length of a run; what a row of it takes where a is rounded, an odd number of cache lines, so that rows do not
+  // share a few sets of the cache; and the rows that are multiplied by a panel of b before the next.
+  const std::int64_t depth, rounded_row, group_rows;
 
   // The shares of tiles that divide rows and columns.
   Work work() const {
@@ -69,6 +71,8 @@ class MatmulCut {
   }
 
  private:
+  // Elements of a cache line.
+  static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(S));
   // Rows whose part of a is packed together and whose results the epilogue then finds in the cache.
   static constexpr std::int64_t most_group_rows = 128;
   // With a row or two nothing is used twice, and short runs read b in the order of its memory.
@@ -113,7 +117,9 @@ class MatmulCut {
     const std::int64_t most = sizes_.rows <= matrix_.block_rows / 2 ? most_depth_of_few_rows
                               : reads_in_place()                    ? most_depth_in_place
                                                                     : most_depth;
-    return whole_steps(divide_up(sizes_.inner, std::max<std::int64_t>(divide_up(sizes_.inner, most), 1)));
+    const std::int64_t run = divide_up(sizes_.inner, std::max<std::int64_t>(divide_up(sizes_.inner, most), 1));
+    if constexpr (rounds) return divide_up(run, matrix_.best_depth_step) * matrix_.best_depth_step;
+    return run;
   }
 
   // Panels of b are packed anew for each group. An update has no epilogue, so the part of a alone bounds its groups.

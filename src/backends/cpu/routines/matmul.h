@@ -68,6 +68,17 @@ struct MatmulRoutinesOf {
   void (*pack_transposed)(const Packing<T>& packing);
 };
 
+// A matrix to be rounded, whose rows become columns: to[j * to_step + k / run * run_step + k % run] =
+// from[k * from_step + j] for j < rows, k < columns. So a column may be written in runs with gaps between them.
+struct RoundedTranspose {
+  const float* from = nullptr;
+  std::int64_t from_step = 0;
+  std::int64_t rows = 0, columns = 0;
+  BFloat16* to = nullptr;
+  std::int64_t to_step = 0;
+  std::int64_t run = 0, run_step = 0;
+};
+
 // What products of bfloat16 take, in the time of one multiply-add of a float32 product, as kernels/mixed_cost.h adds it
 // up.
 struct MixedCosts {
@@ -86,14 +97,15 @@ struct MixedMatmulRoutines {
   std::int64_t panel_vectors;
   std::int64_t lanes;
   std::int64_t depth_step;
+  // A multiple of that, of which `depth` should be a multiple where there is a choice: then a is read where it is, if
+  // its rows lie at equal distances.
+  std::int64_t best_depth_step;
   void (*multiply)(const Product<float, BFloat16>& product);
   // As above, also with zeros after the last row, up to the next multiple of `depth_step`.
   void (*pack)(const Packing<float, BFloat16>& packing);
   void (*pack_transposed)(const Packing<float, BFloat16>& packing);
   void (*round)(const float* from, std::int64_t count, BFloat16* to);
-  // to[j * to_step + k] = from[k * from_step + j] for j < rows, k < columns.
-  void (*round_transposed)(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns,
-                           BFloat16* to, std::int64_t to_step);
+  void (*round_transposed)(const RoundedTranspose& matrix);
 };
 
 struct MatmulRoutines {

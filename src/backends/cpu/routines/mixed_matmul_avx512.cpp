@@ -88,6 +88,7 @@ extern const MixedMatmulRoutines mixed_routines = {
     .panel_vectors = panel_vectors,
     .lanes = pair_lanes,
     .depth_step = depth_step,
+    .best_depth_step = depth_step,
     .multiply = multiply,
     .pack = pack_pairs,
     .pack_transposed = pack_pairs_transposed,

@@ -278,8 +278,8 @@ void round(const float* from, int64_t count, BFloat16* to) {
   }
 }
 
-void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_t columns, BFloat16* to,
-                      int64_t to_step) {
+void round_run_transposed(const float* from, int64_t from_step, int64_t rows, int64_t columns, BFloat16* to,
+                          int64_t to_step) {
   if (rows < group || columns < group) {
     for (int64_t j = 0; j < rows; ++j) {
       for (int64_t k = 0; k < columns; ++k) round(from + k * from_step + j, 1, to + j * to_step + k);
@@ -299,6 +299,15 @@ void round_transposed(const float* from, int64_t from_step, int64_t rows, int64_
   }
 }
 
+void round_transposed(const RoundedTranspose& matrix) {
+  BFloat16* to = matrix.to;
+  for (int64_t k = 0; k < matrix.columns; k += matrix.run, to += matrix.run_step) {
+    const int64_t columns = matrix.columns - k < matrix.run ? matrix.columns - k : matrix.run;
+    round_run_transposed(matrix.from + k * matrix.from_step, matrix.from_step, matrix.rows, columns, to,
+                         matrix.to_step);
+  }
+}
+
 }  // namespace
 
 // On a Neoverse V1 they pay wherever the kernels allow them.
@@ -309,6 +318,7 @@ extern const MixedMatmulRoutines routines = {.costs = {.product = 0.28},
                                              .panel_vectors = 1,
                                              .lanes = panel,
                                              .depth_step = group,
+                                             .best_depth_step = group,
                                              .multiply = multiply,
                                              .pack = pack,
                                              .pack_transposed = pack_transposed,

@@ -30,24 +30,30 @@ inline Vector<float> load_some(const float* row, std::int64_t first, std::int64_
 
 // The elements of `low`, then those of `high`.
 inline Pairs rounded(Vector<float> low, Vector<float> high) {
-  typedef std::int32_t Half __attribute__((vector_size(vector_bytes / 2)));
-  const auto first = reinterpret_cast<Half>(_mm512_cvtneps_pbh(low));
-  const auto second = reinterpret_cast<Half>(_mm512_cvtneps_pbh(high));
-  return __builtin_shufflevector(first, second, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return reinterpret_cast<Pairs>(_mm512_cvtne2ps_pbh(high, low));
 }
 
 // Elements [k, count) of a row.
 inline Pairs load_elements(const float* row, std::int64_t k, std::int64_t count) {
+  if (k + pair_elements <= count) return rounded(load(row + k), load(row + k + pair_lanes));
   return rounded(load_some(row, k, count), load_some(row, k + pair_lanes, count));
+}
+
+// The elements of both rows in turns.
+inline Pairs paired(Vector<float> first, Vector<float> second) {
+  typedef std::int16_t Elements __attribute__((vector_size(vector_bytes)));
+  const auto both = reinterpret_cast<Elements>(rounded(first, second));
+  return reinterpret_cast<Pairs>(interleave_halves(both, Indices<pair_elements>{}));
 }
 
 // Columns [j, columns) of the rows k and k + 1, zeros for a row after the last.
 inline Pairs load_two_rows(const float* from, std::int64_t step, std::int64_t k, std::int64_t rows, std::int64_t j,
                            std::int64_t columns) {
+  if (k + 1 < rows && j + pair_lanes <= columns)
+    return paired(load(from + k * step + j), load(from + (k + 1) * step + j));
   const Vector<float> first = load_some(from + (k < rows ? k * step : 0), j, k < rows ? columns : 0);
   const Vector<float> second = load_some(from + (k + 1 < rows ? (k + 1) * step : 0), j, k + 1 < rows ? columns : 0);
-  return rounded(interleave_lower(first, second, Indices<pair_lanes>{}),
-                 interleave_upper(first, second, Indices<pair_lanes>{}));
+  return paired(first, second);
 }
 
 inline void pack_pairs(const Packing<float, BFloat16>& packing) {
@@ -91,19 +97,37 @@ inline void round_row(const float* from, std::int64_t count, BFloat16* to) {
   }
 }
 
-inline void round_rows_transposed(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns,
-                                  BFloat16* to, std::int64_t to_step) {
-  for (std::int64_t j = 0; j < rows; j += pair_lanes) {
-    for (std::int64_t k = 0; k < columns; k += pair_elements) {
+// The elements [first, last) of a vector, which begin at to[0].
+inline void store_piece(BFloat16* to, std::int64_t first, std::int64_t last, Pairs elements) {
+  _mm512_mask_storeu_epi16(to - first, first_elements(last) & ~first_elements(first),
+                           reinterpret_cast<__m512i>(elements));
+}
+
+inline void round_rows_transposed(const RoundedTranspose& matrix) {
+  for (std::int64_t j = 0; j < matrix.rows; j += pair_lanes) {
+    const std::int64_t rows = matrix.rows - j < pair_lanes ? matrix.rows - j : pair_lanes;
+    BFloat16* run = matrix.to + j * matrix.to_step;
+    // Elements of the run that are written already.
+    std::int64_t done = 0;
+    for (std::int64_t k = 0; k < matrix.columns; k += pair_elements) {
       Pairs square[pair_lanes];
       PANDO_UNROLL
-      for (int i = 0; i < pair_lanes; ++i) square[i] = load_two_rows(from, from_step, k + 2 * i, columns, j, rows);
-      transpose_square<std::int32_t, pair_lanes>(square);
-      PANDO_UNROLL
       for (int i = 0; i < pair_lanes; ++i) {
-        if (j + i >= rows) break;
-        _mm512_mask_storeu_epi16(to + (j + i) * to_step + k, first_elements(columns - k),
-                                 reinterpret_cast<__m512i>(square[i]));
+        square[i] = load_two_rows(matrix.from, matrix.from_step, k + 2 * i, matrix.columns, j, matrix.rows);
+      }
+      transpose_square<std::int32_t, pair_lanes>(square);
+      const std::int64_t count = matrix.columns - k < pair_elements ? matrix.columns - k : pair_elements;
+      for (std::int64_t first = 0, last = 0; first < count; first = last) {
+        last = matrix.run - done < count - first ? first + matrix.run - done : count;
+        PANDO_UNROLL
+        for (int i = 0; i < pair_lanes; ++i) {
+          if (i < rows) store_piece(run + i * matrix.to_step + done, first, last, square[i]);
+        }
+        done += last - first;
+        if (done == matrix.run) {
+          run += matrix.run_step;
+          done = 0;
+        }
       }
     }
   }

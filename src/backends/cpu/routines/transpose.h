@@ -22,6 +22,12 @@ inline V interleave_upper(V a, V b, Indices<0, i...>) {
   return __builtin_shufflevector(a, b, (int{sizeof...(i)} / 2 + i / 2 + i % 2 * int{sizeof...(i)})...);
 }
 
+// The lower and the upper half in turns.
+template <class V, int... i>
+inline V interleave_halves(V a, Indices<0, i...>) {
+  return __builtin_shufflevector(a, a, (i / 2 + i % 2 * int{sizeof...(i)} / 2)...);
+}
+
 // Each round interleaves row i with the row half the square below it; as many rounds as a row number has bits.
 template <class T, int rounds>
 inline void transpose_square(Vector<T> (&rows)[VectorOf<T>::lanes]) {
