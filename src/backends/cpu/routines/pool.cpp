@@ -72,6 +72,20 @@ inline Largest<T> largest_of_four(const PoolRow& row, const T* x, const auto& la
   return upper;
 }
 
+// Whether one instruction narrows the positions in a vector to those that are stored.
+#if defined(__AVX512F__)
+template <class T, class P>
+constexpr bool narrows_at_once = sizeof(T) == sizeof(float) && sizeof(P) == 1;
+
+inline void store_narrow(std::uint8_t* to, Vector<std::int32_t> positions, const auto& lanes) {
+  const __mmask16 mask = lanes.mask();
+  _mm_mask_storeu_epi8(to, mask, _mm512_maskz_cvtepi32_epi8(mask, reinterpret_cast<__m512i>(positions)));
+}
+#else
+template <class T, class P>
+constexpr bool narrows_at_once = false;
+#endif
+
 // Channels [first, first + count) of all windows: a whole number of vectors, at most most_channels, or a part of one.
 constexpr int64_t most_channels = 64;
 
@@ -80,8 +94,8 @@ void max_pool_channels(const PoolRow& given, const T* x, int64_t first, int64_t 
                        P* positions) {
   // A copy, which no store can change.
   const PoolRow row = given;
-  // Positions are found as wide as the elements they belong to, and narrowed many at a time: reading them back at once
-  // would wait for the stores.
+  // Positions are found as wide as the elements they belong to, and narrowed many at a time, unless an instruction does
+  // both: reading them back at once would wait for the stores.
   constexpr int64_t windows_at_once = 16;
   typename IndexOf<T>::type found[windows_at_once][most_channels];
   const bool two_rows = row.kernel == 2 && row.first_row == 0 && row.last_row == 2;
@@ -96,10 +110,15 @@ void max_pool_channels(const PoolRow& given, const T* x, int64_t first, int64_t 
         const Largest<T> largest =
             is_four ? largest_of_four(row, from + c, lanes) : largest_of(row, from + c, columns, lanes);
         lanes.store(to + c, largest.value);
-        store(found[window - begin] + c, largest.position);
+        if constexpr (narrows_at_once<T, P>) {
+          if (positions != nullptr)
+            store_narrow(positions + window * row.channels + first + c, largest.position, lanes);
+        } else {
+          store(found[window - begin] + c, largest.position);
+        }
       }
     }
-    if (positions == nullptr) continue;
+    if (narrows_at_once<T, P> || positions == nullptr) continue;
     for (int64_t window = begin; window < end; ++window) {
       P* const to = positions + window * row.channels + first;
       const auto* const from = found[window - begin];

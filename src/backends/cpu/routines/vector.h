@@ -105,6 +105,9 @@ template <class T>
 struct WholeVector {
   Vector<T> load(const T* from) const { return cpu::load(from); }
   void store(T* to, Vector<T> value) const { cpu::store(to, value); }
+#if defined(__AVX512F__)
+  __mmask16 mask() const { return 0xffff; }
+#endif
 };
 
 // The first `count` lanes of a vector in memory, at least one. Loading gives zeros in the others, and storing leaves
@@ -142,6 +145,7 @@ class PartOfVector<float> {
   explicit PartOfVector(std::int64_t count) : mask_(static_cast<__mmask16>((1u << count) - 1)) {}
   Vector<float> load(const float* from) const { return static_cast<Vector<float>>(_mm512_maskz_loadu_ps(mask_, from)); }
   void store(float* to, Vector<float> value) const { _mm512_mask_storeu_ps(to, mask_, value); }
+  __mmask16 mask() const { return mask_; }
 
  private:
   __mmask16 mask_;
