@@ -2,6 +2,13 @@
 // conv2d_max_pool_input_gradient: the gradients that are not zero are listed pixel by pixel, and each adds its multiple
 // of a row of its filter's taps to the sums of the pixels under it. Pixels and taps come in the order of
 // conv2d_input_gradient, and the sums are split where it splits them, so the result has the same bits.
+//
+// Pixels have few gradients, of a number that no processor can predict. So where the sums under a pixel leave registers
+// free, those under a few pixels are made at once: zeros between the rows of the filters stand for the sums of the
+// other pixels. As zero times infinity is not zero, gradients that are not finite are taken pixel by pixel.
+#include <cmath>
+#include <limits>
+
 #include "backends/cpu/kernels/correlation.h"
 #include "backends/cpu/kernels/pooled_gradient.h"
 #include "backends/cpu/kernels/row_blocks.h"
@@ -24,15 +31,24 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
         sizes_(input_gradient_sizes(dy_, dx_.type.shape, window, 1)),
         segments_(tap_segments<T>(sizes_, 0)),
         block_rows_(matrix_routines<T>(routines).block_rows),
-        channels_(divide_up(dx_.type.shape[3], conv_.lanes) * conv_.lanes),
+        tap_vectors_(divide_up(dx_.type.shape[3], conv_.lanes)),
+        channels_(tap_vectors_ * conv_.lanes),
+        pixels_at_once_(choose_pixels_at_once()),
+        pixels_in_row_(dx_.type.shape[2] * images_at_once(sizes_)),
+        tap_row_step_(dy_[3] * filter_row()),
+        image_step_(dx_.type.shape.stride(0)),
+        row_step_(dx_.type.shape.stride(1)),
         blocks_(dx_.type.shape[0], dx_.type.shape[1], dx_.type.shape.stride(1) * static_cast<std::int64_t>(sizeof(T))),
         most_rows_(std::min(blocks_.block_rows() + window.kernel[0] - 1, dy_[1])),
-        sums_elements_((dy_[2] + window.kernel[1] - 1) * channels_),
-        filter_scratch_(layout_.add_elements<T>(window.kernel[0] * dy_[3] * filter_row())),
+        sums_elements_((dy_[2] + window.kernel[1] - 1 + pixels_at_once_ - 1) * channels_),
+        filter_scratch_(layout_.add_elements<T>(margin() + window.kernel[0] * dy_[3] * filter_row())),
         starts_(layout_.add_elements<std::int64_t>(most_rows_ * (dy_[2] + 1))),
         values_(layout_.add_elements<T>(gradient_.most_listed(most_rows_) * dy_[3] + gradient_.slack)),
         filters_(layout_.add_elements<std::int32_t>(gradient_.most_listed(most_rows_) * dy_[3] + gradient_.slack)),
-        sums_(layout_.add_elements<T>(sums_elements_)) {}
+        sums_(layout_.add_elements<T>(sums_elements_)) {
+    for (std::int64_t column = 0; column < dy_[2]; ++column)
+      first_filter_of_.push_back(-(column % pixels_at_once_) * channels_);
+  }
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
 
@@ -45,20 +61,38 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
       const Range rows = blocks_.rows(block);
       const Range needed = {std::max<std::int64_t>(rows.begin + sizes_.rows.taps[0].front().offset, 0),
                             std::min(rows.end + sizes_.rows.taps[0].back().offset, dy_[1])};
-      list_rows(tile, image, needed);
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) make_row(tile, image, row, needed.begin);
+      const std::int64_t listed = list_rows(tile, image, needed);
+      const bool at_once = pixels_at_once_ > 1 && are_finite(at<T>(tile.scratch, values_), listed);
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) make_row(tile, image, row, needed.begin, at_once);
     }
   }
 
  private:
-  // A row of a filter's taps: whole vectors of channels for each tap.
-  std::int64_t filter_row() const { return window_.kernel[1] * channels_; }
+  // As many as have their sums in the registers that hide the time of a multiply-add, and their filters in the
+  // first-level cache.
+  std::int64_t choose_pixels_at_once() const {
+    constexpr std::int64_t most_sums = 8, most_filter_bytes = 40 << 10;
+    std::int64_t pixels = 1;
+    const auto suits = [&](std::int64_t count) {
+      const std::int64_t row = (window_.kernel[1] + count - 1) * channels_;
+      return row <= most_sums * conv_.lanes &&
+             window_.kernel[0] * dy_[3] * row * static_cast<std::int64_t>(sizeof(T)) <= most_filter_bytes;
+    };
+    while (segments_.joins && pixels < dy_[2] && suits(pixels + 1)) ++pixels;
+    return pixels;
+  }
+
+  // A row of a filter's taps: whole vectors of channels for each tap, then the zeros that follow it and come before the
+  // next.
+  std::int64_t margin() const { return (pixels_at_once_ - 1) * channels_; }
+  std::int64_t filter_row() const { return window_.kernel[1] * channels_ + margin(); }
 
   // By rows of taps, then by filters.
   void lay_out_filter(const Tile& tile) const {
     const Shape& shape = filter_.type.shape;
-    T* const to = at<T>(tile.scratch, filter_scratch_);
-    if (channels_ != shape[2]) std::fill_n(to, shape[0] * shape[3] * filter_row(), T(0));
+    T* const first = at<T>(tile.scratch, filter_scratch_);
+    T* const to = first + margin();
+    if (margin() > 0 || channels_ != shape[2]) std::fill_n(first, margin() + shape[0] * shape[3] * filter_row(), T(0));
     for (std::int64_t tap = 0; tap < shape[0] * shape[1]; ++tap) {
       const std::int64_t row = tap / shape[1], column = tap % shape[1];
       conv_.transpose(pointer<const T>(tile, filter_) + tap * shape.stride(1), shape[3], shape[2], shape[3],
@@ -66,15 +100,23 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     }
   }
 
-  // The lists of these rows of the gradient follow each other.
-  void list_rows(const Tile& tile, std::int64_t image, Range rows) const {
+  static bool are_finite(const T* values, std::int64_t count) {
+    bool result = true;
+    for (std::int64_t i = 0; i < count; ++i) result &= std::abs(values[i]) <= std::numeric_limits<T>::max();
+    return result;
+  }
+
+  // The lists of these rows of the gradient follow each other. Returns how many there are in all.
+  std::int64_t list_rows(const Tile& tile, std::int64_t image, Range rows) const {
     std::int64_t listed = 0;
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const GradientList<T> list = list_of(tile, row - rows.begin);
       list.starts[0] = listed;
-      gradient_.list_pixels(tile, image, row, list);
+      gradient_.list_pixels(tile, image, row, {filter_row(), pixels_at_once_ > 1 ? first_filter_of_.data() : nullptr},
+                            list);
       listed = list.starts[dy_[2]];
     }
+    return listed;
   }
 
   GradientList<T> list_of(const Tile& tile, std::int64_t row) const {
@@ -84,43 +126,70 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
   }
 
   // Row `row` of dx; the lists begin with row `first` of the gradient.
-  void make_row(const Tile& tile, std::int64_t image, std::int64_t row, std::int64_t first) const {
-    const Shape& dx = dx_.type.shape;
-    const Range taps = row_taps(sizes_, 0, dx[2] * images_at_once(sizes_), block_rows_, row);
-    const std::int64_t last_segment = taps.end * segments_.row_segments;
-    std::int64_t segment = taps.begin * segments_.row_segments;
+  void make_row(const Tile& tile, std::int64_t image, std::int64_t row, std::int64_t first, bool at_once) const {
+    const Range taps = row_taps(sizes_, 0, pixels_in_row_, block_rows_, row);
     T* const sums = at<T>(tile.scratch, sums_);
+    T* const to = pointer<T>(tile, dx_) + image * image_step_ + row * row_step_;
+    std::fill_n(sums, sums_elements_, T(0));
+    // Segments that are still to be summed before the sums are added to dx.
+    std::int64_t left = segments_.at_once;
     bool accumulate = false;
-    do {  // once even without taps: the result is zero then
-      const std::int64_t end = std::min(segment + segments_.at_once, last_segment);
-      std::fill_n(sums, sums_elements_, T(0));
-      while (segment < end) segment = add_segments(tile, row, first, segment, end);
-      conv_.write_row(sums + window_.before(1) * channels_, channels_, dx[2], dx[3],
-                      pointer<T>(tile, dx_) + image * dx.stride(0) + row * dx.stride(1), accumulate);
-      accumulate = true;
-    } while (segment < last_segment);
+    for (std::int64_t tap = taps.begin; tap < taps.end; ++tap) {
+      for (std::int64_t segment = 0; segment < segments_.row_segments;) {
+        if (left == 0) {
+          write_row(sums, to, accumulate);
+          std::fill_n(sums, sums_elements_, T(0));
+          accumulate = true;
+          left = segments_.at_once;
+        }
+        const std::int64_t count = std::min(left, segments_.row_segments - segment);
+        add_segments(tile, row, first, tap, {segment, segment + count}, at_once);
+        segment += count;
+        left -= count;
+      }
+    }
+    write_row(sums, to, accumulate);
   }
 
-  // Those of the segments [segment, end) that are in the same row of taps as the first; returns the next.
-  std::int64_t add_segments(const Tile& tile, std::int64_t row, std::int64_t first, std::int64_t segment,
-                            std::int64_t end) const {
-    const std::int64_t row_segments = segments_.row_segments, width = window_.kernel[1];
-    const auto& tap = sizes_.rows.taps[0][static_cast<std::size_t>(segment / row_segments)];
-    const std::int64_t next = std::min(end, (segment / row_segments + 1) * row_segments);
+  void write_row(const T* sums, T* to, bool accumulate) const {
+    const Shape& dx = dx_.type.shape;
+    conv_.write_row(sums + window_.before(1) * channels_, channels_, dx[2], dx[3], to, accumulate);
+  }
+
+  // Some segments of a row of taps, which is one segment or has one for each tap.
+  void add_segments(const Tile& tile, std::int64_t row, std::int64_t first, std::int64_t tap_row, Range segments,
+                    bool at_once) const {
+    const auto& tap = sizes_.rows.taps[0][static_cast<std::size_t>(tap_row)];
     const std::int64_t source = row + tap.offset;
-    if (source < 0 || source >= dy_[1]) return next;
+    if (source < 0 || source >= dy_[1]) return;
     // The taps of a row come from right to left.
-    const std::int64_t first_tap = segment % row_segments, taps = segments_.joins ? width : next - segment;
-    const std::int64_t column = width - first_tap - taps;
-    conv_.sum_row(
-        {.list = list_of(tile, source - first),
-         .pixels = dy_[2],
-         .filter = at<T>(tile.scratch, filter_scratch_) + tap.index * dy_[3] * filter_row() + column * channels_,
-         .filter_step = filter_row(),
-         .vectors = taps * channels_ / conv_.lanes,
-         .sums = at<T>(tile.scratch, sums_) + column * channels_,
-         .sums_step = channels_});
-    return next;
+    const std::int64_t width = window_.kernel[1];
+    const std::int64_t taps = segments_.joins ? width : segments.end - segments.begin;
+    const std::int64_t column = segments_.joins ? 0 : width - segments.end;
+    RowSums<T> sums = {
+        .list = list_of(tile, source - first),
+        .pixels = dy_[2],
+        .filter = at<T>(tile.scratch, filter_scratch_) + margin() + tap.index * tap_row_step_ + column * channels_,
+        .vectors = taps * tap_vectors_,
+        .sums = at<T>(tile.scratch, sums_) + column * channels_,
+        .sums_step = channels_};
+    if (at_once) {
+      sums.vectors += (pixels_at_once_ - 1) * tap_vectors_;
+      sums.pixels_at_once = pixels_at_once_;
+    } else if (pixels_at_once_ > 1) {
+      return add_pixels(sums);
+    }
+    conv_.sum_row(sums);
+  }
+
+  // Each pixel by itself, whose entries are listed for several at once.
+  void add_pixels(RowSums<T> sums) const {
+    const T* const filter = sums.filter;
+    sums.pixels = 1;
+    for (std::int64_t pixel = 0; pixel < dy_[2]; ++pixel, ++sums.list.starts, sums.sums += channels_) {
+      sums.filter = filter - first_filter_of_[static_cast<std::size_t>(pixel)];
+      conv_.sum_row(sums);
+    }
   }
 
   Operand filter_, dx_;
@@ -131,13 +200,22 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
   PooledGradient<T> gradient_;
   CorrelationSizes sizes_;
   TapSegments segments_;
-  // The channels of dx as whole vectors.
-  std::int64_t block_rows_, channels_;
+  std::int64_t block_rows_;
+  // The channels of dx as whole vectors, and how many elements these have.
+  std::int64_t tap_vectors_, channels_;
+  std::int64_t pixels_at_once_;
+  // Pixels in a row of dx of the images that conv2d_input_gradient takes at once.
+  std::int64_t pixels_in_row_;
+  // Elements from a row of taps to the next, and from an image and a row of dx to the next.
+  std::int64_t tap_row_step_, image_step_, row_step_;
   RowBlocks blocks_;
   // Rows of the gradient that a block needs, and the sums of a row of dx with the padding around it.
   std::int64_t most_rows_, sums_elements_;
   ScratchLayout layout_;
   std::size_t filter_scratch_, starts_, values_, filters_, sums_;
+  // By columns: the elements by which the row of a filter begins earlier for a pixel that is not the first of those at
+  // once.
+  std::vector<std::int64_t> first_filter_of_;
 };
 
 }  // namespace

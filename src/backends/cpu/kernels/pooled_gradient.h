@@ -36,12 +36,18 @@ class PooledGradient {
   // The shape of what was pooled: what the gradient would be if it held its zeros.
   const Shape& convolved() const { return convolved_; }
 
+  // As GradientRow has them.
+  struct PixelSteps {
+    std::int64_t filter;
+    const std::int64_t* first_filter_of;
+  };
+
   // Lists what is not zero of a row of the convolution by pixels, or in these filters, counted from the first of them,
   // by windows. The list has room for `slack` entries more.
-  void list_pixels(const Tile& tile, std::int64_t image, std::int64_t row, const GradientList<T>& list) const {
-    const Range filters = {0, convolved_[3]};
-    if (is_wide()) routines_.list_pixels_wide(gradients<std::int32_t>(tile, image, row, filters), list);
-    else routines_.list_pixels(gradients<std::uint8_t>(tile, image, row, filters), list);
+  void list_pixels(const Tile& tile, std::int64_t image, std::int64_t row, const PixelSteps& steps,
+                   const GradientList<T>& list) const {
+    if (is_wide()) routines_.list_pixels_wide(by_pixels<std::int32_t>(tile, image, row, steps), list);
+    else routines_.list_pixels(by_pixels<std::uint8_t>(tile, image, row, steps), list);
   }
   std::int64_t list_windows(const Tile& tile, std::int64_t image, std::int64_t row, Range filters,
                             const GradientList<T>& list) const {
@@ -59,10 +65,20 @@ class PooledGradient {
   bool is_wide() const { return positions_.type.dtype == DType::int32; }
 
   template <class P>
+  GradientRow<T, P> by_pixels(const Tile& tile, std::int64_t image, std::int64_t row, const PixelSteps& steps) const {
+    GradientRow<T, P> result = gradients<P>(tile, image, row, {0, convolved_[3]});
+    result.filter_step = steps.filter;
+    result.first_filter_of = steps.first_filter_of;
+    return result;
+  }
+
+  template <class P>
   GradientRow<T, P> gradients(const Tile& tile, std::int64_t image, std::int64_t row, Range filters) const {
     const Shape& dy = dy_.type.shape;
-    const std::int64_t pooled = (row + pool_.before(0)) / pool_.strides[0];
-    const std::int64_t in_window = (row + pool_.before(0)) % pool_.strides[0];
+    // Short divisions: those of 64 bits take several times as long on many processors.
+    const auto place = static_cast<std::uint32_t>(row + pool_.before(0));
+    const auto stride = static_cast<std::uint32_t>(pool_.strides[0]);
+    const std::int64_t pooled = place / stride, in_window = place % stride;
     const bool has_windows = in_window < pool_.kernel[0] && pooled < dy[1];
     const std::int64_t first = image * dy.stride(0) + pooled * dy.stride(1) + filters.begin;
     const bool has_all_filters = filters.end - filters.begin == dy[3];

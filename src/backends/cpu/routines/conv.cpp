@@ -17,10 +17,11 @@ constexpr int most_sums = 12;
 constexpr int most_rows = 5, most_vectors = 12;
 
 // Some pixels of a window, side by side: the window's first gradient, the column and the place of the first pixel, and
-// how many there are.
+// how many there are; and what is listed for its first filter.
 struct WindowPart {
   int64_t first, column, place;
   std::uint32_t places;
+  int64_t first_filter = 0;
 };
 
 #if defined(__AVX512F__)
@@ -57,8 +58,10 @@ inline int64_t list_window(const GradientRow<float, P>& row, const GradientList<
                            const WindowPart& part) {
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512i column = _mm512_set1_epi32(static_cast<int>(part.column));
+  const __m512i steps = _mm512_mullo_epi32(lane, _mm512_set1_epi32(static_cast<int>(row.filter_step)));
   for (int64_t filter = 0; filter < row.filters; filter += 16) {
-    const __m512i filters = _mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>(filter)));
+    const auto first = static_cast<int>(part.first_filter + filter * row.filter_step);
+    const __m512i filters = _mm512_add_epi32(steps, _mm512_set1_epi32(first));
     listed =
         list_lanes<with_columns>(row, list, listed, part.first + filter, row.filters - filter, part, filters, column);
   }
@@ -93,7 +96,7 @@ inline int64_t list_part(const GradientRow<T, P>& row, const GradientList<T>& li
     // Places before the first are large without their sign.
     const auto place = static_cast<std::uint32_t>(row.positions[part.first + filter] - part.place);
     list.values[listed] = value;
-    list.filters[listed] = static_cast<std::int32_t>(filter);
+    list.filters[listed] = static_cast<std::int32_t>(part.first_filter + filter * row.filter_step);
     if (with_columns) list.columns[listed] = static_cast<std::int32_t>(part.column + place);
     listed += (place < part.places) & !(value == T(0));
   }
@@ -111,7 +114,8 @@ void list_pixels(const GradientRow<T, P>& given_row, const GradientList<T>& give
     for (int64_t j = start < 0 ? -start : 0; j < row.kernel && start + j < row.width; ++j) {
       // Columns between windows have no gradient.
       while (next <= start + j) list.starts[next++] = listed;
-      listed = list_part<false>(row, list, listed, {window * row.step, start + j, row.place + j, 1});
+      const int64_t first_filter = row.first_filter_of == nullptr ? 0 : row.first_filter_of[start + j];
+      listed = list_part<false>(row, list, listed, {window * row.step, start + j, row.place + j, 1, first_filter});
     }
   }
   while (next <= row.width) list.starts[next++] = listed;
@@ -192,16 +196,17 @@ void sum_row_vectors(const RowSums<T>& given, int64_t first) {
   const RowSums<T> sums = given;
   const T* const filter = sums.filter + first * lanes;
   T* to = sums.sums + first * lanes;
-  for (int64_t pixel = 0; pixel < sums.pixels; ++pixel, to += sums.sums_step) {
+  const int64_t at_once = sums.pixels_at_once, step = at_once * sums.sums_step;
+  for (int64_t pixel = 0; pixel < sums.pixels; pixel += at_once, to += step) {
     int64_t e = sums.list.starts[pixel];
-    const int64_t end = sums.list.starts[pixel + 1];
+    const int64_t end = sums.list.starts[pixel + at_once < sums.pixels ? pixel + at_once : sums.pixels];
     if (e >= end) continue;
     Vector<T> sum[vectors];
     PANDO_UNROLL
     for (int v = 0; v < vectors; ++v) sum[v] = load(to + v * lanes);
     do {
       const Vector<T> value = splat(sums.list.values[e]);
-      const T* const row = filter + sums.list.filters[e] * sums.filter_step;
+      const T* const row = filter + sums.list.filters[e];
       PANDO_UNROLL
       for (int v = 0; v < vectors; ++v) sum[v] = fused_multiply_add(value, load(row + v * lanes), sum[v]);
     } while (++e < end);
@@ -228,6 +233,8 @@ constexpr RowVectors<T> row_vectors;
 
 template <class T>
 void sum_row(const RowSums<T>& sums) {
+  if (sums.vectors == 0) return;
+  if (sums.vectors <= most_vectors) return row_vectors<T>.of[sums.vectors](sums, 0);
   const int64_t parts = (sums.vectors + most_vectors - 1) / most_vectors;
   // The last part first: what the pixels on the left add to a sum goes before what those on the right add.
   for (int64_t part = parts - 1; part >= 0; --part) {
@@ -237,18 +244,27 @@ void sum_row(const RowSums<T>& sums) {
 }
 
 template <bool accumulate, class T>
-inline void write_elements(const T* from, int64_t count, T* to) {
-  PANDO_VECTORISE
-  for (int64_t i = 0; i < count; ++i) to[i] = accumulate ? to[i] + from[i] : from[i];
+inline void write_lanes(const auto& lanes, const T* from, T* to) {
+  lanes.store(to, accumulate ? lanes.load(to) + lanes.load(from) : lanes.load(from));
+}
+
+// Runs of `count` elements.
+template <bool accumulate, class T>
+void write_runs(const T* from, int64_t from_step, int64_t runs, int64_t count, T* to) {
+  constexpr int lanes = VectorOf<T>::lanes;
+  const int64_t rest = count % lanes, whole = count - rest;
+  const PartOfVector<T> part(rest);
+  for (int64_t run = 0; run < runs; ++run, from += from_step, to += count) {
+    for (int64_t i = 0; i < whole; i += lanes) write_lanes<accumulate>(WholeVector<T>(), from + i, to + i);
+    if (rest > 0) write_lanes<accumulate>(part, from + whole, to + whole);
+  }
 }
 
 template <class T>
 void write_row(const T* from, int64_t from_step, int64_t pixels, int64_t channels, T* to, bool accumulate) {
-  const bool whole = from_step == channels;
-  const int64_t runs = whole ? 1 : pixels, count = whole ? pixels * channels : channels;
-  for (int64_t run = 0; run < runs; ++run, from += from_step, to += channels) {
-    accumulate ? write_elements<true>(from, count, to) : write_elements<false>(from, count, to);
-  }
+  const bool joins = from_step == channels;
+  const int64_t runs = joins ? 1 : pixels, count = joins ? pixels * channels : channels;
+  (accumulate ? write_runs<true, T> : write_runs<false, T>)(from, from_step, runs, count, to);
 }
 
 template <class T>

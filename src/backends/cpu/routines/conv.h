@@ -24,9 +24,14 @@ struct GradientRow {
   // If nothing lies between the gradients of two windows: the filter of each gradient of the row, and the column where
   // its window begins. Else null.
   const std::int32_t *filter_of = nullptr, *column_of = nullptr;
+  // For a list by pixels: elements between the rows of two filters, and those from RowSums::filter to the row of the
+  // first one by columns; null if there are none.
+  std::int64_t filter_step = 1;
+  const std::int64_t* first_filter_of = nullptr;
 };
 
-// The gradients that are not zero, with their filters and columns.
+// The gradients that are not zero, with their filters and columns. Listed by pixels, they have in place of the filter
+// the elements from RowSums::filter to what they are multiplied by.
 template <class T>
 struct GradientList {
   std::int64_t* starts = nullptr;
@@ -51,18 +56,20 @@ struct FilterSums {
   bool accumulate = false;
 };
 
-// Adds to the sums of a row of pixels, with the entries e of pixel p in the list:
-//   sums[p * sums_step + i] += values[e] * filter[filters[e] * filter_step + i] for i < vectors * lanes
-// The sums of pixels side by side overlap; each adds in the order of pixels and entries.
+// Adds to the sums of a row of pixels, with the entries e of the pixels p to p + pixels_at_once - 1 in the list, for
+// each p that is a multiple of pixels_at_once:
+//   sums[p * sums_step + i] += values[e] * filter[filters[e] + i] for i < vectors * lanes
+// The sums of pixels side by side overlap; each adds in the order of pixels and entries. If several pixels are taken at
+// once, zeros lie before and after the row of a filter, and the entry of a later pixel begins in those before.
 template <class T>
 struct RowSums {
   GradientList<T> list = {};
   std::int64_t pixels = 0;
   const T* filter = nullptr;
-  std::int64_t filter_step = 0;
   std::int64_t vectors = 0;
   T* sums = nullptr;
   std::int64_t sums_step = 0;
+  std::int64_t pixels_at_once = 1;
 };
 
 template <class T>
