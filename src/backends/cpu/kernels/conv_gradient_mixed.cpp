@@ -23,7 +23,7 @@ class MixedWeightGradient final : public Kernel {
         filters_(result_.type.shape[3]),
         block_(divide_up(result_.type.shape[2], divide_up(result_.type.shape[2], most_block_channels))),
         panel_(panel_width(matrix_, filters_)),
-        pitch_(packed_steps(runs_.image().padded_width)),
+        pitch_(runs_.image().padded_width),
         joins_(joined_depth(runs_.most_rows()) < runs_.most_rows() * whole_steps(dy_.type.shape[2])),
         image_elements_(runs_.source_rows(runs_.most_rows()) * pitch_),
         // The last step may reach beyond the last pixel, where dy is 0.
@@ -33,6 +33,7 @@ class MixedWeightGradient final : public Kernel {
         grid_(blocks_.work(1, divide_up(filters_, panel_), panel_)) {
     x_scratch_ = layout_.add_elements<BFloat16>(block_ * plane_);
     dy_scratch_ = layout_.add_elements<BFloat16>(most_depth_ * divide_up(filters_, panel_) * panel_);
+    if (copies_rows()) rows_scratch_ = layout_.add_elements<float>(runs_.most_rows() * pitch_ * filters_);
     for (std::int64_t image = 0; image < runs_.most_images(); ++image) {
       for (std::int64_t row = 0; row < (joins_ ? 1 : runs_.most_rows()); ++row) {
         segments_.push_back(image * image_elements_ + row * pitch_);
@@ -49,8 +50,6 @@ class MixedWeightGradient final : public Kernel {
   }
 
  private:
-  // The pixels that a panel has for this many, and those that are best multiplied at once.
-  std::int64_t packed_steps(std::int64_t depth) const { return round_up(depth, matrix_.depth_step); }
   std::int64_t whole_steps(std::int64_t depth) const { return round_up(depth, matrix_.best_depth_step); }
   // The pixels of an image summed as one run, with zeros between the rows, or row by row with zeros after each:
   // whichever is less work.
@@ -83,30 +82,54 @@ class MixedWeightGradient final : public Kernel {
     });
   }
 
+  // A row by itself is packed in whole steps only.
+  bool copies_rows() const { return joins_ && pitch_ % matrix_.depth_step != 0; }
+
   void pack_gradient(const Tile& tile, const PixelRun& run, Range filters, std::int64_t depth) const {
     const Shape& dy = dy_.type.shape;
     BFloat16* to = at<BFloat16>(tile.scratch, dy_scratch_);
-    Packing<float, BFloat16> packing = {.step = filters_,
-                                        .depth = dy[2],
-                                        .columns = filters.end - filters.begin,
-                                        .panel = panel_,
-                                        .panel_step = depth * panel_};
-    const std::int64_t packed = packed_steps(dy[2]), row_depth = joins_ ? pitch_ : whole_steps(dy[2]);
-    const auto clear = [&](BFloat16* first, std::int64_t count) {
-      for (std::int64_t panel = filters.begin; panel < filters.end; panel += panel_, first += packing.panel_step)
-        std::fill_n(first, count * panel_, BFloat16{});
-    };
+    const std::int64_t row_depth = joins_ ? pitch_ : whole_steps(dy[2]);
     for (std::int64_t image = run.image; image < run.image + run.images; ++image) {
-      packing.from = pointer<const float>(tile, dy_) + image * dy.stride(0) + run.row * dy.stride(1) + filters.begin;
-      BFloat16* const end = to + image_depth(run.rows) * panel_;
-      for (std::int64_t row = 0; row < run.rows; ++row, packing.from += dy.stride(1), to += row_depth * panel_) {
-        packing.to = to;
-        matrix_.pack(packing);
-        clear(to + packed * panel_, row_depth - packed);
+      const float* from = pointer<const float>(tile, dy_) + image * dy.stride(0) + run.row * dy.stride(1);
+      const std::int64_t image_steps = image_depth(run.rows);
+      if (copies_rows()) {
+        const float* const rows = copy_rows(tile, run.rows, from);
+        pack_pixels(rows, run.rows * pitch_, image_steps, filters, depth * panel_, to);
+      } else {
+        for (std::int64_t row = 0; row < run.rows; ++row, from += dy.stride(1)) {
+          // The zeros after the last row, too.
+          const std::int64_t steps = row + 1 < run.rows ? row_depth : image_steps - row * row_depth;
+          pack_pixels(from, dy[2], steps, filters, depth * panel_, to + row * row_depth * panel_);
+        }
       }
-      clear(to, (end - to) / panel_);
-      to = end;
+      to += image_steps * panel_;
     }
+  }
+
+  // With zeros between the rows.
+  const float* copy_rows(const Tile& tile, std::int64_t count, const float* from) const {
+    float* const rows = at<float>(tile.scratch, rows_scratch_);
+    const std::int64_t elements = dy_.type.shape.stride(1), step = pitch_ * filters_;
+    for (std::int64_t row = 0; row < count; ++row) {
+      float* const end = std::copy_n(from + row * elements, elements, rows + row * step);
+      std::fill(end, rows + (row + 1) * step, 0.0F);
+    }
+    return rows;
+  }
+
+  // The gradients of that many pixels in these filters, and zeros up to `steps`.
+  void pack_pixels(const float* from, std::int64_t pixels, std::int64_t steps, Range filters, std::int64_t panel_step,
+                   BFloat16* to) const {
+    matrix_.pack({.from = from + filters.begin,
+                  .step = filters_,
+                  .depth = pixels,
+                  .columns = filters.end - filters.begin,
+                  .panel = panel_,
+                  .to = to,
+                  .panel_step = panel_step});
+    const std::int64_t packed = round_up(pixels, matrix_.depth_step);
+    for (std::int64_t filter = filters.begin; filter < filters.end; filter += panel_, to += panel_step)
+      std::fill(to + packed * panel_, to + steps * panel_, BFloat16{});
   }
 
   // `width` channels of the padded pixels that the run meets.
@@ -142,7 +165,7 @@ class MixedWeightGradient final : public Kernel {
   ChannelBlocks blocks_;
   TileGrid grid_;
   ScratchLayout layout_;
-  std::size_t x_scratch_ = 0, dy_scratch_ = 0;
+  std::size_t x_scratch_ = 0, dy_scratch_ = 0, rows_scratch_ = 0;
   std::vector<std::int64_t> segments_;
 };
 
