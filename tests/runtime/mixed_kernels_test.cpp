@@ -37,11 +37,11 @@ std::vector<Case> cases() {
     Shape x, filter;
     bool is_padded = true;
   };
-  for (const Images& n : std::vector<Images>{{{3, 16, 16, 32}, {3, 3, 32, 32}},
-                                             {{2, 8, 8, 64}, {3, 3, 64, 40}},
-                                             {{2, 32, 32, 16}, {3, 3, 16, 32}},
-                                             {{2, 13, 13, 32}, {3, 3, 32, 48}, false},
-                                             {{1, 7, 33, 24}, {3, 3, 24, 34}},
+  for (const Images& n : std::vector<Images>{{{2, 16, 16, 16}, {3, 3, 16, 32}},
+                                             {{1, 8, 8, 64}, {3, 3, 64, 40}},
+                                             {{1, 32, 32, 16}, {3, 3, 16, 16}},
+                                             {{1, 13, 13, 32}, {3, 3, 32, 48}, false},
+                                             {{1, 7, 33, 16}, {3, 3, 16, 34}},
                                              {{5, 5, 16, 16}, {1, 1, 16, 32}, false}}) {
     const std::int64_t rest = n.is_padded ? 0 : n.filter[0] - 1;
     const Shape y = {n.x[0], n.x[1] - rest, n.x[2] - rest, n.filter[3]};
@@ -142,7 +142,7 @@ TEST(MixedKernels, ComputeFromRoundedFactors) {
     const Numbers expected = run(call, routines, 1, rounded), result = run(call, mixed, 1, inputs);
     // Sums of up to a few thousand products of numbers below one.
     for (std::size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(result[i], expected[i], 2e-4) << "element " << i;
-    for (int tiles : {2, 3, 5}) {
+    for (int tiles : {2, 5}) {
       const Numbers again = run(call, mixed, tiles, inputs);
       ASSERT_EQ(std::memcmp(again.data(), result.data(), result.size() * sizeof(float)), 0) << tiles << " tiles";
     }

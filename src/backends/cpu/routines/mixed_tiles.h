@@ -25,7 +25,8 @@ class TileProduct {
     Tiles::begin();
     Product<float, BFloat16> part = product;
     if (!product.accumulate) part.scale = 1;
-    const std::int64_t at_once = product.depth < most_depth && product.depth > 0 ? most_depth / product.depth : 1;
+    const std::int64_t depth = product.segment_count > 0 ? product.depth : 0;
+    const std::int64_t at_once = depth < most_depth && depth > 0 ? most_depth / depth : 1;
     std::int64_t segment = 0;
     do {  // once even without segments: the result is zero then
       part.segments = product.segments + segment;
@@ -33,12 +34,12 @@ class TileProduct {
       std::int64_t k = 0;
       do {
         part.a = product.a + k;
-        part.b = product.b + (segment * product.depth + k) * product.panel;
-        part.depth = smaller(most_depth, product.depth - k);
+        part.b = product.b + (segment * depth + k) * product.panel;
+        part.depth = smaller(most_depth, depth - k);
         multiply_part(part);
         part.accumulate = true;
         k += most_depth;
-      } while (k < product.depth);
+      } while (k < depth);
       segment += at_once;
     } while (segment < product.segment_count);
     Tiles::end();
