@@ -101,7 +101,7 @@ class TileProduct {
   }
 
   static Rows place(const Product<float, BFloat16>& part, std::int64_t first, BFloat16* copy) {
-    if (joins(part) || !are_equidistant(part, first)) {
+    if (part.depth == 0 || joins(part) || !are_equidistant(part, first)) {
       put_in_order(part, first, 0, copy);
       return {copy, row_step, false, copy};
     }
