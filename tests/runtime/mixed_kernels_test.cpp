@@ -42,15 +42,20 @@ std::vector<Case> cases() {
                                              {{1, 32, 32, 16}, {3, 3, 16, 16}},
                                              {{1, 13, 13, 32}, {3, 3, 32, 48}, false},
                                              {{1, 7, 33, 16}, {3, 3, 16, 34}},
-                                             {{5, 5, 16, 16}, {1, 1, 16, 32}, false}}) {
-    const std::int64_t rest = n.is_padded ? 0 : n.filter[0] - 1;
-    const Shape y = {n.x[0], n.x[1] - rest, n.x[2] - rest, n.filter[3]};
+                                             {{5, 5, 16, 16}, {1, 1, 16, 32}, false},
+                                             {{64, 4, 5, 40}, {3, 3, 40, 32}},
+                                             {{50, 5, 4, 16}, {3, 2, 16, 72}, false}}) {
+    const std::int64_t rest = n.is_padded ? 0 : 1;
+    const Shape y = {n.x[0], n.x[1] - rest * (n.filter[0] - 1), n.x[2] - rest * (n.filter[1] - 1), n.filter[3]};
     const Attributes attributes = n.is_padded ? padded : Attributes();
     cases.push_back({Op::conv2d, {n.x, n.filter}, attributes});
     cases.push_back(
         {Op::conv2d_weight_gradient, {n.x, y}, with(attributes, "kernel_size", {n.filter[0], n.filter[1]})});
     cases.push_back({Op::conv2d_input_gradient, {y, n.filter}, with(attributes, "input_size", {n.x[1], n.x[2]})});
   }
+  cases.push_back({Op::conv2d_weight_gradient,
+                   {{32, 21, 21, 24}, {32, 10, 10, 32}},
+                   {{"kernel_size", Integers{3, 3}}, {"strides", Integers{2, 2}}}});
   cases.push_back({Op::matmul, {{128, 352}, {352, 80}}});
   cases.push_back({Op::matmul, {{70, 1000}, {1000, 33}}});
   cases.push_back({Op::matmul, {{40, 90}, {64, 90}}, {{"transpose_b", true}}});

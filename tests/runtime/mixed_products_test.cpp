@@ -18,12 +18,15 @@ struct Sizes {
   bool accumulate = false, transposed = false;
   // Whether the rows of a follow each other.
   bool in_order = false;
+  // For routines that prefer equal distances: rows without a result among the others, and segments of b in any order.
+  bool has_gaps = false, has_b_segments = false;
 };
 
 std::string text_of(const Sizes& sizes) {
   return std::to_string(sizes.rows) + " x " + std::to_string(sizes.segments) + " * " + std::to_string(sizes.depth) +
          " x " + std::to_string(sizes.columns) + (sizes.accumulate ? ", added" : "") +
-         (sizes.transposed ? ", transposed" : "") + (sizes.in_order ? ", in order" : "");
+         (sizes.transposed ? ", transposed" : "") + (sizes.in_order ? ", in order" : "") +
+         (sizes.has_gaps ? ", with gaps" : "") + (sizes.has_b_segments ? ", segments of b in any order" : "");
 }
 
 std::vector<float> random_numbers(std::int64_t count) {
@@ -55,6 +58,7 @@ class Check {
                       .depth = sizes_.depth,
                       .b = rounded_b_.data(),
                       .b_step = panel,
+                      .b_segments = sizes_.has_b_segments ? b_segments_.data() : nullptr,
                       .b_panel = inner() * panel,
                       .panel = panel,
                       .c = c.data(),
@@ -62,7 +66,7 @@ class Check {
                       .rows = sizes_.rows,
                       .columns = sizes_.columns,
                       .accumulate = sizes_.accumulate,
-                      .scale = scale});
+                      .scale = scale()});
     for (std::int64_t row = 0; row < sizes_.rows; ++row) compare(row, c);
   }
 
@@ -76,7 +80,7 @@ class Check {
     rounded_a_.assign(static_cast<std::size_t>(pieces * piece), no_number);
     for (std::int64_t row = 0; row < sizes_.rows; ++row) {
       a_rows_.push_back((sizes_.in_order || row == 0 ? row : sizes_.rows - row) * piece);
-      c_rows_.push_back(row * c_step());
+      c_rows_.push_back(sizes_.has_gaps && row % 5 == 4 ? -1 : row * c_step());
     }
     for (std::int64_t s = 0; s < sizes_.segments; ++s) {
       segments_.push_back(s * sizes_.rows * piece);
@@ -103,13 +107,27 @@ class Check {
                                                                   .panel = panel,
                                                                   .to = rounded_b_.data(),
                                                                   .panel_step = inner() * panel});
+    if (sizes_.has_b_segments) reverse_b(panel);
+  }
+
+  // Segments of b from the last to the first, in each panel.
+  void reverse_b(std::int64_t panel) {
+    const std::vector<BFloat16> in_order = rounded_b_;
+    const std::int64_t elements = sizes_.depth * panel;
+    for (std::int64_t s = 0; s < sizes_.segments; ++s) b_segments_.push_back((sizes_.segments - 1 - s) * elements);
+    for (std::int64_t first = 0; first < divide_up(sizes_.columns, panel) * inner() * panel; first += inner() * panel) {
+      for (std::int64_t s = 0; s < sizes_.segments; ++s) {
+        std::copy_n(in_order.begin() + first + s * elements, elements,
+                    rounded_b_.begin() + first + b_segments_[static_cast<std::size_t>(s)]);
+      }
+    }
   }
 
   void compare(std::int64_t row, const std::vector<float>& c) const {
     for (std::int64_t column = 0; column < c_step(); ++column) {
       const auto at = static_cast<std::size_t>(row * c_step() + column);
-      if (column >= sizes_.columns) {
-        ASSERT_EQ(c[at], c_[at]) << "behind the last column of row " << row;
+      if (column >= sizes_.columns || c_rows_[static_cast<std::size_t>(row)] < 0) {
+        ASSERT_EQ(c[at], c_[at]) << "row " << row << ", column " << column << ", which has no result";
         continue;
       }
       double sum = 0, size = 1;
@@ -119,19 +137,19 @@ class Check {
         sum += product;
         size += std::abs(product);
       }
-      if (sizes_.accumulate) sum = double{c_[at]} + double{scale} * sum;
+      if (sizes_.accumulate) sum = double{c_[at]} + double{scale()} * sum;
       ASSERT_NEAR(c[at], sum, 1e-6 * size) << "row " << row << ", column " << column;
     }
   }
 
   static constexpr BFloat16 no_number = {0x7fc0};
-  // The factor of what is added.
-  static constexpr float scale = -0.75F;
+  // The factor of what is added; 1 for sums that go on.
+  float scale() const { return sizes_.rows % 2 == 0 ? 1.0F : -0.75F; }
   const MixedMatmulRoutines& matrix_;
   Sizes sizes_;
   std::vector<float> a_, b_, c_;
   std::vector<BFloat16> rounded_a_, rounded_b_;
-  std::vector<std::int64_t> a_rows_, c_rows_, segments_;
+  std::vector<std::int64_t> a_rows_, c_rows_, segments_, b_segments_;
 };
 
 void for_each_table(const auto& check) {
@@ -195,10 +213,36 @@ TEST(MixedProducts, RowsInOrder) {
   });
 }
 
+TEST(MixedProducts, RowsWithoutAResultAndSegmentsInAnyOrder) {
+  for_each_table([](const std::string& name, const MixedMatmulRoutines& matrix) {
+    if (!matrix.prefers_equal_distances) return;
+    for (std::int64_t rows : {6, 16, 20, 35, 80}) {
+      for (std::int64_t columns : {16, 24, 64}) {
+        for (bool accumulate : {false, true}) {
+          for (Sizes sizes : {Sizes{rows, columns, 3, 64}, Sizes{rows, columns, 80, 32}}) {
+            sizes.accumulate = accumulate;
+            sizes.in_order = rows != 35;
+            sizes.has_gaps = sizes.segments == 3;
+            sizes.has_b_segments = sizes.segments == 80;
+            SCOPED_TRACE(name + ": " + text_of(sizes));
+            Check(matrix, sizes).run();
+          }
+        }
+      }
+    }
+  });
+}
+
 // Longer than what is put in order, or kept in registers, at once.
 TEST(MixedProducts, LongSums) {
   expect_right([](std::int64_t step) {
-    return std::vector<Sizes>{{35, 34, 1, 1040}, {9, 17, 1, 512 + step, true}, {9, 17, 3, 520, true}, {9, 40, 30, 40}};
+    return std::vector<Sizes>{{35, 34, 1, 1040},
+                              {9, 17, 1, 512 + step, true},
+                              {9, 17, 3, 520, true},
+                              {9, 40, 30, 40},
+                              {40, 40, 3, 1056, true, false, true},
+                              {40, 40, 5, 512 + step, false, false, true},
+                              {33, 70, 2, 2048 + step, true}};
   });
 }
 

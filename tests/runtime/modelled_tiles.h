@@ -86,6 +86,7 @@ inline constexpr MixedMatmulRoutines modelled_products = {
     .lanes = tile_columns,
     .depth_step = TileProduct<ModelledTiles>::depth_step,
     .best_depth_step = tile_depth,
+    .prefers_equal_distances = true,
     .multiply = TileProduct<ModelledTiles>::multiply,
     .pack = pack_pairs_of_model<false>,
     .pack_transposed = pack_pairs_of_model<true>,

@@ -143,6 +143,7 @@ class Conv2dWeightGradient final : public Kernel {
 
 std::unique_ptr<Kernel> factories::conv2d_weight_gradient(const KernelCall& call, const Routines& routines) {
   const Window window = conv_window(call.attributes, call.outputs[0].type.shape);
+  if (auto kernel = images_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (auto kernel = mixed_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (auto kernel = wide_conv2d_weight_gradient(call, window, routines)) return kernel;
   if (auto kernel = small_conv2d_weight_gradient(call, window, routines)) return kernel;

@@ -49,6 +49,7 @@ void Correlation<T, S>::add_phase(std::int64_t row, std::int64_t column, std::in
   Phase phase = {.row = row,
                  .column = column,
                  .columns = sizes_.columns.steps(column),
+                 .pitch = pitch_of(sizes_.columns.steps(column)),
                  .filter_row = static_cast<std::int64_t>(taps_.size()) * depth_,
                  .taps = tap_segments<S>(sizes_, column)};
   for (const auto& row_tap : sizes_.rows.taps[static_cast<std::size_t>(row)]) {
@@ -64,17 +65,26 @@ void Correlation<T, S>::add_phase(std::int64_t row, std::int64_t column, std::in
   const std::int64_t result_image = sizes_.rows.result * sizes_.columns.result * sizes_.result_channels;
   for (std::int64_t step = 0; step < most_steps; ++step) {
     for (std::int64_t image = 0; image < most_images_; ++image) {
-      for (std::int64_t i = 0; i < phase.columns; ++i) {
+      for (std::int64_t i = 0; i < phase.pitch; ++i) {
         phase.source_pixels.push_back(image * source_image +
                                       (step * sizes_.rows.step * image_.padded_width + i * sizes_.columns.step) *
                                           image_.channels);
-        phase.result_pixels.push_back(image * result_image +
-                                      (step * sizes_.rows.phases * sizes_.columns.result + i * sizes_.columns.phases) *
-                                          sizes_.result_channels);
+        const std::int64_t pixel = step * sizes_.rows.phases * sizes_.columns.result + i * sizes_.columns.phases;
+        phase.result_pixels.push_back(i < phase.columns ? image * result_image + pixel * sizes_.result_channels : -1);
       }
     }
   }
   phases_.push_back(std::move(phase));
+}
+
+// Blocks of rows are whole without the pixels in between if they divide a row.
+template <class T, class S>
+std::int64_t Correlation<T, S>::pitch_of(std::int64_t columns) const {
+  if constexpr (!std::is_same_v<T, S>) {
+    const bool follow = sizes_.rows.step == 1 && sizes_.columns.step == 1 && most_images_ == 1;
+    if (matrix_.prefers_equal_distances && follow && columns % matrix_.lanes != 0) return image_.padded_width;
+  }
+  return columns;
 }
 
 template <class T, class S>
@@ -114,7 +124,7 @@ void Correlation<T, S>::run(const T* image, std::int64_t images, Range steps, Ra
   const S* const source = place_rows(image, images, first * sizes_.rows.step, source_rows(first, steps.end), scratch);
   for (const Phase& phase : phases_) {
     const std::int64_t count = std::min(steps.end, sizes_.rows.steps(phase.row)) - first;
-    const std::int64_t step_pixels = most_images_ * phase.columns;
+    const std::int64_t step_pixels = most_images_ * phase.pitch;
     for (std::int64_t step = 0; step < count;) {
       const auto taps_at = [&](std::int64_t i) {
         return row_taps(sizes_, phase.row, images_at_once_ * phase.columns, matrix_.block_rows, first + i);
@@ -123,7 +133,8 @@ void Correlation<T, S>::run(const T* image, std::int64_t images, Range steps, Ra
       std::int64_t end = step + 1;
       // The pixels of several steps lie side by side only if there are as many images as there may be.
       while (images == most_images_ && end < count && taps_at(end) == taps) ++end;
-      const std::int64_t begin = step * step_pixels, length = (end - step) * images * phase.columns;
+      const std::int64_t begin = step * step_pixels;
+      const std::int64_t length = (end - step) * images * phase.pitch - (phase.pitch - phase.columns);
       run_phase(phase, taps, {begin, begin + length}, columns, source, result, scratch);
       step = end;
     }

@@ -30,6 +30,9 @@ class Correlation {
   struct Phase {
     // Rows and columns of the result before the phase's first, and how many columns it has.
     std::int64_t row = 0, column = 0, columns = 0;
+    // Pixels from one step of an image to the next: its columns and, where that puts the pixels of several steps at
+    // equal distances, those between two rows, which have no result.
+    std::int64_t pitch = 0;
     // Its first row in the packed filter.
     std::int64_t filter_row = 0;
     TapSegments taps = {};
@@ -37,6 +40,7 @@ class Correlation {
     std::vector<std::int64_t> segments = {}, source_pixels = {}, result_pixels = {};
   };
   void add_phase(std::int64_t row, std::int64_t column, std::int64_t most_steps);
+  std::int64_t pitch_of(std::int64_t columns) const;
   // Rows of the padded image that these steps read.
   std::int64_t source_rows(std::int64_t first, std::int64_t last) const;
   void run_phase(const Phase& phase, Range taps, Range pixels, Range columns, const S* source, T* result,

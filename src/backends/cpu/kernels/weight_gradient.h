@@ -153,7 +153,10 @@ std::unique_ptr<Kernel> small_conv2d_weight_gradient(const KernelCall& call, con
 std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                     const Routines& routines);
 
-// For convolutions without strides that may round their factors to bfloat16 and become faster by it; else null.
+// For convolutions that may round their factors to bfloat16 and become faster by it; else null. The first is for
+// batches of many images on processors that multiply tiles, the second for convolutions without strides.
+std::unique_ptr<Kernel> images_conv2d_weight_gradient(const KernelCall& call, const Window& window,
+                                                      const Routines& routines);
 std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                      const Routines& routines);
 

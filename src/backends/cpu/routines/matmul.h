@@ -14,7 +14,8 @@ namespace pando::cpu {
 // where b(k, j) = b[j / panel * b_panel + k * b_step + j % panel]; with `accumulate` the sum times `scale` is added to
 // c instead. Each element is summed in the order of s and k, whatever the other sizes, so any split of rows and columns
 // gives the same bits. With `b_segments`, the rows of b that segment s meets begin at b_segments[s] instead, k * b_step
-// further each; products of bfloat16 and of each column by itself have none.
+// further each; products of each column by itself have none, and of bfloat16 only those that prefer equal distances,
+// with a depth that is a multiple of best_depth_step.
 template <class T, class S = T>
 struct Product {
   const S* a = nullptr;
@@ -97,9 +98,11 @@ struct MixedMatmulRoutines {
   std::int64_t panel_vectors;
   std::int64_t lanes;
   std::int64_t depth_step;
-  // A multiple of that, of which `depth` should be a multiple where there is a choice: then a is read where it is, if
-  // its rows lie at equal distances.
+  // A multiple of that, of which `depth` should be a multiple where there is a choice.
   std::int64_t best_depth_step;
+  // Whether many rows of a that lie at equal distances are read where they are, and others copied. Rows that are there
+  // for the distances only have a negative number in c_rows and no result.
+  bool prefers_equal_distances = false;
   void (*multiply)(const Product<float, BFloat16>& product);
   // As above, also with zeros after the last row, up to the next multiple of `depth_step`.
   void (*pack)(const Packing<float, BFloat16>& packing);

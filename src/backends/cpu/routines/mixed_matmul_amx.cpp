@@ -51,13 +51,14 @@ PANDO_KERNEL_BEGIN
 // of 11 x 11 pixels are copied row by row and take twice as long.
 extern const MixedMatmulRoutines mixed_routines = {
     .costs = {.product = 0.125, .rounded = 8, .packed = 16, .transposed = 130, .row = 1100, .result = 20},
-    .gradient_gain = 3.3,
+    .gradient_gain = 8,
     .least_depth = 64,
     .block_rows = AmxProduct::block_rows,
     .panel_vectors = AmxProduct::panel_vectors,
     .lanes = tile_columns,
     .depth_step = AmxProduct::depth_step,
     .best_depth_step = tile_depth,
+    .prefers_equal_distances = true,
     .multiply = AmxProduct::multiply,
     .pack = pack_pairs,
     .pack_transposed = pack_pairs_transposed,

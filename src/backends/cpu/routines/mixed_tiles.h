@@ -34,7 +34,8 @@ class TileProduct {
       std::int64_t k = 0;
       do {
         part.a = product.a + k;
-        part.b = product.b + (segment * depth + k) * product.panel;
+        if (product.b_segments != nullptr) part.b_segments = product.b_segments + segment;
+        part.b = product.b + ((product.b_segments != nullptr ? 0 : segment * depth) + k) * product.panel;
         part.depth = smaller(most_depth, depth - k);
         multiply_part(part);
         part.accumulate = true;
@@ -46,23 +47,29 @@ class TileProduct {
   }
 
  private:
-  // Sums that are longer are added up in parts, the same ones for any block: 32 KiB of a.
-  static constexpr std::int64_t most_depth = 512;
-  // Between the rows of a block: an odd number of cache lines, so that they do not share a few sets of the cache.
+  // Sums that are longer are added up in parts, the same ones for any block, so that 16 rows of a stay in the
+  // second-level cache.
+  static constexpr std::int64_t most_depth = 2048;
+  // Between the rows of a copy: an odd number of cache lines, so that they do not share a few sets of the cache.
   static constexpr std::int64_t row_step = most_depth + tile_depth;
+  static constexpr auto element = std::int64_t{sizeof(BFloat16)};
 
   static std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-  // 16 rows of a, `step` elements apart: where they are, or a copy with the segments one after the other. A last step
-  // that is not a whole one is always copied.
-  struct Rows {
-    const BFloat16* first;
+  // Rows [begin, end), less than a tile of them or one, and the row that the tile begins with.
+  struct TileRows {
+    std::int64_t begin, end, first;
+    // Where they are in a, `step` elements apart, or the copy, which has the segments one after the other. A last step
+    // that is not a whole one is always copied.
+    const BFloat16* from;
     std::int64_t step;
     bool in_place;
     const BFloat16* copy;
+    // Elements between the rows of c, if it has all of a tile, at equal distances.
+    std::int64_t c_step;
 
     const BFloat16* at(const Product<float, BFloat16>& part, std::int64_t segment) const {
-      return first + (in_place ? part.segments[segment] : segment * part.depth);
+      return from + (in_place ? part.segments[segment] : segment * part.depth);
     }
   };
 
@@ -72,14 +79,14 @@ class TileProduct {
     alignas(64) std::uint16_t memory[block_rows * row_step];
     auto* const copy = reinterpret_cast<BFloat16*>(memory);
     for (std::int64_t row = 0; row < part.rows; row += block_rows) {
-      const Rows upper = place(part, row, copy), lower = place(part, row + tile_rows, copy + tile_rows * row_step);
+      const TileRows upper = place(part, row, copy), lower = place(part, row + tile_rows, copy + tile_rows * row_step);
       const BFloat16* b = part.b;
       for (std::int64_t column = 0; column < part.columns; column += part.panel, b += part.b_panel) {
         const bool wide = part.panel > tile_columns && part.columns - column > tile_columns;
-        if (part.rows - row > tile_rows) {
-          (wide ? multiply_block<2, 2> : multiply_block<2, 1>)(part, row, column, upper, lower, b);
+        if (lower.begin < lower.end) {
+          (wide ? multiply_block<2, 2> : multiply_block<2, 1>)(part, column, upper, lower, b);
         } else {
-          (wide ? multiply_block<1, 2> : multiply_block<1, 1>)(part, row, column, upper, lower, b);
+          (wide ? multiply_block<1, 2> : multiply_block<1, 1>)(part, column, upper, lower, b);
         }
       }
     }
@@ -90,24 +97,32 @@ class TileProduct {
     return part.segment_count != 1 && part.depth % tile_depth != 0;
   }
 
-  // Whether the 16 rows from `first` on exist and lie at equal distances.
-  static bool are_equidistant(const Product<float, BFloat16>& part, std::int64_t first) {
-    if (part.rows - first < tile_rows) return false;
-    const std::int64_t* const rows = part.a_rows + first;
+  // The distance of 16 rows; 0 unless they lie at equal distances.
+  static std::int64_t distance(const std::int64_t* rows) {
     const std::int64_t step = rows[1] - rows[0];
-    bool result = step > 0;
-    for (int i = 2; i < tile_rows; ++i) result &= rows[i] - rows[i - 1] == step;
-    return result;
+    bool equal = step > 0;
+    for (int i = 2; i < tile_rows; ++i) equal &= rows[i] - rows[i - 1] == step;
+    return equal ? step : 0;
   }
 
-  static Rows place(const Product<float, BFloat16>& part, std::int64_t first, BFloat16* copy) {
-    if (part.depth == 0 || joins(part) || !are_equidistant(part, first)) {
-      put_in_order(part, first, 0, copy);
-      return {copy, row_step, false, copy};
+  // Up to 16 rows from `begin` on. The last ones are the end of a whole tile, if they follow others at equal distances.
+  static TileRows place(const Product<float, BFloat16>& part, std::int64_t begin, BFloat16* copy) {
+    const std::int64_t end = smaller(begin + tile_rows, part.rows);
+    TileRows rows = {begin, end, begin, copy, row_step, false, copy, 0};
+    if (begin >= end) return rows;
+    const std::int64_t first = part.rows < tile_rows ? begin : smaller(begin, part.rows - tile_rows);
+    const std::int64_t step =
+        part.rows < tile_rows || part.depth == 0 || joins(part) ? 0 : distance(part.a_rows + first);
+    if (step > 0) {
+      rows.first = first;
+      rows.from = part.a + part.a_rows[first];
+      rows.step = step;
+      rows.in_place = true;
     }
-    const std::int64_t whole = part.depth / tile_depth * tile_depth;
-    if (whole < part.depth) put_in_order(part, first, whole, copy);
-    return {part.a + part.a_rows[first], part.a_rows[first + 1] - part.a_rows[first], true, copy};
+    const std::int64_t whole = rows.in_place ? part.depth / tile_depth * tile_depth : 0;
+    if (!rows.in_place || whole < part.depth) put_in_order(part, rows.first, whole, copy);
+    if (rows.first == begin && end - begin == tile_rows) rows.c_step = distance(part.c_rows + begin);
+    return rows;
   }
 
   // Copies each segment from its element `begin` on, one after the other, and zeros after the last.
@@ -131,8 +146,7 @@ class TileProduct {
   template <int row_tiles, int column_tiles>
   static inline __attribute__((always_inline)) void add_step(const BFloat16* upper, std::int64_t upper_stride,
                                                              const BFloat16* lower, std::int64_t lower_stride,
-                                                             const BFloat16* b, std::int64_t panel) {
-    const std::int64_t b_stride = 2 * panel * std::int64_t{sizeof(BFloat16)};
+                                                             const BFloat16* b, std::int64_t b_stride) {
     Tiles::template load<6>(b, b_stride);
     Tiles::template load<4>(upper, upper_stride);
     Tiles::template multiply<0, 4, 6>();
@@ -148,54 +162,118 @@ class TileProduct {
   }
 
   template <int row_tiles, int column_tiles>
-  static void multiply_block(const Product<float, BFloat16>& part, std::int64_t row, std::int64_t column,
-                             const Rows& upper, const Rows& lower, const BFloat16* b) {
-    Tiles::template zero<0>();
-    Tiles::template zero<1>();
-    Tiles::template zero<2>();
-    Tiles::template zero<3>();
-    constexpr auto element = std::int64_t{sizeof(BFloat16)};
+  static void multiply_block(const Product<float, BFloat16>& part, std::int64_t column, const TileRows& upper,
+                             const TileRows& lower, const BFloat16* b) {
+    begin_sums<0, column_tiles>(part, column, upper);
+    if constexpr (row_tiles == 2) begin_sums<2, column_tiles>(part, column, lower);
     const std::int64_t upper_stride = upper.step * element, lower_stride = lower.step * element;
+    const std::int64_t panel = part.panel, b_stride = 2 * panel * element;
     const std::int64_t segments = joins(part) ? 1 : part.segment_count;
     const std::int64_t depth = joins(part) ? part.segment_count * part.depth : part.depth;
     const std::int64_t whole = depth / tile_depth * tile_depth;
-    for (std::int64_t s = 0; s < segments; ++s, b += whole * part.panel) {
+    const BFloat16* const panel_begin = b;
+    for (std::int64_t s = 0; s < segments; ++s) {
+      if (part.b_segments != nullptr) b = panel_begin + part.b_segments[s];
       const BFloat16 *const upper_row = upper.at(part, s), *const lower_row = lower.at(part, s);
-      for (std::int64_t k = 0; k < whole; k += tile_depth) {
-        add_step<row_tiles, column_tiles>(upper_row + k, upper_stride, lower_row + k, lower_stride, b + k * part.panel,
-                                          part.panel);
-      }
+      for (std::int64_t k = 0; k < whole; k += tile_depth, b += tile_depth * panel)
+        add_step<row_tiles, column_tiles>(upper_row + k, upper_stride, lower_row + k, lower_stride, b, b_stride);
     }
     if (whole < depth) {
       // The memory after the panel may contain NaN.
       alignas(64) std::uint16_t last[tile_depth * panel_vectors * tile_columns] = {};
-      __builtin_memcpy(last, b, static_cast<std::size_t>((depth - whole) * part.panel) * sizeof(BFloat16));
+      __builtin_memcpy(last, b, static_cast<std::size_t>((depth - whole) * panel) * sizeof(BFloat16));
       add_step<row_tiles, column_tiles>(upper.copy + whole, row_step * element, lower.copy + whole, row_step * element,
-                                        reinterpret_cast<const BFloat16*>(last), part.panel);
+                                        reinterpret_cast<const BFloat16*>(last), b_stride);
     }
-    constexpr int width = column_tiles * tile_columns;
-    constexpr std::int64_t stride = width * std::int64_t{sizeof(float)};
-    alignas(64) float sums[row_tiles * tile_rows * width];
-    Tiles::template store<0>(sums, stride);
-    if constexpr (column_tiles == 2) Tiles::template store<1>(sums + tile_columns, stride);
-    if constexpr (row_tiles == 2) Tiles::template store<2>(sums + tile_rows * width, stride);
-    if constexpr (row_tiles == 2 && column_tiles == 2) {
-      Tiles::template store<3>(sums + tile_rows * width + tile_columns, stride);
-    }
-    write_block<row_tiles * tile_rows, width>(part, row, column, sums);
+    write_sums<0, column_tiles>(part, column, upper);
+    if constexpr (row_tiles == 2) write_sums<2, column_tiles>(part, column, lower);
   }
 
-  template <int height, int width>
-  static void write_block(const Product<float, BFloat16>& part, std::int64_t row, std::int64_t column,
-                          const float* sums) {
-    const std::int64_t rows = smaller(height, part.rows - row), columns = smaller(width, part.columns - column);
-    for (std::int64_t i = 0; i < rows; ++i, sums += width) {
-      float* const to = part.c + part.c_rows[row + i] + column;
-      if (part.accumulate) {
-        for (std::int64_t j = 0; j < columns; ++j) to[j] += part.scale * sums[j];
-      } else {
-        __builtin_memcpy(to, sums, static_cast<std::size_t>(columns) * sizeof(float));
-      }
+  // What is added as it is goes on in the tiles. Sums that are scaled first are added to the results when they are
+  // made; meanwhile those come from memory.
+  static bool goes_on(const Product<float, BFloat16>& part) { return part.accumulate && part.scale == 1; }
+
+  static bool has_all(const Product<float, BFloat16>& part, std::int64_t column, const TileRows& rows, int width) {
+    return rows.c_step > 0 && part.columns - column >= width;
+  }
+
+  // The tile `sum` and, with two columns of tiles, the next one.
+  template <int sum, int column_tiles>
+  static void begin_sums(const Product<float, BFloat16>& part, std::int64_t column, const TileRows& rows) {
+    constexpr int width = column_tiles * tile_columns;
+    if (!goes_on(part)) {
+      Tiles::template zero<sum>();
+      Tiles::template zero<sum + 1>();
+      if (part.accumulate) fetch_results<column_tiles>(part, column, rows);
+    } else if (has_all(part, column, rows, width)) {
+      const float* const from = part.c + part.c_rows[rows.begin] + column;
+      Tiles::template load<sum>(from, rows.c_step * std::int64_t{sizeof(float)});
+      if constexpr (column_tiles == 2)
+        Tiles::template load<sum + 1>(from + tile_columns, rows.c_step * std::int64_t{sizeof(float)});
+    } else {
+      Sums<width> sums = {};
+      for_each_row<width>(part, column, rows, sums, [](float* in_tile, float* result, std::int64_t columns) {
+        for (std::int64_t j = 0; j < columns; ++j) in_tile[j] = result[j];
+      });
+      Tiles::template load<sum>(sums.of, sums.row_bytes);
+      if constexpr (column_tiles == 2) Tiles::template load<sum + 1>(sums.of + tile_columns, sums.row_bytes);
+    }
+  }
+
+  template <int sum, int column_tiles>
+  static void write_sums(const Product<float, BFloat16>& part, std::int64_t column, const TileRows& rows) {
+    constexpr int width = column_tiles * tile_columns;
+    const bool adds = part.accumulate && !goes_on(part);
+    if (!adds && has_all(part, column, rows, width)) {
+      float* const to = part.c + part.c_rows[rows.begin] + column;
+      Tiles::template store<sum>(to, rows.c_step * std::int64_t{sizeof(float)});
+      if constexpr (column_tiles == 2)
+        Tiles::template store<sum + 1>(to + tile_columns, rows.c_step * std::int64_t{sizeof(float)});
+      return;
+    }
+    Sums<width> sums;
+    Tiles::template store<sum>(sums.of, sums.row_bytes);
+    if constexpr (column_tiles == 2) Tiles::template store<sum + 1>(sums.of + tile_columns, sums.row_bytes);
+    const float scale = part.scale;
+    if (adds) {
+      for_each_row<width>(part, column, rows, sums, [scale](float* in_tile, float* result, std::int64_t columns) {
+        for (std::int64_t j = 0; j < columns; ++j) result[j] += scale * in_tile[j];
+      });
+    } else {
+      for_each_row<width>(part, column, rows, sums, [](float* in_tile, float* result, std::int64_t columns) {
+        for (std::int64_t j = 0; j < columns; ++j) result[j] = in_tile[j];
+      });
+    }
+  }
+
+  template <int column_tiles>
+  static void fetch_results(const Product<float, BFloat16>& part, std::int64_t column, const TileRows& rows) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const float* const result = part.c + (part.c_rows[row] < 0 ? 0 : part.c_rows[row]) + column;
+      __builtin_prefetch(result, 1);
+      if constexpr (column_tiles == 2) __builtin_prefetch(result + tile_columns, 1);
+    }
+  }
+
+  // Tiles of sums side by side in memory.
+  template <int width>
+  struct Sums {
+    static constexpr std::int64_t row_bytes = width * std::int64_t{sizeof(float)};
+    alignas(64) float of[tile_rows * width];
+  };
+
+  // Calls copy(in_tile, result, columns) for each row that has a result; the compiler knows the number of columns if
+  // it is the usual one.
+  template <int width, class Copy>
+  static inline __attribute__((always_inline)) void for_each_row(const Product<float, BFloat16>& part,
+                                                                 std::int64_t column, const TileRows& rows,
+                                                                 Sums<width>& sums, const Copy& copy) {
+    const std::int64_t columns = smaller(width, part.columns - column);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      if (part.c_rows[row] < 0) continue;
+      float* const in_tile = sums.of + (row - rows.first) * width;
+      float* __restrict const result = part.c + part.c_rows[row] + column;
+      columns == width ? copy(in_tile, result, width) : copy(in_tile, result, columns);
     }
   }
 };
