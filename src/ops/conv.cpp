@@ -63,7 +63,7 @@ std::vector<Type> infer_input_gradient(const OpCall& call) {
   const Shape& filter = call.shape(1);
   const Shape x = input_shape(call, call.shape(0), grouped_channels(call, filter[2]));
   require_conv_result(call, 0, x, filter);
-  return {{call.dtype(0), x}};
+  return epilogue_types(call, {call.dtype(0), x}, 2);
 }
 
 std::vector<Type> infer_weight_gradient(const OpCall& call) {
@@ -114,7 +114,7 @@ std::vector<Type> infer_max_pool_input_gradient(const OpCall& call) {
   if (call.attributes.integers("strides") != Integers{1, 1})
     call.fail("strides must be 1; use max_pool_gradient and conv2d_input_gradient");
   require_pooled_gradient(call, 0, conv_shape(call, x, filter));
-  return {{call.dtype(0), x}};
+  return epilogue_types(call, {call.dtype(0), x}, 3);
 }
 
 std::vector<Type> infer_max_pool_weight_gradient(const OpCall& call) {
@@ -223,8 +223,9 @@ const OpDefinition conv2d_input_gradient = {
     .id = Op::conv2d_input_gradient,
     .name = "conv2d_input_gradient",
     .doc = "the gradient of conv2d in its images, from that of its result and the filter: transposed convolution",
-    .attributes = conv_attributes({{"input_size", Integers{0, 0}}}),
+    .attributes = conv_attributes({{"input_size", Integers{0, 0}}, epilogue_attribute}),
     .min_inputs = 2,
+    .max_inputs = -1,
     .infer = infer_input_gradient,
     .gradient = input_gradient_gradient,
     .flops = input_gradient_flops};
@@ -252,8 +253,9 @@ const OpDefinition conv2d_max_pool_input_gradient = {
     .doc =
         "the gradient of conv2d and max_pool in the images, from that of the result, the filter and the positions, "
         "made by the compiler; it leaves out what is zero",
-    .attributes = conv_pool_attributes({{"input_size", Integers{0, 0}}}),
+    .attributes = conv_pool_attributes({{"input_size", Integers{0, 0}}, epilogue_attribute}),
     .min_inputs = 3,
+    .max_inputs = -1,
     .infer = infer_max_pool_input_gradient,
     .flops = input_gradient_flops};
 const OpDefinition conv2d_max_pool_weight_gradient = {

@@ -275,6 +275,20 @@ TEST(FuseElementwise, AChainBecomesTheEpilogueOfItsProducer) {
       std::string::npos);
 }
 
+// Backends say whether their gradients of convolutions can end with one.
+TEST(FuseElementwise, TheGradientOfReluBecomesTheEpilogueOfAGradient) {
+  const Graph graph = parse_graph(
+      "%0 = input() {name = \"dy\", shape = [2, 4, 4, 3]}\n"
+      "%1 = variable() {name = \"w\", shape = [3, 3, 2, 3]}\n"
+      "%2 = input() {name = \"y\", shape = [2, 6, 6, 2]}\n"
+      "%3 = conv2d_input_gradient(%0, %1) {input_size = [6, 6]}\n"
+      "%4 = relu_gradient(%3, %2)\n"
+      "output dx = %4\n");
+  EXPECT_EQ(ops_of(fuse_elementwise(graph, {})), "conv2d_input_gradient");
+  EXPECT_EQ(ops_of(fuse_elementwise(graph, {.capabilities = {.gradient_epilogues = false}})),
+            "conv2d_input_gradient relu_gradient");
+}
+
 TEST(FuseElementwise, AValueThatOthersUseIsNotHidden) {
   const Graph graph = parse_graph(
       "%0 = input() {name = \"x\", shape = [2, 3]}\n"

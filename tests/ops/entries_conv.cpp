@@ -108,7 +108,9 @@ Case without_gradient(Case base) {
   return base;
 }
 
+// The inputs of the case are the op's own, the others the epilogue's.
 Case with_epilogue(Case base, const Epilogue& epilogue, const OpDefinition& op) {
+  const auto own_inputs = static_cast<std::ptrdiff_t>(base.inputs.size());
   base.inputs.insert(base.inputs.end(), epilogue.inputs.begin(), epilogue.inputs.end());
   base.build = [&op, attributes = base.attributes, make = epilogue.program](Graph& graph,
                                                                             const std::vector<Value>& in) {
@@ -116,9 +118,9 @@ Case with_epilogue(Case base, const Epilogue& epilogue, const OpDefinition& op) 
     fused.set("epilogue", make(in[0].dtype()));
     return graph.add(op, in, fused);
   };
-  base.reference = [raw = base.reference, finish = epilogue.reference](const Tensors& in) {
-    const Tensors own = raw({in[0], in[1]});
-    Tensors results = finish(own.front(), {in.begin() + 2, in.end()});
+  base.reference = [raw = base.reference, finish = epilogue.reference, own_inputs](const Tensors& in) {
+    const Tensors own = raw({in.begin(), in.begin() + own_inputs});
+    Tensors results = finish(own.front(), {in.begin() + own_inputs, in.end()});
     results.insert(results.end(), own.begin() + 1, own.end());
     return results;
   };
@@ -305,6 +307,8 @@ std::vector<Entry> conv_entries() {
   Entry weight = {.op = "conv2d_weight_gradient"};
   for (const Convolution& c : convolutions()) {
     input.cases.push_back(input_gradient(c));
+    for (const Epilogue& epilogue : epilogues(c.x[3]))
+      input.cases.push_back(with_epilogue(input_gradient(c), epilogue, definitions::conv2d_input_gradient));
     weight.cases.push_back(weight_gradient(c));
   }
   for (const Convolution& c : convolutions_with_large_filters())
@@ -313,6 +317,9 @@ std::vector<Entry> conv_entries() {
         pooled_weight = {.op = "conv2d_max_pool_weight_gradient"};
   for (const PooledConvolution& p : pooled_convolutions()) {
     pooled_input.cases.push_back(pooled_input_gradient(p));
+    for (const Epilogue& epilogue : epilogues(p.convolution.x[3]))
+      pooled_input.cases.push_back(
+          with_epilogue(pooled_input_gradient(p), epilogue, definitions::conv2d_max_pool_input_gradient));
     pooled_weight.cases.push_back(pooled_weight_gradient(p));
   }
   for (const std::array<std::int64_t, 2> strides : {std::array<std::int64_t, 2>{2, 1}, {3, 2}})

@@ -94,6 +94,8 @@ std::string CudaBackend::instruction_set() const { return fmt::format("sm_{}", g
 Capabilities CudaBackend::capabilities() const {
   return {.most_instructions = most_fused_instructions,
           .epilogues = true,
+          // In a region, elementwise ops follow the gradient in its threads without being a part of it.
+          .gradient_epilogues = false,
           // A region takes products of single matrices, but no views.
           .single_products_in_place = false,
           .early_pooling = true,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds clusters of elementwise nodes of one shape of which only the last one, the root, is used from outside. Each
-// becomes a small program that runs element by element, if possible on the result of a matmul or convolution before
-// that goes to memory.
+// becomes a small program that runs element by element, if possible on the result of a matmul, a convolution or the
+// gradient of its images before that goes to memory.
 #include <algorithm>
 
 #include "compiler/passes/pass.h"
@@ -92,15 +92,22 @@ bool is_used_between(const Graph& graph, std::int32_t producer, std::int32_t roo
   return false;
 }
 
-// The operand that a matmul or a convolution computes for this program alone, so that the program can be its epilogue.
-int find_producer(const Graph& graph, std::int32_t root, const Fused& fused,
-                  const std::vector<std::vector<int>>& uses) {
+bool can_have_epilogue(const Node& node, const Capabilities& capabilities) {
+  if (node.attributes.find("epilogue") == nullptr || node.attributes.program("epilogue") != nullptr) return false;
+  const bool is_gradient =
+      node.op->id == Op::conv2d_input_gradient || node.op->id == Op::conv2d_max_pool_input_gradient;
+  return is_gradient ? capabilities.gradient_epilogues : capabilities.epilogues;
+}
+
+// The operand that a matmul, a convolution or a gradient of one computes for this program alone, so that the program
+// can be its epilogue.
+int find_producer(const Graph& graph, std::int32_t root, const Fused& fused, const std::vector<std::vector<int>>& uses,
+                  const Capabilities& capabilities) {
   const Type& result = graph.nodes()[static_cast<std::size_t>(root)].outputs[0];
   for (std::size_t i = 0; i < fused.operands.size(); ++i) {
     const ValueId operand = fused.operands[i];
     const Node& node = graph.node(operand);
-    const auto* epilogue = node.attributes.find("epilogue");
-    if (epilogue == nullptr || operand.output != 0 || node.attributes.program("epilogue")) continue;
+    if (operand.output != 0 || !can_have_epilogue(node, capabilities)) continue;
     if (uses[static_cast<std::size_t>(operand.node)][0] == 1 && graph.type(operand) == result &&
         !is_used_between(graph, operand.node, root))
       return static_cast<int>(i);
@@ -159,7 +166,7 @@ Graph fuse_elementwise(const Graph& graph, const PassContext& context) {
     const auto index = static_cast<std::size_t>(i);
     if (cluster[index] != i) continue;
     programs[index] = build_program(graph, i, cluster);
-    if (context.capabilities.epilogues) producer[index] = find_producer(graph, i, programs[index], uses);
+    producer[index] = find_producer(graph, i, programs[index], uses, context.capabilities);
     if (producer[index] >= 0)
       postponed[static_cast<std::size_t>(programs[index].operands[static_cast<std::size_t>(producer[index])].node)] =
           true;

@@ -106,7 +106,8 @@ Graph fuse_updates(const Graph& graph, const PassContext& context);
 //   assign %b = %2
 Graph merge_updates(const Graph& graph, const PassContext& context);
 
-// Chains of elementwise nodes as one node, or as the epilogue of the matmul or convolution that feeds them.
+// Chains of elementwise nodes as one node, or as the epilogue of the matmul, convolution or gradient of its images that
+// feeds them.
 //
 //   %1 = exp(%x)                          ->   %2 = fused(%x) {program = (t1 = exp(t0); t2 = negate(t1); -> t2)}
 //   %2 = negate(%1)

@@ -57,21 +57,24 @@ Shares shares_of(const RowBlocks& blocks, const CorrelationSizes& sizes, const R
 }
 
 template <class T, class S = T>
-class Conv2d final : public Kernel {
+class CorrelationKernel final : public Kernel {
  public:
-  Conv2d(const KernelCall& call, const CorrelationSizes& sizes, const Window& window, const Routines& routines)
-      : x_(call.inputs[0]),
+  // A step of the row axis makes this many rows of the result `raw`, which the epilogue takes.
+  CorrelationKernel(const KernelCall& call, const CorrelationSizes& sizes, const Shape& raw, std::int64_t step_rows,
+                    const Routines& routines)
+      : source_(call.inputs[0]),
         filter_(call.inputs[1]),
-        y_(convolved_shape(call, window)),
-        epilogue_(call, 2, {x_.type.dtype, y_}, routines),
-        most_images_(images_at_once(sizes, y_[0])),
-        blocks_(y_[0], y_[1], row_bytes<T>(y_), most_images_),
+        shape_(raw),
+        step_rows_(step_rows),
+        epilogue_(call, 2, {source_.type.dtype, raw}, routines),
+        most_images_(images_at_once(sizes, raw[0])),
+        blocks_(raw[0], divide_up(raw[1], step_rows), row_bytes<T>(raw) * step_rows, most_images_),
         shares_(shares_of<T, S>(blocks_, sizes, routines)),
         correlation_(sizes, blocks_.block_rows(), most_images_, routines, layout_),
         epilogue_scratch_(layout_.add(epilogue_.scratch_bytes())),
         raw_scratch_(epilogue_.raw_in_output()
                          ? 0
-                         : layout_.add_elements<T>(most_images_ * blocks_.block_rows() * y_.stride(1))) {}
+                         : layout_.add_elements<T>(most_images_ * blocks_.block_rows() * step_rows * raw.stride(1))) {}
 
   std::size_t scratch_bytes() const override { return layout_.bytes(); }
 
@@ -82,27 +85,29 @@ class Conv2d final : public Kernel {
     epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       const std::int64_t image = blocks_.image(block), images = blocks_.images(block);
-      const Range rows = blocks_.rows(block);
-      const std::int64_t first = image * y_.stride(0) + rows.begin * y_.stride(1);
+      const Range steps = blocks_.rows(block);
+      const Range rows = {steps.begin * step_rows_, std::min(steps.end * step_rows_, shape_[1])};
+      const std::int64_t first = image * shape_.stride(0) + rows.begin * shape_.stride(1);
       T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
-      correlation_.run(pointer<const T>(tile, x_) + image * x_.type.shape.stride(0), images, rows, channels, raw,
-                       tile.scratch);
-      finish_block(tile, channels, first, images * (rows.end - rows.begin) * y_[2], raw);
+      correlation_.run(pointer<const T>(tile, source_) + image * source_.type.shape.stride(0), images, steps, channels,
+                       raw, tile.scratch);
+      finish_block(tile, channels, first, images * (rows.end - rows.begin) * shape_[2], raw);
     }
   }
 
  private:
   void finish_block(const Tile& tile, Range channels, std::int64_t first, std::int64_t pixels, const T* raw) const {
     std::byte* const scratch = tile.scratch + epilogue_scratch_;
-    if (channels == correlation_.columns()) return epilogue_.finish(tile, scratch, first, pixels * y_[3], raw);
+    if (channels == correlation_.columns()) return epilogue_.finish(tile, scratch, first, pixels * shape_[3], raw);
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
-      const std::int64_t offset = pixel * y_[3] + channels.begin;
+      const std::int64_t offset = pixel * shape_[3] + channels.begin;
       epilogue_.finish(tile, scratch, first + offset, channels.end - channels.begin, raw + offset);
     }
   }
 
-  Operand x_, filter_;
-  Shape y_;
+  Operand source_, filter_;
+  Shape shape_;
+  std::int64_t step_rows_;
   Epilogue epilogue_;
   std::int64_t most_images_;
   RowBlocks blocks_;
@@ -112,71 +117,30 @@ class Conv2d final : public Kernel {
   std::size_t epilogue_scratch_, raw_scratch_;
 };
 
-CorrelationSizes sizes_of_input_gradient(const KernelCall& call, const Window& window) {
-  return input_gradient_sizes(call.inputs[0].type.shape, call.outputs[0].type.shape, window,
-                              call.attributes.integer("groups"));
-}
-
-template <class T, class S = T>
-class Conv2dInputGradient final : public Kernel {
- public:
-  Conv2dInputGradient(const KernelCall& call, const CorrelationSizes& sizes, const Window& window,
-                      const Routines& routines)
-      : dy_(call.inputs[0]),
-        filter_(call.inputs[1]),
-        dx_(call.outputs[0]),
-        stride_(window.strides[0]),
-        most_images_(images_at_once(sizes, dx_.type.shape[0])),
-        blocks_(dx_.type.shape[0], divide_up(dx_.type.shape[1], stride_), row_bytes<T>(dx_.type.shape) * stride_,
-                most_images_),
-        shares_(shares_of<T, S>(blocks_, sizes, routines)),
-        correlation_(sizes, blocks_.block_rows(), most_images_, routines, layout_) {}
-
-  std::size_t scratch_bytes() const override { return layout_.bytes(); }
-
-  void run(const Tile& tile) const override {
-    const Range blocks = shares_.blocks(tile), channels = shares_.channels(tile, correlation_.columns());
-    if (blocks.begin == blocks.end || channels.begin >= channels.end) return;
-    const Shape &dx = dx_.type.shape, &dy = dy_.type.shape;
-    correlation_.begin(pointer<const T>(tile, filter_), channels, tile.scratch);
-    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
-      const std::int64_t image = blocks_.image(block);
-      const Range steps = blocks_.rows(block);
-      correlation_.run(pointer<const T>(tile, dy_) + image * dy.stride(0), blocks_.images(block), steps, channels,
-                       pointer<T>(tile, dx_) + image * dx.stride(0) + steps.begin * stride_ * dx.stride(1),
-                       tile.scratch);
-    }
-  }
-
- private:
-  Operand dy_, filter_, dx_;
-  // Rows of dx in a step.
-  std::int64_t stride_, most_images_;
-  RowBlocks blocks_;
-  Shares shares_;
-  ScratchLayout layout_;
-  Correlation<T, S> correlation_;
-};
-
-template <template <class, class> class K>
-std::unique_ptr<Kernel> make(const KernelCall& call, const CorrelationSizes& sizes, const Window& window,
-                             const Routines& routines) {
+std::unique_ptr<Kernel> make_correlation(const KernelCall& call, const CorrelationSizes& sizes, const Shape& raw,
+                                         std::int64_t step_rows, const Routines& routines) {
   const DType dtype = call.inputs[0].type.dtype;
-  if (dtype == DType::float64) return std::make_unique<K<double, double>>(call, sizes, window, routines);
-  if (suits_mixed(sizes, dtype, routines)) return std::make_unique<K<float, BFloat16>>(call, sizes, window, routines);
-  return std::make_unique<K<float, float>>(call, sizes, window, routines);
+  if (dtype == DType::float64)
+    return std::make_unique<CorrelationKernel<double>>(call, sizes, raw, step_rows, routines);
+  if (suits_mixed(sizes, dtype, routines))
+    return std::make_unique<CorrelationKernel<float, BFloat16>>(call, sizes, raw, step_rows, routines);
+  return std::make_unique<CorrelationKernel<float>>(call, sizes, raw, step_rows, routines);
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> factories::conv2d(const KernelCall& call, const Routines& routines) {
   const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
-  return make<Conv2d>(call, convolution_sizes(call, window), window, routines);
+  return make_correlation(call, convolution_sizes(call, window), convolved_shape(call, window), 1, routines);
 }
 
 std::unique_ptr<Kernel> factories::conv2d_input_gradient(const KernelCall& call, const Routines& routines) {
   const Window window = conv_window(call.attributes, call.inputs[1].type.shape);
-  return make<Conv2dInputGradient>(call, sizes_of_input_gradient(call, window), window, routines);
+  const Shape& dy = call.inputs[0].type.shape;
+  // Of the raw result, whose elements an epilogue may give another type, but no other place.
+  const Shape& dx = call.outputs[0].type.shape;
+  return make_correlation(call, input_gradient_sizes(dy, dx, window, call.attributes.integer("groups")), dx,
+                          window.strides[0], routines);
 }
 
 }  // namespace pando::cpu

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "backends/cpu/kernels/correlation.h"
+#include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/pooled_gradient.h"
 #include "backends/cpu/kernels/row_blocks.h"
 
@@ -38,6 +39,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
         tap_row_step_(dy_[3] * filter_row()),
         image_step_(dx_.type.shape.stride(0)),
         row_step_(dx_.type.shape.stride(1)),
+        epilogue_(call, 3, {call.inputs[0].type.dtype, dx_.type.shape}, routines),
         blocks_(dx_.type.shape[0], dx_.type.shape[1], dx_.type.shape.stride(1) * static_cast<std::int64_t>(sizeof(T))),
         most_rows_(std::min(blocks_.block_rows() + window.kernel[0] - 1, dy_[1])),
         sums_elements_((dy_[2] + window.kernel[1] - 1 + pixels_at_once_ - 1) * channels_),
@@ -45,7 +47,9 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
         starts_(layout_.add_elements<std::int64_t>(most_rows_ * (dy_[2] + 1))),
         values_(layout_.add_elements<T>(gradient_.most_listed(most_rows_) * dy_[3] + gradient_.slack)),
         filters_(layout_.add_elements<std::int32_t>(gradient_.most_listed(most_rows_) * dy_[3] + gradient_.slack)),
-        sums_(layout_.add_elements<T>(sums_elements_)) {
+        sums_(layout_.add_elements<T>(sums_elements_)),
+        epilogue_scratch_(layout_.add(epilogue_.scratch_bytes())),
+        raw_scratch_(epilogue_.raw_in_output() ? 0 : layout_.add_elements<T>(blocks_.block_rows() * row_step_)) {
     for (std::int64_t column = 0; column < dy_[2]; ++column)
       first_filter_of_.push_back(-(column % pixels_at_once_) * channels_);
   }
@@ -56,6 +60,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     const Range blocks = share(tile, blocks_.count());
     if (blocks.begin == blocks.end) return;
     lay_out_filter(tile);
+    epilogue_.begin(tile, tile.scratch + epilogue_scratch_);
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       const std::int64_t image = blocks_.image(block);
       const Range rows = blocks_.rows(block);
@@ -63,7 +68,11 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
                             std::min(rows.end + sizes_.rows.taps[0].back().offset, dy_[1])};
       const std::int64_t listed = list_rows(tile, image, needed);
       const bool at_once = pixels_at_once_ > 1 && are_finite(at<T>(tile.scratch, values_), listed);
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) make_row(tile, image, row, needed.begin, at_once);
+      const std::int64_t first = image * image_step_ + rows.begin * row_step_;
+      T* const raw = epilogue_.raw_in_output() ? epilogue_.raw<T>(tile) + first : at<T>(tile.scratch, raw_scratch_);
+      for (std::int64_t row = rows.begin; row < rows.end; ++row)
+        make_row(tile, row, needed.begin, at_once, raw + (row - rows.begin) * row_step_);
+      epilogue_.finish(tile, tile.scratch + epilogue_scratch_, first, (rows.end - rows.begin) * row_step_, raw);
     }
   }
 
@@ -126,10 +135,9 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
   }
 
   // Row `row` of dx; the lists begin with row `first` of the gradient.
-  void make_row(const Tile& tile, std::int64_t image, std::int64_t row, std::int64_t first, bool at_once) const {
+  void make_row(const Tile& tile, std::int64_t row, std::int64_t first, bool at_once, T* to) const {
     const Range taps = row_taps(sizes_, 0, pixels_in_row_, block_rows_, row);
     T* const sums = at<T>(tile.scratch, sums_);
-    T* const to = pointer<T>(tile, dx_) + image * image_step_ + row * row_step_;
     std::fill_n(sums, sums_elements_, T(0));
     // Segments that are still to be summed before the sums are added to dx.
     std::int64_t left = segments_.at_once;
@@ -208,11 +216,12 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
   std::int64_t pixels_in_row_;
   // Elements from a row of taps to the next, and from an image and a row of dx to the next.
   std::int64_t tap_row_step_, image_step_, row_step_;
+  Epilogue epilogue_;
   RowBlocks blocks_;
   // Rows of the gradient that a block needs, and the sums of a row of dx with the padding around it.
   std::int64_t most_rows_, sums_elements_;
   ScratchLayout layout_;
-  std::size_t filter_scratch_, starts_, values_, filters_, sums_;
+  std::size_t filter_scratch_, starts_, values_, filters_, sums_, epilogue_scratch_, raw_scratch_;
   // By columns: the elements by which the row of a filter begins earlier for a pixel that is not the first of those at
   // once.
   std::vector<std::int64_t> first_filter_of_;
