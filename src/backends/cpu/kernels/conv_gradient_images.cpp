@@ -43,7 +43,7 @@ class ImagesWeightGradient final : public Kernel {
         run_sums_(runs_, result_.type.shape.elements()),
         x_scratch_(layout_.add_elements<BFloat16>(source_rows(rows_) * image_.padded_width * pixel())),
         dy_scratch_(layout_.add_elements<BFloat16>(rows_ * dy_.type.shape[2] * gradient_pixel())),
-        sums_scratch_(layout_.add_elements<float>(result_.type.shape.elements())) {
+        sums_scratch_(layout_.add_elements<float>(runs_ > 1 ? result_.type.shape.elements() : 0)) {
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t column = 0; column < dy_.type.shape[2]; ++column) {
         x_segments_.push_back((row * window_.strides[0] * image_.padded_width + column * window_.strides[1]) * pixel());
