@@ -2,6 +2,7 @@
 // Capabilities: what a backend wants from the compiler. Passes read them, and none assumes a kind of device.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace pando {
 
@@ -24,8 +25,16 @@ struct Capabilities {
   // How many times as fast the products of a dense gradient of a convolution are with factors of bfloat16 as those of
   // one that visits only what is not zero; 1 where they are not worth it.
   double mixed_gradient_gain = 1;
+  // The same for batches that fill groups of this many images, which are multiplied together; 0 if none are.
+  double mixed_group_gain = 1;
+  std::int64_t image_group = 0;
   // Whether one kernel updates all parameters.
   bool merged_updates = true;
 };
+
+// Whether the last group lacks few images only, so that zeros in their place do not matter.
+inline bool fills_groups(std::int64_t images, std::int64_t group) {
+  return group > 0 && 4 * images >= 3 * ((images + group - 1) / group * group);
+}
 
 }  // namespace pando

@@ -249,6 +249,9 @@ TEST(FusePoolingGradients, FastProductsOfManyChannelsStayDense) {
   EXPECT_TRUE(kept(graph, {.capabilities = fast, .mixed_bfloat16 = true}));
   EXPECT_FALSE(kept(graph, {.capabilities = fast}));
   EXPECT_FALSE(kept(graph, {.mixed_bfloat16 = true}));
+  // The gain of a group of two images, and of one that this batch does not fill.
+  EXPECT_TRUE(kept(graph, {.capabilities = {.mixed_group_gain = 4, .image_group = 2}, .mixed_bfloat16 = true}));
+  EXPECT_FALSE(kept(graph, {.capabilities = {.mixed_group_gain = 4, .image_group = 3}, .mixed_bfloat16 = true}));
   // 16 channels do not fill blocks of bfloat16.
   EXPECT_FALSE(kept(pooling_gradients("", ""), {.capabilities = fast, .mixed_bfloat16 = true}));
 }

@@ -80,6 +80,7 @@ void pack_pairs_of_model(const Packing<float, BFloat16>& packing) {
 
 inline constexpr MixedMatmulRoutines modelled_products = {
     .costs = {},
+    .image_group = tile_depth,
     .least_depth = 0,
     .block_rows = TileProduct<ModelledTiles>::block_rows,
     .panel_vectors = TileProduct<ModelledTiles>::panel_vectors,

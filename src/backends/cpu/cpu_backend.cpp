@@ -44,7 +44,10 @@ std::string CpuBackend::instruction_set() const { return std::string(cpu::name(r
 
 Capabilities CpuBackend::capabilities() const {
   const MixedMatmulRoutines* const mixed = mixed_routines_.matmul.mixed;
-  return {.mixed_gradient_gain = mixed == nullptr ? 1 : mixed->gradient_gain};
+  if (mixed == nullptr) return {};
+  return {.mixed_gradient_gain = mixed->gradient_gain,
+          .mixed_group_gain = mixed->group_gain,
+          .image_group = mixed->image_group};
 }
 
 std::string CpuBackend::why_unsupported(const KernelCall& call) const {

@@ -53,7 +53,10 @@ bool is_worth_it(const Graph& graph, const Node& node, const Shape& pooled, cons
   const Shape& image = is_input ? node.outputs[0].shape : graph.type(node.inputs[1]).shape;
   const double places = as_double(image[1] * image[2]) / std::max(as_double(pooled[1] * pooled[2]), 1.0);
   const bool is_mixed = context.mixed_bfloat16 && std::min(filter[2], filter[3]) >= least_mixed;
-  const double gain = is_mixed ? context.capabilities.mixed_gradient_gain : 1;
+  const Capabilities& capabilities = context.capabilities;
+  const double gain = !is_mixed                                           ? 1
+                      : fills_groups(pooled[0], capabilities.image_group) ? capabilities.mixed_group_gain
+                                                                          : capabilities.mixed_gradient_gain;
   if (is_input) {
     const double products = as_double(filter[0] * filter[1] * whole_vectors(filter[2]));
     return places * products > gain * cost_of_stores * (products + find_cost);

@@ -5,6 +5,7 @@
 // of all runs stay in their caches, or else channels, taps and filters.
 #include "backends/cpu/kernels/mixed_cost.h"
 #include "backends/cpu/kernels/weight_gradient.h"
+#include "plan/capabilities.h"
 
 namespace pando::cpu {
 
@@ -28,7 +29,7 @@ class ImagesWeightGradient final : public Kernel {
         window_(window),
         matrix_(*routines.matmul.mixed),
         image_(PixelRuns(window, x_.type.shape, dy_.type.shape).image()),
-        group_(matrix_.best_depth_step),
+        group_(matrix_.image_group),
         filters_(result_.type.shape[3]),
         block_(divide_up(result_.type.shape[2], divide_up(result_.type.shape[2], most_channels_at_once))),
         panel_(panel_width(matrix_, filters_)),
@@ -207,13 +208,11 @@ std::unique_ptr<Kernel> images_conv2d_weight_gradient(const KernelCall& call, co
                                                       const Routines& routines) {
   const MixedMatmulRoutines* const mixed = routines.matmul.mixed;
   const Shape &x = call.inputs[0].type.shape, &dy = call.inputs[1].type.shape, &result = call.outputs[0].type.shape;
-  if (mixed == nullptr || !mixed->prefers_equal_distances || call.inputs[0].type.dtype != DType::float32 ||
+  if (mixed == nullptr || !fills_groups(x[0], mixed->image_group) || call.inputs[0].type.dtype != DType::float32 ||
       call.attributes.integer("groups") != 1 || result[2] < 8 || result[3] < 16 || dy.elements() == 0)
     return nullptr;
   const std::int64_t rows = result[0] * result[1] * result[2];
-  const std::int64_t images = round_up(x[0], mixed->best_depth_step);
-  // Zeros in place of many images would take longer than those at the edges of planes.
-  if (4 * x[0] < 3 * images) return nullptr;
+  const std::int64_t images = round_up(x[0], mixed->image_group);
   // In float32 the copies of the factors take another third.
   const auto float32 =
       static_cast<double>(dy[0] * dy[1] * dy[2] * rows * round_up(result[3], routines.matmul.float32.lanes));

@@ -90,8 +90,9 @@ struct MixedCosts {
 // of `depth_step`; `panel` is one or more times `lanes`, up to `panel_vectors` times, and b_step the same.
 struct MixedMatmulRoutines {
   MixedCosts costs;
-  // As Capabilities have it.
-  double gradient_gain = 1;
+  // As Capabilities have them.
+  double gradient_gain = 1, group_gain = 1;
+  std::int64_t image_group = 0;
   // Shorter sums wait for the memory of their results.
   std::int64_t least_depth;
   std::int64_t block_rows;

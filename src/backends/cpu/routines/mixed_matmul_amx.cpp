@@ -47,11 +47,13 @@ using AmxProduct = TileProduct<AmxTiles>;
 PANDO_KERNEL_BEGIN
 
 // The costs were fitted to the times of products and convolutions on a Xeon 6, before rows of a were read where they
-// are. With the gain the dense gradients of vgg_small and keras_cnn are chosen, which take about half as long as those
-// that visit only what is not zero.
+// are. With the gains the dense gradients of vgg_small and keras_cnn are chosen, which take about half as long as those
+// that visit only what is not zero, but not those of poptorch_cnn, whose batches have 8 images.
 extern const MixedMatmulRoutines mixed_routines = {
     .costs = {.product = 0.125, .rounded = 8, .packed = 16, .transposed = 130, .row = 1100, .result = 20},
-    .gradient_gain = 8,
+    .gradient_gain = 3.3,
+    .group_gain = 8,
+    .image_group = tile_depth,
     .least_depth = 64,
     .block_rows = AmxProduct::block_rows,
     .panel_vectors = AmxProduct::panel_vectors,
