@@ -12,7 +12,7 @@ struct Capabilities {
   // Whether matmul and convolutions can run an elementwise program on their results.
   bool epilogues = true;
   // Whether the gradients of convolutions in their images can, too.
-  bool gradient_epilogues = true;
+  bool gradient_epilogues = false;
   // Whether a matmul reads parts of other values where they are, rather than copies of them, and writes its result with
   // its axes in any order.
   bool products_in_place = true;

@@ -287,9 +287,8 @@ TEST(FuseElementwise, TheGradientOfReluBecomesTheEpilogueOfAGradient) {
       "%3 = conv2d_input_gradient(%0, %1) {input_size = [6, 6]}\n"
       "%4 = relu_gradient(%3, %2)\n"
       "output dx = %4\n");
-  EXPECT_EQ(ops_of(fuse_elementwise(graph, {})), "conv2d_input_gradient");
-  EXPECT_EQ(ops_of(fuse_elementwise(graph, {.capabilities = {.gradient_epilogues = false}})),
-            "conv2d_input_gradient relu_gradient");
+  EXPECT_EQ(ops_of(fuse_elementwise(graph, {.capabilities = {.gradient_epilogues = true}})), "conv2d_input_gradient");
+  EXPECT_EQ(ops_of(fuse_elementwise(graph, {})), "conv2d_input_gradient relu_gradient");
 }
 
 TEST(FuseElementwise, AValueThatOthersUseIsNotHidden) {

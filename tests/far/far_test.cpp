@@ -25,7 +25,6 @@ class PoorBackend final : public FarBackend {
   Capabilities capabilities() const override {
     return {.most_instructions = 2,
             .epilogues = false,
-            .gradient_epilogues = false,
             .early_pooling = false,
             .convolution_with_pooling = false,
             .matmul_with_update = false,

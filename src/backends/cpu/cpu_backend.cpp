@@ -44,10 +44,12 @@ std::string CpuBackend::instruction_set() const { return std::string(cpu::name(r
 
 Capabilities CpuBackend::capabilities() const {
   const MixedMatmulRoutines* const mixed = mixed_routines_.matmul.mixed;
-  if (mixed == nullptr) return {};
-  return {.mixed_gradient_gain = mixed->gradient_gain,
-          .mixed_group_gain = mixed->group_gain,
-          .image_group = mixed->image_group};
+  Capabilities capabilities = {.gradient_epilogues = true};
+  if (mixed == nullptr) return capabilities;
+  capabilities.mixed_gradient_gain = mixed->gradient_gain;
+  capabilities.mixed_group_gain = mixed->group_gain;
+  capabilities.image_group = mixed->image_group;
+  return capabilities;
 }
 
 std::string CpuBackend::why_unsupported(const KernelCall& call) const {
