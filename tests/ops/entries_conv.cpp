@@ -307,21 +307,24 @@ std::vector<Entry> conv_entries() {
   Entry weight = {.op = "conv2d_weight_gradient"};
   for (const Convolution& c : convolutions()) {
     input.cases.push_back(input_gradient(c));
-    for (const Epilogue& epilogue : epilogues(c.x[3]))
-      input.cases.push_back(with_epilogue(input_gradient(c), epilogue, definitions::conv2d_input_gradient));
     weight.cases.push_back(weight_gradient(c));
   }
+  for (const Convolution& c :
+       {convolutions()[0], convolutions()[5], convolutions()[7], convolutions()[10], convolutions()[11]})
+    for (const Epilogue& epilogue : epilogues(c.x[3]))
+      input.cases.push_back(with_epilogue(input_gradient(c), epilogue, definitions::conv2d_input_gradient));
   for (const Convolution& c : convolutions_with_large_filters())
     input.cases.push_back(without_gradient(input_gradient(c)));
   Entry pooled_input = {.op = "conv2d_max_pool_input_gradient"},
         pooled_weight = {.op = "conv2d_max_pool_weight_gradient"};
   for (const PooledConvolution& p : pooled_convolutions()) {
     pooled_input.cases.push_back(pooled_input_gradient(p));
+    pooled_weight.cases.push_back(pooled_weight_gradient(p));
+  }
+  for (const PooledConvolution& p : {pooled_convolutions()[0], pooled_convolutions()[5], pooled_convolutions()[7]})
     for (const Epilogue& epilogue : epilogues(p.convolution.x[3]))
       pooled_input.cases.push_back(
           with_epilogue(pooled_input_gradient(p), epilogue, definitions::conv2d_max_pool_input_gradient));
-    pooled_weight.cases.push_back(pooled_weight_gradient(p));
-  }
   for (const std::array<std::int64_t, 2> strides : {std::array<std::int64_t, 2>{2, 1}, {3, 2}})
     pooled_weight.cases.push_back(
         pooled_weight_gradient({{{2, 11, 10, 3}, {3, 3, 3, 4}, {.strides = strides, .padding = {1, 0, 0, 1}}}}));
