@@ -263,7 +263,7 @@ const OpDefinition conv2d_max_pool_weight_gradient = {
     .name = "conv2d_max_pool_weight_gradient",
     .doc =
         "the gradient of conv2d and max_pool in the filter, from the images, the gradient of the result and the "
-        "positions, made by the compiler; it leaves out what is zero",
+        "positions, made by the compiler; it leaves out what is zero, or makes the zeros itself",
     .attributes = conv_pool_attributes({{"kernel_size", Integers{1, 1}}}),
     .min_inputs = 3,
     .infer = infer_max_pool_weight_gradient,

@@ -22,6 +22,9 @@ struct Capabilities {
   bool early_pooling = true;
   // Whether there are kernels for ops that stand for two: conv2d_max_pool and its gradients, and matmul_update.
   bool convolution_with_pooling = true, matmul_with_update = true;
+  // The gradient of that many filters or fewer reads a pooled gradient even if it does not visit the largest elements
+  // alone, and makes the zeros between them itself.
+  std::int64_t most_spread_filters = 0;
   // How many times as fast the products of a dense gradient of a convolution are with factors of bfloat16 as those of
   // one that visits only what is not zero; 1 where they are not worth it.
   double mixed_gradient_gain = 1;

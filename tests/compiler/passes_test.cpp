@@ -262,6 +262,27 @@ TEST(FusePoolingGradients, FewProductsStayDense) {
   EXPECT_NE(text.find("max_pool_gradient reduce_sum conv2d_weight_gradient"), std::string::npos) << text;
 }
 
+// A device whose gradients of narrow filters make the zeros themselves stores none, unless something else reads them.
+TEST(FusePoolingGradients, TheGradientOfANarrowFilterMakesTheZeros) {
+  const auto first_layer = [](const std::string& more) {
+    return parse_graph(
+        "%0 = input() {name = \"x\", shape = [2, 14, 14, 1]}\n"
+        "%1 = input() {name = \"g\", shape = [2, 6, 6, 32]}\n"
+        "%2 = input() {name = \"positions\", dtype = uint8, shape = [2, 6, 6, 32]}\n"
+        "%3 = max_pool_gradient(%1, %2) {input_size = [12, 12]}\n"
+        "%4 = conv2d_weight_gradient(%0, %3) {kernel_size = [3, 3]}\n"
+        "output dw = %4\n" +
+        more);
+  };
+  const auto fused = [](const Graph& graph, std::int64_t most_filters) {
+    const Capabilities capabilities = {.most_spread_filters = most_filters};
+    return ops_of(remove_dead_nodes(fuse_pooling_gradients(graph, {.capabilities = capabilities}), {}));
+  };
+  EXPECT_EQ(fused(first_layer(""), 32), "conv2d_max_pool_weight_gradient");
+  EXPECT_EQ(fused(first_layer(""), 31), "max_pool_gradient conv2d_weight_gradient");
+  EXPECT_EQ(fused(first_layer("output dy = %3\n"), 32), "max_pool_gradient conv2d_weight_gradient");
+}
+
 TEST(FuseElementwise, AChainBecomesTheEpilogueOfItsProducer) {
   const Graph graph = parse_graph(
       "%0 = input() {name = \"x\", shape = [2, 3]}\n"

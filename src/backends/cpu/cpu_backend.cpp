@@ -3,6 +3,7 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/kernels/weight_gradient.h"
 #include "backends/cpu/suggested_tiles.h"
 #include "backends/cpu/tile_executor.h"
 
@@ -44,7 +45,7 @@ std::string CpuBackend::instruction_set() const { return std::string(cpu::name(r
 
 Capabilities CpuBackend::capabilities() const {
   const MixedMatmulRoutines* const mixed = mixed_routines_.matmul.mixed;
-  Capabilities capabilities = {.gradient_epilogues = true};
+  Capabilities capabilities = {.gradient_epilogues = true, .most_spread_filters = most_small_filters};
   if (mixed == nullptr) return capabilities;
   capabilities.mixed_gradient_gain = mixed->gradient_gain;
   capabilities.mixed_group_gain = mixed->group_gain;

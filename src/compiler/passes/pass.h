@@ -84,7 +84,7 @@ Graph pool_early(const Graph& graph, const PassContext& context);
 Graph fuse_convolution_pooling(const Graph& graph, const PassContext& context);
 
 // The gradients of a convolution before a max pooling, and the gradient of the pooling, as one node each: it visits the
-// largest elements alone, where that is worth it.
+// largest elements alone, where that is worth it, or makes the zeros between them where it needs them.
 //
 //   %1 = max_pool_gradient(%g, %positions)     %2 = conv2d_max_pool_weight_gradient(%x, %g, %positions)
 //   %2 = conv2d_weight_gradient(%x, %1)   ->   %3 = conv2d_max_pool_input_gradient(%g, %w, %positions)

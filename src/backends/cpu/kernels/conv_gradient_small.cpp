@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv2d_weight_gradient of small filters: tiles divide the runs of pixels, so that none of them copies what another
+// conv2d_weight_gradient of few filters: tiles divide the runs of pixels, so that none of them copies what another
 // copies too. Each run is a product of pixels and gradients; the vectors are those of the filters or, where these would
-// fill less of them, of the channels under a row of taps.
+// fill less of them, of the channels under a row of taps. The gradients of a run may come from a max pooling, as
+// conv2d_max_pool_weight_gradient reads them: they are spread out in the cache.
+#include "backends/cpu/kernels/pool_rows.h"
 #include "backends/cpu/kernels/weight_gradient.h"
+#include "plan/pooled_gradients.h"
 
 namespace pando::cpu {
 
@@ -25,13 +28,15 @@ Costs costs_of(const Window& window, const Shape& filter, std::int64_t lanes) {
 template <class T>
 class SmallWeightGradient final : public Kernel {
  public:
-  SmallWeightGradient(const KernelCall& call, const Window& window, const Routines& routines)
+  // With `pool`, the gradient is that of the pooled result.
+  SmallWeightGradient(const KernelCall& call, const Window& window, const Window* pool, const Routines& routines)
       : x_(call.inputs[0]),
         dy_(call.inputs[1]),
         result_(call.outputs[0]),
+        shape_(pool != nullptr ? convolved_of(call, window) : dy_.type.shape),
         window_(window),
         matrix_(matrix_routines<T>(routines)),
-        runs_(window, x_.type.shape, dy_.type.shape),
+        runs_(window, x_.type.shape, shape_),
         image_(runs_.image()),
         filters_(result_.type.shape[3]),
         rows_(result_.type.shape.part(0, 3).elements()),
@@ -41,7 +46,9 @@ class SmallWeightGradient final : public Kernel {
     columns_ = by_channels_ ? joined_taps(window) * image_.channels : filters_;
     panel_ = panel_width(matrix_, columns_);
     pixels_.emplace(runs_, window, x_, by_channels_, panel_, layout_);
-    if (copies_last_gradients()) dy_scratch_ = layout_.add_elements<T>(runs_.most_pixels() * filters_ + panel_);
+    if (pool != nullptr) spread_.emplace(dy_, call.inputs[2], *pool, shape_, routines);
+    if (spread_ || copies_last_gradients())
+      dy_scratch_ = layout_.add_elements<T>(runs_.most_pixels() * filters_ + panel_);
     result_scratch_ = layout_.add_elements<T>(by_channels_ ? rows_ * filters_ : 0);
     lay_out();
   }
@@ -96,17 +103,20 @@ class SmallWeightGradient final : public Kernel {
     }
     x_segments_ = pixels_->segments();
     for (std::size_t i = 0; i < x_segments_.size(); ++i) {
-      dy_segments_.push_back(static_cast<std::int64_t>(i) * dy_.type.shape.stride(1));
+      dy_segments_.push_back(static_cast<std::int64_t>(i) * shape_.stride(1));
     }
   }
 
   const T* place_dy(const Tile& tile, const PixelRun& run) const {
-    const Shape& shape = dy_.type.shape;
-    const T* const dy = pointer<const T>(tile, dy_) + run.image * shape.stride(0) + run.row * shape.stride(1);
-    const bool is_last = run.image + run.images == shape[0] && run.row + run.rows == shape[1];
-    if (!copies_last_gradients() || !is_last) return dy;
+    const std::int64_t first = run.image * shape_[1] + run.row, end = first + run.images * run.rows;
     T* const to = at<T>(tile.scratch, dy_scratch_);
-    std::copy_n(dy, run.images * run.rows * shape.stride(1), to);
+    if (spread_) {
+      spread_->make_rows(tile, {first, end}, to);
+      return to;
+    }
+    const T* const dy = pointer<const T>(tile, dy_) + first * shape_.stride(1);
+    if (!copies_last_gradients() || end < shape_[0] * shape_[1]) return dy;
+    std::copy_n(dy, (end - first) * shape_.stride(1), to);
     return to;
   }
 
@@ -116,7 +126,7 @@ class SmallWeightGradient final : public Kernel {
                       .a_rows = x_rows_.data(),
                       .segments = x_segments_.data(),
                       .segment_count = run.images * run.rows,
-                      .depth = dy_.type.shape[2],
+                      .depth = shape_[2],
                       .a_step = window_.strides[1] * image_.channels,
                       .b = dy,
                       .b_step = filters_,
@@ -135,7 +145,7 @@ class SmallWeightGradient final : public Kernel {
                         .a_rows = dy_rows_.data(),
                         .segments = dy_segments_.data(),
                         .segment_count = run.images * run.rows,
-                        .depth = dy_.type.shape[2],
+                        .depth = shape_[2],
                         .a_step = filters_,
                         .b = x + x_rows_[row],
                         .b_step = window_.strides[1] * image_.channels,
@@ -150,6 +160,8 @@ class SmallWeightGradient final : public Kernel {
   }
 
   Operand x_, dy_, result_;
+  // Of the gradient with its zeros.
+  Shape shape_;
   Window window_;
   const MatmulRoutinesOf<T>& matrix_;
   PixelRuns runs_;
@@ -163,6 +175,7 @@ class SmallWeightGradient final : public Kernel {
   std::vector<std::int64_t> x_rows_, dy_rows_, result_rows_, x_segments_, dy_segments_;
   ScratchLayout layout_;
   std::optional<RunPixels<T>> pixels_;
+  std::optional<SpreadGradient<T>> spread_;
   std::size_t dy_scratch_ = 0, result_scratch_ = 0;
 };
 
@@ -170,13 +183,13 @@ template <class T>
 std::unique_ptr<Kernel> make_if_small(const KernelCall& call, const Window& window, const Routines& routines) {
   const Shape &x = call.inputs[0].type.shape, &dy = call.inputs[1].type.shape, &result = call.outputs[0].type.shape;
   // Pixels so far apart share few sets of the cache, and are copied first.
-  constexpr std::int64_t most_filter_bytes = 256;
+  constexpr std::int64_t most_filter_bytes = most_small_filters * 4;
   if (call.attributes.integer("groups") != 1 || result.elements() == 0 ||
       result[3] * static_cast<std::int64_t>(sizeof(T)) > most_filter_bytes) {
     return nullptr;
   }
   if (!RunSums<T>(PixelRuns(window, x, dy).count(), result.elements()).suits(1)) return nullptr;
-  return std::make_unique<SmallWeightGradient<T>>(call, window, routines);
+  return std::make_unique<SmallWeightGradient<T>>(call, window, nullptr, routines);
 }
 
 }  // namespace
@@ -185,6 +198,17 @@ std::unique_ptr<Kernel> small_conv2d_weight_gradient(const KernelCall& call, con
                                                      const Routines& routines) {
   if (call.inputs[0].type.dtype == DType::float64) return make_if_small<double>(call, window, routines);
   return make_if_small<float>(call, window, routines);
+}
+
+std::unique_ptr<Kernel> spread_conv2d_weight_gradient(const KernelCall& call, const Window& window, const Window& pool,
+                                                      const Routines& routines) {
+  const Shape &dy = call.inputs[1].type.shape, &result = call.outputs[0].type.shape;
+  if (result.elements() == 0 || result[3] > most_small_filters ||
+      visits_for_filter(result, places_of(convolved_of(call, window), dy), 1))
+    return nullptr;
+  if (call.inputs[0].type.dtype == DType::float64)
+    return std::make_unique<SmallWeightGradient<double>>(call, window, &pool, routines);
+  return std::make_unique<SmallWeightGradient<float>>(call, window, &pool, routines);
 }
 
 }  // namespace pando::cpu

@@ -10,11 +10,6 @@ namespace pando::cpu {
 
 namespace {
 
-Shape convolved_of(const KernelCall& call, const Window& window) {
-  const Shape& x = call.inputs[0].type.shape;
-  return {x[0], window.output_size(0, x[1]), window.output_size(1, x[2]), call.inputs[1].type.shape[3]};
-}
-
 template <class T>
 class Conv2dMaxPoolWeightGradient final : public Kernel {
  public:
@@ -212,6 +207,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
 std::unique_ptr<Kernel> factories::conv2d_max_pool_weight_gradient(const KernelCall& call, const Routines& routines) {
   const Window window = conv_window(call.attributes, call.outputs[0].type.shape);
   const Window pool = pool_window(call.attributes, "pool_");
+  if (auto kernel = spread_conv2d_weight_gradient(call, window, pool, routines)) return kernel;
   if (call.inputs[0].type.dtype == DType::float64) {
     return std::make_unique<Conv2dMaxPoolWeightGradient<double>>(call, window, pool, routines);
   }

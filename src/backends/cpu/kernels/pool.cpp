@@ -44,56 +44,21 @@ class MaxPool final : public Kernel {
   PoolRows rows_;
 };
 
-// Makes row `row` of all rows of dx: zeros where no window lies, and add(windows, first element of dy) for the rest.
-template <class T, class Add>
-void make_gradient_row(const PoolRows& rows, const Shape& dx, const Shape& dy, std::int64_t row, T* to, Add add) {
-  const std::int64_t image = row / dx[1], in_image = row % dx[1];
-  const Range pooled = rows.pooled_rows(in_image, dy[1]);
-  const bool overwrites = pooled.end - pooled.begin == 1 && rows.tiles_columns();
-  const std::int64_t written = overwrites ? rows.last_column() * dx[3] : 0;
-  std::fill(to + written, to + dx.stride(1), T(0));
-  for (std::int64_t from = pooled.begin; from < pooled.end; ++from) {
-    PoolRow windows = rows[from];
-    windows.first_row = in_image - rows.start(from);
-    windows.overwrites = overwrites;
-    add(windows, from, (image * dy[1] + from) * dy.stride(1));
-  }
-}
-
 template <class T>
 class MaxPoolGradient final : public Kernel {
  public:
   MaxPoolGradient(const KernelCall& call, const Window& window, const Routines& routines)
-      : pool_(pool_routines<T>(routines)),
-        dy_(call.inputs[0]),
-        positions_(call.inputs[1]),
-        dx_(call.outputs[0]),
-        rows_(window, dx_.type.shape, dy_.type.shape) {}
+      : dx_(call.outputs[0]), gradient_(call.inputs[0], call.inputs[1], window, dx_.type.shape, routines) {}
 
   void run(const Tile& tile) const override {
     const Shape& dx = dx_.type.shape;
     const Range rows = share(tile, dx[0] * dx[1]);
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      T* const to = pointer<T>(tile, dx_) + row * dx.stride(1);
-      make_gradient_row(
-          rows_, dx, dy_.type.shape, row, to,
-          [&](const PoolRow& windows, std::int64_t, std::int64_t first) { add(tile, windows, first, to); });
-    }
+    gradient_.make_rows(tile, rows, pointer<T>(tile, dx_) + rows.begin * dx.stride(1));
   }
 
  private:
-  void add(const Tile& tile, const PoolRow& windows, std::int64_t first, T* to) const {
-    const T* const dy = pointer<const T>(tile, dy_) + first;
-    if (positions_.type.dtype == DType::int32) {
-      pool_.max_pool_gradient_wide(windows, dy, pointer<const std::int32_t>(tile, positions_) + first, to);
-    } else {
-      pool_.max_pool_gradient(windows, dy, pointer<const std::uint8_t>(tile, positions_) + first, to);
-    }
-  }
-
-  const PoolRoutinesOf<T>& pool_;
-  Operand dy_, positions_, dx_;
-  PoolRows rows_;
+  Operand dx_;
+  SpreadGradient<T> gradient_;
 };
 
 // What the sum over each window of a pooled image is divided by, [rows, columns].

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PoolRows: where the windows of each pooled row lie in an image [height, width, channels].
+// PoolRows: where the windows of each pooled row lie in an image [height, width, channels]. SpreadGradient: the
+// gradient of max_pool, row by row of the images.
 #pragma once
 #include <algorithm>
 
@@ -69,5 +70,54 @@ void max_pool_row(const PoolRoutinesOf<T>& pool, bool wide, const PoolRow& row, 
     pool.max_pool(row, x, values, reinterpret_cast<std::uint8_t*>(positions));
   }
 }
+
+// Makes row `row` of all rows of dx: zeros where no window lies, and add(windows, first element of dy) for the rest.
+template <class T, class Add>
+void make_gradient_row(const PoolRows& rows, const Shape& dx, const Shape& dy, std::int64_t row, T* to, Add add) {
+  const std::int64_t image = row / dx[1], in_image = row % dx[1];
+  const Range pooled = rows.pooled_rows(in_image, dy[1]);
+  const bool overwrites = pooled.end - pooled.begin == 1 && rows.tiles_columns();
+  const std::int64_t written = overwrites ? rows.last_column() * dx[3] : 0;
+  std::fill(to + written, to + dx.stride(1), T(0));
+  for (std::int64_t from = pooled.begin; from < pooled.end; ++from) {
+    PoolRow windows = rows[from];
+    windows.first_row = in_image - rows.start(from);
+    windows.overwrites = overwrites;
+    add(windows, from, (image * dy[1] + from) * dy.stride(1));
+  }
+}
+
+template <class T>
+class SpreadGradient {
+ public:
+  // `dx` is the shape of the images.
+  SpreadGradient(const Operand& dy, const Operand& positions, const Window& window, const Shape& dx,
+                 const Routines& routines)
+      : pool_(pool_routines<T>(routines)), dy_(dy), positions_(positions), dx_(dx), rows_(window, dx, dy.type.shape) {}
+
+  // Makes these of all rows of all images, one after the other.
+  void make_rows(const Tile& tile, Range rows, T* to) const {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row, to += dx_.stride(1)) {
+      make_gradient_row(
+          rows_, dx_, dy_.type.shape, row, to,
+          [&](const PoolRow& windows, std::int64_t, std::int64_t first) { add(tile, windows, first, to); });
+    }
+  }
+
+ private:
+  void add(const Tile& tile, const PoolRow& windows, std::int64_t first, T* to) const {
+    const T* const dy = pointer<const T>(tile, dy_) + first;
+    if (positions_.type.dtype == DType::int32) {
+      pool_.max_pool_gradient_wide(windows, dy, pointer<const std::int32_t>(tile, positions_) + first, to);
+    } else {
+      pool_.max_pool_gradient(windows, dy, pointer<const std::uint8_t>(tile, positions_) + first, to);
+    }
+  }
+
+  const PoolRoutinesOf<T>& pool_;
+  Operand dy_, positions_;
+  Shape dx_;
+  PoolRows rows_;
+};
 
 }  // namespace pando::cpu

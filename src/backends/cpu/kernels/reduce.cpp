@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: the outputs in blocks along one kept axis, each block a loop over matrices of the input. Tiles divide the
-// blocks. Where there are few blocks of many elements each, the elements are cut into chunks; if there are more tiles
-// than blocks, the tiles divide the chunks.
+// blocks. Where there are few blocks of many elements each, the elements are cut into chunks, which tiles divide if
+// there are more tiles than blocks, or if blocks are parts of the same rows: each tile would read cache lines of all
+// rows.
 #include <algorithm>
 
 #include "backends/cpu/kernels.h"
@@ -139,7 +140,8 @@ class ReductionKernel final : public Kernel {
   };
 
   bool is_by_chunks(int tiles) const {
-    return out_.buffer >= 0 && reduction_.chunks() > 1 && tiles > reduction_.blocks();
+    const bool shares_rows = !reduction_.by_rows && reduction_.blocks_of_an_axis() > 1;
+    return out_.buffer >= 0 && reduction_.chunks() > 1 && (tiles > reduction_.blocks() || (tiles > 1 && shares_rows));
   }
 
   Range elements_of(std::int64_t chunk) const {

@@ -145,9 +145,20 @@ class ChannelBlocks {
   Table full_, last_;
 };
 
-// For convolutions with small filters, in one group; else null. They need not fill vectors.
+// For convolutions with few filters, in one group; else null. They need not fill vectors.
 std::unique_ptr<Kernel> small_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                      const Routines& routines);
+// The same for conv2d_max_pool_weight_gradient, where it is faster than visiting the largest elements alone.
+std::unique_ptr<Kernel> spread_conv2d_weight_gradient(const KernelCall& call, const Window& window, const Window& pool,
+                                                      const Routines& routines);
+// Filters whose pixels are so far apart that they share few sets of the cache are not few.
+inline constexpr std::int64_t most_small_filters = 64;
+
+// The shape of what conv2d_max_pool_weight_gradient's convolution makes.
+inline Shape convolved_of(const KernelCall& call, const Window& window) {
+  const Shape& x = call.inputs[0].type.shape;
+  return {x[0], window.output_size(0, x[1]), window.output_size(1, x[2]), call.inputs[1].type.shape[3]};
+}
 
 // For convolutions with channels that fill a block of rows, and enough filters; else null.
 std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
