@@ -37,6 +37,10 @@ class ModelledTiles {
       std::memcpy(tiles[tile][row], static_cast<const char*>(from) + row * stride, row_bytes);
   }
   template <int tile>
+  static void load_once(const void* from, std::int64_t stride) {
+    load<tile>(from, stride);
+  }
+  template <int tile>
   static void store(void* to, std::int64_t stride) {
     for (int row = 0; row < rows; ++row)
       std::memcpy(static_cast<char*>(to) + row * stride, tiles[tile][row], row_bytes);

@@ -16,8 +16,10 @@ namespace pando::cpu {
 
 namespace {
 
-// Panels of b are packed together until their rows have this size, so that whole cache lines are read.
-constexpr std::int64_t packed_row_bytes = 256;
+// Panels of b are packed together until their rows have this size, so that whole cache lines are read. Rounded ones
+// take half as much of the cache, and the more of them there are, the more often a row of a is met there.
+template <bool rounds>
+constexpr std::int64_t packed_row_bytes = rounds ? 512 : 256;
 
 // Results of type T from factors of type S: the same, or bfloat16 for float.
 template <class T, class S = T>
@@ -81,7 +83,7 @@ class Matmul final : public Kernel {
     Columns(Range range, const ProductRoutines<T, S>& matrix)
         : Range(range),
           panel(panel_width(matrix, range.end - range.begin)),
-          at_once(divide_up(packed_row_bytes, panel * static_cast<std::int64_t>(sizeof(T))) * panel) {}
+          at_once(divide_up(packed_row_bytes<rounds>, panel * static_cast<std::int64_t>(sizeof(T))) * panel) {}
     std::int64_t panel, at_once;
   };
 
@@ -133,7 +135,7 @@ class Matmul final : public Kernel {
     if (cut_.packs_a) a_scratch_ = layout.add_elements<S>((cut_.group_rows + matrix_.block_rows) * a_row);
     const std::int64_t widest = matrix_.panel_vectors * matrix_.lanes;
     b_scratch_ =
-        layout.add_elements<S>((packed_row_bytes / static_cast<std::int64_t>(sizeof(T)) + widest) * cut_.depth);
+        layout.add_elements<S>((packed_row_bytes<rounds> / static_cast<std::int64_t>(sizeof(T)) + widest) * cut_.depth);
     scratch_bytes_ = layout.bytes();
   }
 

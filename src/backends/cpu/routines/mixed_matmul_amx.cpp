@@ -31,6 +31,10 @@ struct AmxTiles {
     asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(tile) : "memory");
   }
   template <int tile>
+  static inline __attribute__((always_inline)) void load_once(const void* from, std::int64_t stride) {
+    asm volatile("tileloaddt1 (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(tile) : "memory");
+  }
+  template <int tile>
   static inline __attribute__((always_inline)) void store(void* to, std::int64_t stride) {
     asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(tile) : "memory");
   }

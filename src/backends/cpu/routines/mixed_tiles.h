@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 by an instruction that multiplies tiles, for any `Tiles` that has it: AMX, or a model of it that
-// runs on any machine. Tiles::load<tile>(from, stride) reads a tile of 16 rows of 64 bytes, `stride` bytes apart, and
-// store<tile> writes one; multiply<sum, a, b>() adds a of 16 rows by 32 elements, times b of 16 columns, to 16 x 16
-// sums. b has pairs of rows side by side, as mixed_pairs.h lays out panels. begin() comes before, end() after.
+// runs on any machine. Tiles::load<tile>(from, stride) reads a tile of 16 rows of 64 bytes, `stride` bytes apart,
+// load_once<tile> one that need not stay in the first-level cache, and store<tile> writes one; multiply<sum, a, b>()
+// adds a of 16 rows by 32 elements, times b of 16 columns, to 16 x 16 sums. b has pairs of rows side by side, as
+// mixed_pairs.h lays out panels. begin() comes before, end() after.
 #pragma once
 #include "backends/cpu/routines/matmul.h"
 #include "base/host_device.h"
@@ -142,16 +143,17 @@ class TileProduct {
     }
   }
 
-  // Tiles 0 to 3 are sums, 4 and 5 rows of a, 6 and 7 columns of b.
+  // Tiles 0 to 3 are sums, 4 and 5 rows of a, which the next columns of b meet again, 6 and 7 columns of b, which make
+  // room for others before the next rows of a.
   template <int row_tiles, int column_tiles>
   static inline __attribute__((always_inline)) void add_step(const BFloat16* upper, std::int64_t upper_stride,
                                                              const BFloat16* lower, std::int64_t lower_stride,
                                                              const BFloat16* b, std::int64_t b_stride) {
-    Tiles::template load<6>(b, b_stride);
+    Tiles::template load_once<6>(b, b_stride);
     Tiles::template load<4>(upper, upper_stride);
     Tiles::template multiply<0, 4, 6>();
     if constexpr (column_tiles == 2) {
-      Tiles::template load<7>(b + 2 * tile_columns, b_stride);
+      Tiles::template load_once<7>(b + 2 * tile_columns, b_stride);
       Tiles::template multiply<1, 4, 7>();
     }
     if constexpr (row_tiles == 2) {
