@@ -11,7 +11,7 @@ namespace pando {
 bool visits_for_filter(const Shape& filter, double places, double gain);
 bool visits_for_images(const Shape& filter, double places, double gain);
 
-// How often pixels of a `dense` image [batch, height, width, ...] come for each pixel of a `pooled` one.
+// How many pixels images of the shape `dense`, [batch, height, width, ...], have for each pixel of `pooled` ones.
 double places_of(const Shape& dense, const Shape& pooled);
 
 }  // namespace pando
