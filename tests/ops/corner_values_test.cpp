@@ -84,5 +84,38 @@ TEST(CornerValues, ExponentialsReachDownToTheSmallestNumbers) {
     }
 }
 
+// What fades by a factor would stay among the smallest numbers for ever, which are slow to compute with. The thread
+// that called computes with them as before.
+TEST(CornerValues, MomentsThatFadeEndAtZero) {
+  const Floats moments = {1e-36f, -1.3e-38f, 1.2e-38f, 1e-45f, -1e-40f, 0, 1, -1, 1e-37f, 1e-39f,
+                          1e-36f, -1.3e-38f, 1.2e-38f, 1e-45f, -1e-40f, 0, 1, -1, 1e-37f};
+  const Floats parameters(moments.size(), 2), gradients(moments.size(), 0);
+  Floats faded;
+  for (const float moment : moments) {
+    const float next = 0.9f * moment;
+    faded.push_back(std::abs(next) < std::numeric_limits<float>::min() ? 0 : next);
+  }
+  for (const std::string& set : tested_instruction_sets())
+    for (const int tiles : {1, most_tiles}) {
+      SCOPED_TRACE(set);
+      if (!computes_as_the_host(device(set, tiles))) GTEST_SKIP() << "a GPU computes with them as fast as with others";
+      Graph graph;
+      const auto input = [&](const std::string& name) {
+        return ops::input(graph, name, DType::float32, {static_cast<std::int64_t>(moments.size())});
+      };
+      const Value rate = ops::constant(graph, Array::of<float>({0.1f}, {}));
+      const std::vector<Value> moved =
+          ops::sgd_update(rate, input("parameter"), input("gradient"), {input("moment")}, {.momentum = 0.9});
+      graph.add_output("parameter", moved[0]);
+      graph.add_output("moment", moved[1]);
+      Program program(graph, device(set, tiles), Variables());
+      const auto results = program.step(
+          {{"parameter", array_of(parameters)}, {"gradient", array_of(gradients)}, {"moment", array_of(moments)}});
+      expect_equal(floats_of(results.at("moment")), faded);
+      volatile float tiny = 1e-40f;
+      EXPECT_GT(tiny, 0) << "the calling thread takes small numbers as 0 now";
+    }
+}
+
 }  // namespace
 }  // namespace pando::test
