@@ -17,7 +17,7 @@ import sys
 EXAMPLES = {
     "An elementwise op": ("softplus", ["src/ops", "include/pando/ops", "src/backends", "tests/ops", "docs/ops.md"]),
     "Another op": ("one_hot", ["src/ops", "include/pando/ops", "src/backends", "tests/ops", "docs/ops.md"]),
-    "A pass": ("pool_early", ["src/compiler", "src/CMakeLists.txt", "tests/compiler"]),
+    "A pass": ("choose_layouts", ["src/compiler", "src/CMakeLists.txt", "tests/compiler"]),
 }
 # What stands for the file of the example's family.
 FAMILY = {"Another op": ["src/ops/gather.cpp"]}
