@@ -22,11 +22,13 @@ class SubnormalsAreZero {
  private:
 #if defined(__x86_64__)
   using Mode = unsigned int;
-  static constexpr Mode flush = 0x8040;
+  // Results flush to zero, operands that are subnormal count as zero.
+  static constexpr Mode flush = 1 << 15 | 1 << 6;
   static Mode mode() { return _mm_getcsr(); }
   static void set_mode(Mode mode) { _mm_setcsr(mode); }
 #elif defined(__aarch64__)
   using Mode = std::uint64_t;
+  // Both in one bit.
   static constexpr Mode flush = 1 << 24;
   static Mode mode() {
     Mode mode;
