@@ -2,7 +2,7 @@
 // Layers that apply a function to every element or row.
 #include <fmt/format.h>
 
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 
 namespace pando::keras {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 #include "frontends/keras/build/names.h"
 
 namespace pando::keras {

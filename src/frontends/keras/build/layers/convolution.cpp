@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 #include "frontends/keras/build/names.h"
 
 namespace pando::keras {

@@ -2,7 +2,7 @@
 // Inputs, Dense and Embedding.
 #include <fmt/format.h>
 
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 #include "frontends/keras/build/names.h"
 #include "model/tensor.h"
 

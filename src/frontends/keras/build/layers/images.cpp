@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 #include "frontends/keras/files/memory_limit.h"
 #include "frontends/keras/build/names.h"
 

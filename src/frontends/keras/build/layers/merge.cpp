@@ -2,7 +2,7 @@
 // Layers of several inputs.
 #include <fmt/format.h>
 
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 
 namespace pando::keras {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch and layer normalisation.
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 
 #include <fmt/format.h>
 

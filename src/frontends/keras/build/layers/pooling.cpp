@@ -2,7 +2,7 @@
 // Pooling.
 #include <fmt/format.h>
 
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 #include "frontends/keras/build/names.h"
 
 namespace pando::keras {

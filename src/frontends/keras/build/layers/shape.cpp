@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers that change shapes.
-#include "frontends/keras/layers/simple_body.h"
+#include "frontends/keras/build/layers/simple_body.h"
 
 namespace pando::keras {
 
