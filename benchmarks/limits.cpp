@@ -18,7 +18,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "base/json.h"
+#include "io/json.h"
 
 namespace pando::limits {
 

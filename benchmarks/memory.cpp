@@ -10,7 +10,7 @@
 #include <fstream>
 #include <new>
 
-#include "base/json.h"
+#include "io/json.h"
 #include "keras_cnn.h"
 #include "measurement.h"
 

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "io/json.h"
 
 namespace pando::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "io/json.h"
 
 namespace pando::cli {
 

@@ -9,10 +9,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/json.h"
 #include "base/paths.h"
 #include "cli/output.h"
 #include "io/file_writer.h"
+#include "io/json.h"
 #include "io/probe.h"
 
 namespace pando::cli {

@@ -8,9 +8,9 @@
 #include <set>
 #include <string>
 
-#include "base/json.h"
 #include "data/formats/safetensors.h"
 #include "io/folder.h"
+#include "io/json.h"
 #include "io/writer_lock.h"
 
 namespace pando::data {

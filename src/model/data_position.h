@@ -3,7 +3,7 @@
 #pragma once
 #include <pando/data/dataset.h>
 
-#include "base/json_fields.h"
+#include "io/json_fields.h"
 
 namespace pando {
 

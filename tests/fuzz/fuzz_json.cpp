@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "base/json.h"
+#include "io/json.h"
 #include "tests/fuzz/fuzz.h"
 
 // What was read is written, and reads back as the same.

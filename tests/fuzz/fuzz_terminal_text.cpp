@@ -2,9 +2,9 @@
 // What terminals are shown, and JSON made of any bytes: nothing acts on a terminal, and everything is UTF-8.
 #include <string>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "io/json.h"
 #include "report/terminal/text_width.h"
 #include "tests/fuzz/fuzz.h"
 

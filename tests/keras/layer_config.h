@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "io/json.h"
 
 namespace pando::keras {
 

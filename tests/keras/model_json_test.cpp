@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "base/json.h"
+#include "io/json.h"
 
 using namespace pando;
 using namespace pando::keras;

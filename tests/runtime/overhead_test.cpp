@@ -19,8 +19,8 @@
 #include <new>
 #include <thread>
 
-#include "base/json.h"
 #include "base/waiting.h"
+#include "io/json.h"
 #include "syscall_counter.h"
 
 namespace {

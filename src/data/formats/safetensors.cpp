@@ -11,10 +11,10 @@
 #include <set>
 #include <string_view>
 
-#include "base/json.h"
 #include "io/byte_order.h"
 #include "io/byte_store.h"
 #include "io/file_writer.h"
+#include "io/json.h"
 
 namespace pando::data {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <pando/data/dataset.h>
 
-#include "base/json.h"
+#include "io/json.h"
 
 namespace pando::data {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An explanation as JSON: a line for each member, so that the text can be read and compared by lines as well.
-#include "base/json_writer.h"
+#include "io/json_writer.h"
 #include "report/explain/explain.h"
 #include "report/pictures/drawing.h"
 

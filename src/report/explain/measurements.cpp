@@ -13,9 +13,9 @@
 #include <iterator>
 
 #include "base/environment.h"
-#include "base/json.h"
 #include "base/paths.h"
 #include "io/file_writer.h"
+#include "io/json.h"
 
 namespace pando {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/json_writer.h"
 #include "base/text.h"
+#include "io/json_writer.h"
 #include "report/pictures/curve_panel.h"
 #include "report/pictures/training_curves.h"
 

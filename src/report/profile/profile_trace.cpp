@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "base/json_writer.h"
+#include "io/json_writer.h"
 #include "report/pictures/drawing.h"
 #include "report/profile/profile.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json_writer.h"
+#include "io/json_writer.h"
 #include "report/pages/assets.h"
 #include "report/pages/page.h"
 #include "report/pictures/drawing.h"

@@ -3,7 +3,7 @@
 #pragma once
 #include <pando/frontends/keras/model.h>
 
-#include "base/json.h"
+#include "io/json.h"
 
 namespace pando::keras {
 

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/json.h"
+#include "io/json.h"
 #include "base/notice.h"
 #include "base/text.h"
 #include "frontends/keras/files/log_path.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunSubject: what a run trains, and on what. A run does not resume from a checkpoint of another subject.
 #pragma once
-#include "base/json_fields.h"
 #include "frontends/keras/run/samples.h"
+#include "io/json_fields.h"
 
 namespace pando::keras {
 

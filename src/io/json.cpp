@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.h"
+#include "io/json.h"
 
 #include <pando/base/error.h>
 
@@ -11,7 +11,7 @@
 #include <limits>
 #include <set>
 
-#include "base/json_writer.h"
+#include "io/json_writer.h"
 
 namespace pando {
 

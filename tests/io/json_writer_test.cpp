@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON that is written value by value is laid out as asked, and is JSON for any value.
-#include "base/json_writer.h"
+#include "io/json_writer.h"
 
 #include <gtest/gtest.h>
 

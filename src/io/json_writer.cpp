@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json_writer.h"
+#include "io/json_writer.h"
 
 #include <fmt/format.h>
 

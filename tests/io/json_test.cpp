@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON is read as the standard says, refused with the place and the reason, and written so that it reads back the same.
-#include "base/json.h"
+#include "io/json.h"
 
 #include <gtest/gtest.h>
 
