@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "measurement.h"
 
 namespace pando::limits {

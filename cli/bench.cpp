@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "benchmarks/peak.h"
 #include "cli/commands.h"
 #include "cli/output.h"

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
+#include "base/machine/usable_memory.h"
 #include "base/text.h"
-#include "base/usable_memory.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "cli/output.h"

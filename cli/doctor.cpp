@@ -13,9 +13,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
+#include "base/machine/usable_memory.h"
 #include "base/text.h"
-#include "base/usable_memory.h"
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "cli/output.h"

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "base/element_types.h"
-#include "base/large_pages.h"
+#include "base/machine/large_pages.h"
 #include "base/text.h"
 
 namespace pando {

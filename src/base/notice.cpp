@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/quiet_writes.h"
+#include "base/machine/quiet_writes.h"
 #include "base/text.h"
 
 namespace pando {

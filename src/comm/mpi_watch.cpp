@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/quiet_writes.h"
+#include "base/machine/quiet_writes.h"
 #include "comm/last_checkpoint.h"
 #include "comm/mpi_tags.h"
 #include "comm/mpi_workers.h"

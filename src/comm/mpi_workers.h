@@ -14,7 +14,7 @@
 
 #include "base/thread.h"
 #include "comm/mpi_module.h"
-#include "base/process_name.h"
+#include "base/machine/process_name.h"
 #include "comm/pulse_record.h"
 #include "comm/start.h"
 #include "comm/wake_up.h"

@@ -11,7 +11,7 @@
 #include <exception>
 #include <mutex>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "base/paths.h"
 #include "base/thread.h"
 #include "data/formats/image_file.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/usable_memory.h"
+#include "base/machine/usable_memory.h"
 #include "io/byte_store.h"
 
 namespace pando {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/quiet_writes.h"
+#include "base/machine/quiet_writes.h"
 #include "io/byte_store.h"
 #include "io/leftovers.h"
 

@@ -12,8 +12,8 @@
 #include <ctime>
 #include <sstream>
 
-#include "base/process_name.h"
-#include "base/quiet_writes.h"
+#include "base/machine/process_name.h"
+#include "base/machine/quiet_writes.h"
 
 namespace pando {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "base/text.h"
 
 namespace pando {

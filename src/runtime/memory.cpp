@@ -11,9 +11,9 @@
 #include <new>
 #include <utility>
 
-#include "base/large_pages.h"
+#include "base/machine/large_pages.h"
+#include "base/machine/usable_memory.h"
 #include "base/text.h"
-#include "base/usable_memory.h"
 #include "plan/plan.h"
 
 namespace pando {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/crowding.h"
+#include "base/machine/crowding.h"
 #include "base/waiting.h"
 #include "comm/local_group.h"
 #include "comm/worker_sums.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "tests/data/temporary_folder.h"
 
 namespace pando {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that waits for work wakes up before it is over, also after it slept too long.
-#include "base/expected_time.h"
+#include "base/machine/expected_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that a process may use is what its machine, its container and its limits leave it.
-#include "base/usable_memory.h"
+#include "base/machine/usable_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "base/process_name.h"
+#include "base/machine/process_name.h"
 #include "comm/device_sums.h"
 #include "comm/worker_sums.h"
 

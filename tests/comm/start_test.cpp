@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "base/process_name.h"
+#include "base/machine/process_name.h"
 
 namespace pando {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/random_stream.h"
-#include "base/crowding.h"
+#include "base/machine/crowding.h"
 #include "frontends/keras/run/job.h"
 #include "program/state.h"
 

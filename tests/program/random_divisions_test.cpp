@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/crowding.h"
+#include "base/machine/crowding.h"
 #include "program/state.h"
 #include "random_model.h"
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/crowding.h"
+#include "base/machine/crowding.h"
 
 namespace pando {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/crowding.h"
+#include "base/machine/crowding.h"
 #include "runtime/use_lock.h"
 #include "tests/message.h"
 

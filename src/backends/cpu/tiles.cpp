@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 
 namespace pando {
 

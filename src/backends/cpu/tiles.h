@@ -9,7 +9,7 @@
 #include <deque>
 #include <vector>
 
-#include "base/crowding.h"
+#include "base/machine/crowding.h"
 #include "base/thread.h"
 #include "base/waiting.h"
 

@@ -10,7 +10,7 @@
 #include "backends/cuda/arena.h"
 #include "backends/cuda/step_kernels.h"
 #include "backends/cuda/stream.h"
-#include "base/expected_time.h"
+#include "base/machine/expected_time.h"
 #include "base/thread.h"
 #include "runtime/backend.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-#include "base/usable_memory.h"
+#include "base/machine/usable_memory.h"
 #include "data/formats/png.h"
 #include "io/jpeg.h"
 

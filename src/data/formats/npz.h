@@ -3,7 +3,7 @@
 #pragma once
 #include <pando/data/files.h>
 
-#include "base/usable_memory.h"
+#include "base/machine/usable_memory.h"
 #include "io/byte_store.h"
 
 namespace pando::data {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "data/pipeline/recipe.h"
 
 namespace pando::data {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "base/text.h"
 #include "model/explain.h"
 #include "model/predict_scaling.h"

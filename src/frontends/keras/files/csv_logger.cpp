@@ -15,8 +15,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/machine/quiet_writes.h"
 #include "base/notice.h"
-#include "base/quiet_writes.h"
 #include "io/folder.h"
 
 namespace pando::keras::callbacks {

@@ -7,7 +7,7 @@
 
 #include <map>
 
-#include "base/usable_memory.h"
+#include "base/machine/usable_memory.h"
 #include "io/byte_store.h"
 #include "io/file_writer.h"
 #include "io/folder_writer.h"

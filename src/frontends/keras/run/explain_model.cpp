@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "frontends/keras/build/optimizer_state.h"
 #include "model/balance_stages.h"
 #include "model/explain.h"

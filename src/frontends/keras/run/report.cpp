@@ -12,10 +12,10 @@
 #include <ctime>
 #include <fstream>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
+#include "base/machine/usable_memory.h"
 #include "base/random_seed.h"
 #include "base/text.h"
-#include "base/usable_memory.h"
 #include "frontends/keras/run/explain_model.h"
 #include "report/terminal/thousands.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/cores.h"
+#include "base/machine/cores.h"
 #include "frontends/torch/poptorch/executor_state.h"
 #include "model/explain.h"
 #include "model/predict_scaling.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/cores.h"
+#include "base/machine/cores.h"
 
 #include <sched.h>
 

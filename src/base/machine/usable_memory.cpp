@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/usable_memory.h"
+#include "base/machine/usable_memory.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

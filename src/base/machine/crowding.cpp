@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/crowding.h"
+#include "base/machine/crowding.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/process_name.h"
+#include "base/machine/process_name.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
