@@ -13,7 +13,7 @@
 #include <iostream>
 
 #include "models.h"
-#include "peak.h"
+#include "report/explain/peak.h"
 #include "runner.h"
 
 namespace {

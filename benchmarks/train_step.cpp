@@ -24,7 +24,7 @@
 
 #include "backends.h"
 #include "models.h"
-#include "peak.h"
+#include "report/explain/peak.h"
 #include "runner.h"
 
 namespace {

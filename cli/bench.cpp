@@ -8,11 +8,11 @@
 #include <chrono>
 
 #include "base/machine/cores.h"
-#include "benchmarks/peak.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/virtual_ipus.h"
 #include "report/explain/measurements.h"
+#include "report/explain/peak.h"
 
 namespace pando::cli {
 

@@ -33,8 +33,8 @@ FRONT_END = {"base", "io", "graph", "ops", "autodiff", "comm", "data", "datasets
 ALLOWED["model"] = FRONT_END - {"model", "datasets", "frontends/ipu"}
 for style in ("ipu", "keras", "torch", "tf1"):
     ALLOWED[f"frontends/{style}"] = FRONT_END
-# The program `pando` sees the public headers, these folders, and the measurement of the machine's peak.
-CLI = {"base", "io", "report", "cli", "benchmarks"}
+# The program `pando` sees the public headers and these folders.
+CLI = {"base", "io", "report", "cli"}
 # fmt everywhere; other libraries only where they are wrapped.
 THIRD_PARTY = re.compile(r"^(zlib|jpeglib|jerror|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
 MAY_WRAP = ("backends/", "comm/", "report/", "io/", "datasets/")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The speed of the machine itself.
+// The speed of the machine itself, to which `pando bench` and the benchmarks compare that of a step.
 #pragma once
 #include <string>
 

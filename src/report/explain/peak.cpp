@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "peak.h"
+#include "report/explain/peak.h"
 
 #include <algorithm>
 #include <chrono>
