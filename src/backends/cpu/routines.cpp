@@ -25,7 +25,7 @@ namespace pando::cpu {
   void fill(LossRoutines&);                         \
   void fill(NormRoutines&);                         \
   void fill(RandomRoutines&);                       \
-  void fill(ConvRoutines&);                         \
+  void fill(PooledRoutines&);                       \
   void fill(PlaneRoutines&);                        \
   void fill(UpdateRoutines&);                       \
   }                                                 \
@@ -39,7 +39,7 @@ namespace pando::cpu {
     set::fill(routines.loss);                       \
     set::fill(routines.norm);                       \
     set::fill(routines.random);                     \
-    set::fill(routines.conv);                       \
+    set::fill(routines.pooled);                     \
     set::fill(routines.planes);                     \
     set::fill(routines.update);                     \
     return routines;                                \

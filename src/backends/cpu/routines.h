@@ -4,8 +4,8 @@
 // sources include no standard library templates, because the linker would merge those across instruction sets.
 #pragma once
 #include "backends/cpu/instruction_set.h"
-#include "backends/cpu/routines/conv.h"
 #include "backends/cpu/routines/conv_planes.h"
+#include "backends/cpu/routines/conv_pooled.h"
 #include "backends/cpu/routines/elementwise.h"
 #include "backends/cpu/routines/loss.h"
 #include "backends/cpu/routines/matmul.h"
@@ -26,7 +26,7 @@ struct Routines {
   LossRoutines loss;
   NormRoutines norm;
   RandomRoutines random;
-  ConvRoutines conv;
+  PooledRoutines pooled;
   PlaneRoutines planes;
   UpdateRoutines update;
 };

@@ -25,15 +25,15 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
       : filter_(call.inputs[1]),
         dx_(call.outputs[0]),
         window_(window),
-        conv_(conv_routines<T>(routines)),
+        routines_(pooled_routines<T>(routines)),
         dy_{dx_.type.shape[0], window.output_size(0, dx_.type.shape[1]), window.output_size(1, dx_.type.shape[2]),
             filter_.type.shape[3]},
         gradient_(call.inputs[0], call.inputs[2], pool, dy_, routines),
         sizes_(input_gradient_sizes(dy_, dx_.type.shape, window, 1)),
         segments_(tap_segments<T>(sizes_, 0)),
         block_rows_(matrix_routines<T>(routines).block_rows),
-        tap_vectors_(divide_up(dx_.type.shape[3], conv_.lanes)),
-        channels_(tap_vectors_ * conv_.lanes),
+        tap_vectors_(divide_up(dx_.type.shape[3], routines_.lanes)),
+        channels_(tap_vectors_ * routines_.lanes),
         pixels_at_once_(choose_pixels_at_once()),
         pixels_in_row_(dx_.type.shape[2] * images_at_once(sizes_)),
         tap_row_step_(dy_[3] * filter_row()),
@@ -84,7 +84,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     std::int64_t pixels = 1;
     const auto suits = [&](std::int64_t count) {
       const std::int64_t row = (window_.kernel[1] + count - 1) * channels_;
-      return row <= most_sums * conv_.lanes &&
+      return row <= most_sums * routines_.lanes &&
              window_.kernel[0] * dy_[3] * row * static_cast<std::int64_t>(sizeof(T)) <= most_filter_bytes;
     };
     while (segments_.joins && pixels < dy_[2] && suits(pixels + 1)) ++pixels;
@@ -104,8 +104,8 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     if (margin() > 0 || channels_ != shape[2]) std::fill_n(first, margin() + shape[0] * shape[3] * filter_row(), T(0));
     for (std::int64_t tap = 0; tap < shape[0] * shape[1]; ++tap) {
       const std::int64_t row = tap / shape[1], column = tap % shape[1];
-      conv_.transpose(pointer<const T>(tile, filter_) + tap * shape.stride(1), shape[3], shape[2], shape[3],
-                      to + row * shape[3] * filter_row() + column * channels_, filter_row());
+      routines_.transpose(pointer<const T>(tile, filter_) + tap * shape.stride(1), shape[3], shape[2], shape[3],
+                          to + row * shape[3] * filter_row() + column * channels_, filter_row());
     }
   }
 
@@ -161,7 +161,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
 
   void write_row(const T* sums, T* to, bool accumulate) const {
     const Shape& dx = dx_.type.shape;
-    conv_.write_row(sums + window_.before(1) * channels_, channels_, dx[2], dx[3], to, accumulate);
+    routines_.write_row(sums + window_.before(1) * channels_, channels_, dx[2], dx[3], to, accumulate);
   }
 
   // Some segments of a row of taps, which is one segment or has one for each tap.
@@ -187,7 +187,7 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     } else if (pixels_at_once_ > 1) {
       return add_pixels(sums);
     }
-    conv_.sum_row(sums);
+    routines_.sum_row(sums);
   }
 
   // Each pixel by itself, whose entries are listed for several at once.
@@ -196,13 +196,13 @@ class Conv2dMaxPoolInputGradient final : public Kernel {
     sums.pixels = 1;
     for (std::int64_t pixel = 0; pixel < dy_[2]; ++pixel, ++sums.list.starts, sums.sums += channels_) {
       sums.filter = filter - first_filter_of_[static_cast<std::size_t>(pixel)];
-      conv_.sum_row(sums);
+      routines_.sum_row(sums);
     }
   }
 
   Operand filter_, dx_;
   Window window_;
-  const ConvRoutinesOf<T>& conv_;
+  const PooledRoutinesOf<T>& routines_;
   // The shape of the gradient before the pooling.
   Shape dy_;
   PooledGradient<T> gradient_;

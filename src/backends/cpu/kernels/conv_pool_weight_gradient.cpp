@@ -18,19 +18,19 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
       : x_(call.inputs[0]),
         result_(call.outputs[0]),
         window_(window),
-        conv_(conv_routines<T>(routines)),
+        routines_(pooled_routines<T>(routines)),
         gradient_(call.inputs[1], call.inputs[2], pool, convolved_of(call, window), routines),
         runs_(window, x_.type.shape, gradient_.convolved()),
         filters_(result_.type.shape[3]),
         row_(result_.type.shape[1] * result_.type.shape[2]),
-        padded_row_(divide_up(row_, conv_.lanes) * conv_.lanes),
+        padded_row_(divide_up(row_, routines_.lanes) * routines_.lanes),
         blocks_(cut_into_blocks()),
         filter_grid_(work_of_filters()),
         run_grid_(work_of_runs()),
-        finish_grid_({.blocks = sums_step() / conv_.lanes, .panels = divide_up(filters_, line), .load_panel = 4}),
+        finish_grid_({.blocks = sums_step() / routines_.lanes, .panels = divide_up(filters_, line), .load_panel = 4}),
         run_sums_(runs_.count(), filters_ * sums_step()),
         most_listed_(runs_.most_images() * gradient_.most_listed(runs_.most_rows())),
-        pixels_(runs_, window, x_, padded_row_ != row_, conv_.lanes, layout_),
+        pixels_(runs_, window, x_, padded_row_ != row_, routines_.lanes, layout_),
         row_values_(layout_.add_elements<T>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
         row_filters_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
         row_columns_(layout_.add_elements<std::int32_t>(filters_ * gradient_.most_listed(1) + gradient_.slack)),
@@ -58,7 +58,7 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   void finish(const Tile& tile) const override {
     const Part part = finish_grid_.part(tile);
     const Range filters = {part.panels.begin * line, std::min(part.panels.end * line, filters_)};
-    const Range elements = {part.blocks.begin * conv_.lanes, part.blocks.end * conv_.lanes};
+    const Range elements = {part.blocks.begin * routines_.lanes, part.blocks.end * routines_.lanes};
     const std::int64_t count = elements.end - elements.begin;
     T* const sums = at<T>(tile.scratch, sums_);
     for (std::int64_t filter = filters.begin; filter < filters.end; ++filter) {
@@ -68,9 +68,9 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
       const std::int64_t begin = std::max(elements.begin, row * padded_row_);
       const std::int64_t end = std::min(elements.end, row * padded_row_ + row_);
       if (begin >= end || filters.begin >= filters.end) continue;
-      conv_.transpose(sums + begin - elements.begin, count, filters.end - filters.begin, end - begin,
-                      pointer<T>(tile, result_) + (row * (row_ - padded_row_) + begin) * filters_ + filters.begin,
-                      filters_);
+      routines_.transpose(sums + begin - elements.begin, count, filters.end - filters.begin, end - begin,
+                          pointer<T>(tile, result_) + (row * (row_ - padded_row_) + begin) * filters_ + filters.begin,
+                          filters_);
     }
   }
 
@@ -83,11 +83,11 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
   };
 
   std::vector<Block> cut_into_blocks() const {
-    const std::int64_t all_rows = window_.kernel[0], all_vectors = padded_row_ / conv_.lanes;
+    const std::int64_t all_rows = window_.kernel[0], all_vectors = padded_row_ / routines_.lanes;
     std::vector<Block> blocks;
     if (all_vectors == 0) return blocks;
-    const std::int64_t parts = divide_up(all_vectors, conv_.most_vectors);
-    const std::int64_t most_rows = std::min(conv_.most_sums / divide_up(all_vectors, parts), conv_.most_rows);
+    const std::int64_t parts = divide_up(all_vectors, routines_.most_vectors);
+    const std::int64_t most_rows = std::min(routines_.most_sums / divide_up(all_vectors, parts), routines_.most_rows);
     const std::int64_t bands = divide_up(all_rows, std::max<std::int64_t>(most_rows, 1));
     for (std::int64_t band = 0; band < bands; ++band) {
       const std::int64_t row = all_rows * band / bands, end = all_rows * (band + 1) / bands;
@@ -161,32 +161,33 @@ class Conv2dMaxPoolWeightGradient final : public Kernel {
 
   void add_block(const Tile& tile, const T* x, std::int64_t filter, const Block& block, bool accumulate,
                  T* sums) const {
-    const std::int64_t first = block.first_vector * conv_.lanes, row_elements = runs_.image().row_elements();
-    conv_.sum_filter({.x = x + block.first_row * row_elements + first,
-                      .offsets = at<std::int64_t>(tile.scratch, offsets_) + filter * most_listed_,
-                      .values = at<T>(tile.scratch, values_) + filter * most_listed_,
-                      .count = at<std::int64_t>(tile.scratch, counts_)[filter],
-                      .x_step = row_elements,
-                      .rows = block.rows,
-                      .vectors = block.vectors,
-                      .sums = sums + filter * sums_step() + block.first_row * padded_row_ + first,
-                      .sums_step = padded_row_,
-                      .accumulate = accumulate});
+    const std::int64_t first = block.first_vector * routines_.lanes, row_elements = runs_.image().row_elements();
+    routines_.sum_filter({.x = x + block.first_row * row_elements + first,
+                          .offsets = at<std::int64_t>(tile.scratch, offsets_) + filter * most_listed_,
+                          .values = at<T>(tile.scratch, values_) + filter * most_listed_,
+                          .count = at<std::int64_t>(tile.scratch, counts_)[filter],
+                          .x_step = row_elements,
+                          .rows = block.rows,
+                          .vectors = block.vectors,
+                          .sums = sums + filter * sums_step() + block.first_row * padded_row_ + first,
+                          .sums_step = padded_row_,
+                          .accumulate = accumulate});
   }
 
   // The sums lie filter by filter; in the result the filters are the last axis.
   void write_block(const Tile& tile, Range filters, const Block& block) const {
-    const std::int64_t first = block.first_vector * conv_.lanes;
-    const std::int64_t elements = std::min(block.vectors * conv_.lanes, row_ - first);
+    const std::int64_t first = block.first_vector * routines_.lanes;
+    const std::int64_t elements = std::min(block.vectors * routines_.lanes, row_ - first);
     for (std::int64_t row = block.first_row; row < block.first_row + block.rows; ++row) {
-      conv_.transpose(at<T>(tile.scratch, sums_) + row * padded_row_ + first, sums_step(), filters.end - filters.begin,
-                      elements, pointer<T>(tile, result_) + (row * row_ + first) * filters_ + filters.begin, filters_);
+      routines_.transpose(at<T>(tile.scratch, sums_) + row * padded_row_ + first, sums_step(),
+                          filters.end - filters.begin, elements,
+                          pointer<T>(tile, result_) + (row * row_ + first) * filters_ + filters.begin, filters_);
     }
   }
 
   Operand x_, result_;
   Window window_;
-  const ConvRoutinesOf<T>& conv_;
+  const PooledRoutinesOf<T>& routines_;
   PooledGradient<T> gradient_;
   PixelRuns runs_;
   // The elements of x that a row of taps meets, side by side; the same as whole vectors.

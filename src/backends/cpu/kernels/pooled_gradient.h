@@ -9,11 +9,11 @@
 namespace pando::cpu {
 
 template <class T>
-const ConvRoutinesOf<T>& conv_routines(const Routines& routines) {
+const PooledRoutinesOf<T>& pooled_routines(const Routines& routines) {
   if constexpr (sizeof(T) == sizeof(float)) {
-    return routines.conv.float32;
+    return routines.pooled.float32;
   } else {
-    return routines.conv.float64;
+    return routines.pooled.float64;
   }
 }
 
@@ -24,7 +24,7 @@ class PooledGradient {
   // `convolved` is the shape of what was pooled.
   PooledGradient(const Operand& dy, const Operand& positions, const Window& pool, const Shape& convolved,
                  const Routines& routines)
-      : dy_(dy), positions_(positions), pool_(pool), convolved_(convolved), routines_(conv_routines<T>(routines)) {
+      : dy_(dy), positions_(positions), pool_(pool), convolved_(convolved), routines_(pooled_routines<T>(routines)) {
     for (std::int64_t window = 0; window < dy.type.shape[2]; ++window) {
       for (std::int64_t filter = 0; filter < dy.type.shape[3]; ++filter) {
         filter_of_.push_back(static_cast<std::int32_t>(filter));
@@ -101,7 +101,7 @@ class PooledGradient {
   std::vector<std::int32_t> filter_of_, column_of_;
   Window pool_;
   Shape convolved_;
-  const ConvRoutinesOf<T>& routines_;
+  const PooledRoutinesOf<T>& routines_;
 };
 
 }  // namespace pando::cpu

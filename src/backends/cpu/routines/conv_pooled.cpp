@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/routines/conv.h"
+#include "backends/cpu/routines/conv_pooled.h"
 
 #include "backends/cpu/routines/transpose.h"
 
@@ -291,7 +291,7 @@ void transpose(const T* from, int64_t from_step, int64_t rows, int64_t columns, 
 }
 
 template <class T>
-void fill_table(ConvRoutinesOf<T>& table) {
+void fill_table(PooledRoutinesOf<T>& table) {
   table.lanes = VectorOf<T>::lanes;
   table.most_sums = most_sums;
   table.most_rows = most_rows;
@@ -310,7 +310,7 @@ void fill_table(ConvRoutinesOf<T>& table) {
 
 PANDO_KERNEL_BEGIN
 
-void fill(ConvRoutines& table) {
+void fill(PooledRoutines& table) {
   fill_table(table.float32);
   fill_table(table.float64);
 }

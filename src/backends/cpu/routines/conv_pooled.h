@@ -73,7 +73,7 @@ struct RowSums {
 };
 
 template <class T>
-struct ConvRoutinesOf {
+struct PooledRoutinesOf {
   std::int64_t lanes;
   // How many vectors of sums stay in registers, in how many rows and vectors of a row.
   std::int64_t most_sums, most_rows, most_vectors;
@@ -95,9 +95,9 @@ struct ConvRoutinesOf {
                     std::int64_t to_step);
 };
 
-struct ConvRoutines {
-  ConvRoutinesOf<float> float32;
-  ConvRoutinesOf<double> float64;
+struct PooledRoutines {
+  PooledRoutinesOf<float> float32;
+  PooledRoutinesOf<double> float64;
 };
 
 }  // namespace pando::cpu
