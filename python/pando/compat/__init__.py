@@ -16,7 +16,7 @@ from typing import Any
 from pando._core import look, set_look
 from pando.compat.finder import Finder
 from pando.compat.names import FRAMEWORKS
-from pando.compat.versions import VERSIONS
+from pando.core.versions import VERSIONS
 from pando.core.nearest import suggestion
 
 __all__ = ["VERSIONS", "install", "installed", "uninstall"]

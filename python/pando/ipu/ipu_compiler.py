@@ -9,7 +9,7 @@ from pando import _core
 from pando.core.hints import Function
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested, pack
-from pando.tf.tensor import Tensor, as_symbol, wrap
+from pando.tensors.tensor import Tensor, as_symbol, wrap
 
 
 class Compiled:
@@ -76,7 +76,7 @@ def symbol_of(value: Any) -> Any:
     inner = getattr(value, "_value", value)
     if isinstance(inner, _core.Symbol):
         return inner
-    from pando.tf.tensor import convert
+    from pando.tensors.tensor import convert
     return _core.tf_constant(convert(value)._value)
 
 

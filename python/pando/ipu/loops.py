@@ -11,7 +11,7 @@ from pando.core.hints import Function
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested
 from pando.ipu.ipu_compiler import symbol_of, traced_list
-from pando.tf.tensor import wrap
+from pando.tensors.tensor import wrap
 
 
 def _listed(inputs):

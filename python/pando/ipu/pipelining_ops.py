@@ -12,7 +12,7 @@ from pando.core.hints import Function
 from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.arguments import tell_once
-from pando.tf.tensor import wrap
+from pando.tensors.tensor import wrap
 
 PipelineSchedule = _core.PipelineSchedule
 

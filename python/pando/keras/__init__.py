@@ -10,7 +10,7 @@ import importlib as _importlib
 import sys as _sys
 import typing as _typing
 
-from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing
 from pando.keras import (
     activations, backend, callbacks, datasets, initializers, layers, losses, metrics, models, optimizers,

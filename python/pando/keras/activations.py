@@ -10,7 +10,7 @@ from pando.core.hints import Activation, Function, Samples, Sizes
 from pando.core.nearest import suggestion
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
-from pando.tf.tensor import as_symbol, wrap
+from pando.tensors.tensor import as_symbol, wrap
 
 
 def linear(x: Samples) -> Any:

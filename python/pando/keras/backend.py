@@ -124,7 +124,7 @@ def flatten(x: Samples) -> Any:
 def random_normal(shape: ShapeLike | None, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike = None,
                   seed: int | None = None) -> Any:
     """Normal numbers, new in each step."""
-    from pando.tf import random
+    from pando.tensors import random
     return random.normal(shape, mean, stddev)
 
 

@@ -10,7 +10,7 @@ from pando import _core
 from pando.core.arrays import as_array
 from pando.core.hints import Function
 from pando.core.structure import flatten, pack
-from pando.tf.tensor import Tensor, wrap
+from pando.tensors.tensor import Tensor, wrap
 
 
 def run_function(function: Function, arrays: Any) -> Any:

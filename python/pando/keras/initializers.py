@@ -16,7 +16,7 @@ class Initializer:
     """Derive from it and write ``__call__(self, shape, dtype=None)``."""
 
     def __call__(self, shape: ShapeLike | None, dtype: DTypeLike = None, **kwargs: Any) -> Any:
-        from pando.tf.tensor import Tensor
+        from pando.tensors.tensor import Tensor
         values = self._native_initializer().draw(tuple(shape), getattr(self, "seed", None))
         return Tensor(np.asarray(values, dtype=str(getattr(dtype, "name", dtype) or "float32")))
 

@@ -14,7 +14,7 @@ from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import losses
 from pando.keras.activations import symbol_function
 from pando.keras.losses import _per_sample, _snake, call_native
-from pando.tf.tensor import Tensor, convert
+from pando.tensors.tensor import Tensor, convert
 
 
 class Metric:

@@ -16,7 +16,7 @@ from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
 from pando.keras.whole import Whole
-from pando.tf.tensor import Tensor, is_symbolic, wrap
+from pando.tensors.tensor import Tensor, is_symbolic, wrap
 
 
 class Model(Layer, Training):

@@ -8,9 +8,9 @@ from typing import Any
 from pando.core import ops as _ops
 from pando.core.hints import DTypeLike, Samples, Sizes
 from pando.core.nearest import missing_attribute as _missing
-from pando.tf import functions as _functions
+from pando.tensors import functions as _functions
 from pando.tf import nn as _nn
-from pando.tf.tensor import convert as _convert
+from pando.tensors.tensor import convert as _convert
 
 
 def convert_to_tensor(x: Samples, dtype: DTypeLike = None, sparse: bool | None = None) -> Any:

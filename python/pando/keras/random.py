@@ -8,8 +8,8 @@ from typing import Any
 from pando.core.hints import ShapeLike
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.layers.calls import current_call
-from pando.tf.random import normal, truncated_normal, uniform  # noqa: F401
-from pando.tf.tensor import as_symbol, convert, is_symbolic, wrap
+from pando.tensors.random import normal, truncated_normal, uniform  # noqa: F401
+from pando.tensors.tensor import as_symbol, convert, is_symbolic, wrap
 
 
 class SeedGenerator:

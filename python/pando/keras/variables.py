@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pando.tf.tensor import Tensor
+from pando.tensors.tensor import Tensor
 
 
 class Variable(Tensor):

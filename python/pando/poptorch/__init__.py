@@ -6,7 +6,7 @@ import typing as _typing
 from typing import Any
 
 from pando._core import Error
-from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.poptorch import optim
 from pando.poptorch.blocks import BeginBlock, Block, BlockFunction, Stage

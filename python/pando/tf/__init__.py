@@ -10,15 +10,15 @@ import numpy as _np
 
 from pando import _core
 from pando.core import dtypes as _dtypes
-from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.versions import VERSIONS as _VERSIONS
 from pando.core.hints import DTypeLike
 from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import missing_attribute as _missing
 from pando.tf import compat, data, errors, math, nn, random
 from pando.tf.data import TensorSpec
-from pando.tf.functions import *  # noqa: F401,F403, the functions on tensors
-from pando.tf.functions import __all__ as _functions
-from pando.tf.tensor import Tensor, TensorShape, convert as _convert
+from pando.tensors.functions import *  # noqa: F401,F403, the functions on tensors
+from pando.tensors.functions import __all__ as _functions
+from pando.tensors.tensor import Tensor, TensorShape, convert as _convert
 
 __version__ = _VERSIONS["tensorflow"]
 DType = _dtypes.DType
@@ -86,7 +86,7 @@ def is_tensor(value: Any) -> Any:
 
 def py_function(func: Any, inp: Any, Tout: Any, name: str | None = None) -> Any:
     """What a Python function makes of the values; only in tf.data, where Python then runs for every element."""
-    from pando.tf.functions import values_of
+    from pando.tensors.functions import values_of
     arrays = [Tensor(value) for value in values_of("py_function", inp)]
     made = func(*arrays)
     if isinstance(made, (tuple, list)):

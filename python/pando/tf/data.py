@@ -16,7 +16,7 @@ from pando.core import dtypes
 from pando.core.hints import DTypeLike, Function
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested, pack
-from pando.tf.tensor import Tensor, TensorShape
+from pando.tensors.tensor import Tensor, TensorShape
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2

@@ -6,7 +6,7 @@ from pando import _core
 from pando.core.errors import TraceError
 from pando.core.messages import notice_once
 from pando.core.structure import flatten, is_nested, pack
-from pando.tf.tensor import Tensor, as_symbol, is_symbolic, wrap
+from pando.tensors.tensor import Tensor, as_symbol, is_symbolic, wrap
 
 
 class _Constant(Exception):

@@ -7,9 +7,9 @@ from typing import Any
 
 from pando.core import ops as _ops
 from pando.core.nearest import missing_attribute as _missing
-from pando.tf import functions as _functions
-from pando.tf.functions import *  # noqa: F401,F403, the same functions
-from pando.tf.tensor import convert as _convert
+from pando.tensors import functions as _functions
+from pando.tensors.functions import *  # noqa: F401,F403, the same functions
+from pando.tensors.tensor import convert as _convert
 
 
 def log1p(x: Any, name: str | None = None) -> Any:

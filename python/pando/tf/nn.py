@@ -10,7 +10,7 @@ from pando.core.dispatch import call
 from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import missing_attribute as _missing
 from pando.keras import activations as _activations
-from pando.tf.tensor import convert
+from pando.tensors.tensor import convert
 
 
 def _named(name, doc):

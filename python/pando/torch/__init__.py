@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as _typing
 from typing import Any
 
-from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.versions import VERSIONS as _VERSIONS
 from pando.core.hints import ArrayLike
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torch import methods as _methods  # noqa: F401, gives tensors their methods

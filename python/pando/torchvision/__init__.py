@@ -2,7 +2,7 @@
 """torchvision on Pando: data sets of images and their transforms."""
 import typing as _typing
 
-from pando.compat.versions import VERSIONS as _VERSIONS
+from pando.core.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute
 from pando.torchvision import datasets, transforms, utils
 

@@ -18,7 +18,7 @@ from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, call_of, caller_of, note_layer
 from pando.keras.layers.described import Described
-from pando.tf.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
+from pando.tensors.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
 
 _registry = weakref.WeakValueDictionary()
 

@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 from pando.core.errors import TraceError
-from pando.tf.tensor import Tensor, as_symbol
+from pando.tensors.tensor import Tensor, as_symbol
 
 _calls = threading.local()
 

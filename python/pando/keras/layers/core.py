@@ -9,7 +9,7 @@ from pando.core.hints import Activation, DTypeLike, Identifier, ShapeLike
 from pando.keras import activations, initializers, regularizers
 from pando.keras.arguments import refuse, tell_once
 from pando.keras.layers.base import Layer
-from pando.tf.tensor import Tensor, wrap
+from pando.tensors.tensor import Tensor, wrap
 
 
 def Input(shape: ShapeLike | None = None, batch_size: int | None = None, name: str | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 
 from pando.core.hints import ArrayLike
 from pando.core.nearest import missing_attribute
-from pando.tf.tensor import wrap
+from pando.tensors.tensor import wrap
 
 
 class Described:

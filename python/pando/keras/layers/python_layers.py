@@ -10,7 +10,7 @@ from pando.core.hints import Activation, Function, Identifier, Sizes
 from pando.keras import activations, initializers
 from pando.keras.layers.base import Layer
 from pando.keras.layers.calls import current_call
-from pando.tf.tensor import wrap
+from pando.tensors.tensor import wrap
 
 
 class Lambda(Layer):

@@ -6,7 +6,7 @@ from typing import Any
 
 from pando.core.dlpack import array_from as _array_from
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.tf.tensor import Tensor
+from pando.tensors.tensor import Tensor
 
 __all__ = ["from_dlpack", "to_dlpack"]
 

@@ -19,8 +19,8 @@ from pando.tf.compat.v1.initializers import (
     constant_initializer, glorot_normal_initializer, glorot_uniform_initializer, ones_initializer,
     random_normal_initializer, random_uniform_initializer, truncated_normal_initializer, zeros_initializer)
 from pando.tf.compat.v1.session import ConfigProto, InteractiveSession, Session, get_default_session
-from pando.tf.random import normal as random_normal, set_seed as set_random_seed
-from pando.tf.random import truncated_normal, uniform as random_uniform
+from pando.tensors.random import normal as random_normal, set_seed as set_random_seed
+from pando.tensors.random import truncated_normal, uniform as random_uniform
 
 __all__ = ["AUTO_REUSE", "ConfigProto", "Graph", "GraphKeys", "InteractiveSession", "Session", "Variable", "app",
            "assign", "constant", "constant_initializer", "control_dependencies", "data", "disable_control_flow_v2",
@@ -83,7 +83,7 @@ def no_op(name: str | None = None) -> Any:
 
 if _typing.TYPE_CHECKING:
     from pando.tf import *  # noqa: F403
-    from pando.tf.functions import *  # noqa: F403
+    from pando.tensors.functions import *  # noqa: F403
     from pando.tf.compat.v1 import app, estimator
     from pando.tf.compat.v1 import tf_logging as logging
 else:

@@ -9,7 +9,7 @@ from pando import _core
 from pando.core.structure import is_nested, pack
 from pando.tf import data as _data
 from pando.tf.data import AUTOTUNE, TensorSpec  # noqa: F401
-from pando.tf.tensor import wrap
+from pando.tensors.tensor import wrap
 
 
 class Iterator:

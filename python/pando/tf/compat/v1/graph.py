@@ -11,7 +11,7 @@ from pando.core import dtypes
 from pando.core.hints import DTypeLike
 from pando.core.keywords import accepts
 from pando.core.structure import flatten
-from pando.tf.tensor import Tensor, convert, wrap
+from pando.tensors.tensor import Tensor, convert, wrap
 
 AUTO_REUSE = "auto_reuse"
 _scopes = []

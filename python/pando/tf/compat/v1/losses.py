@@ -8,7 +8,7 @@ from typing import Any
 from pando.core import ops
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.tf import nn
-from pando.tf.tensor import convert
+from pando.tensors.tensor import convert
 
 
 class Reduction:

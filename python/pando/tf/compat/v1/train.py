@@ -9,7 +9,7 @@ from pando import _core
 from pando.core.hints import Path
 from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.tf.tensor import is_symbolic, wrap
+from pando.tensors.tensor import is_symbolic, wrap
 
 
 class Optimizer:

@@ -10,7 +10,7 @@ from pando.core import dtypes, ops
 from pando.core.errors import no_value
 from pando.core.hints import ArrayLike, DTypeLike
 from pando.core.keywords import accepts
-from pando.tf.tensor import Tensor, TensorShape, convert, is_symbolic
+from pando.tensors.tensor import Tensor, TensorShape, convert, is_symbolic
 
 
 def _wrapped(function, name=None):
