@@ -67,6 +67,11 @@ def notice_once(topic, text):
         notice(topic, text)
 
 
+def tell_once(text):
+    """Says, once in a process, that an argument of Keras or of programs for IPUs has no effect."""
+    notice_once("keras", text)
+
+
 def _receive(kind, topic, text, below_bar):
     for pattern, words in _UPSTREAM:
         match = pattern.fullmatch(text)

@@ -6,9 +6,9 @@ import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.messages import tell_once
 from pando.core.nearest import missing_attribute
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.keras.arguments import tell_once
 
 _OWN = {"auto_select_ipus", "select_ipus", "tiles_per_ipu", "backend", "instruction_set"}
 _FLOATS = {"inv", "div0", "oflo", "set_all", "esr", "nanoo"}

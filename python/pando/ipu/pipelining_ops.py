@@ -10,8 +10,8 @@ from typing import Any, Sequence
 from pando import _core
 from pando.core.hints import Function
 from pando.core.keywords import accepts as _accepts
+from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.keras.arguments import tell_once
 from pando.tensors.tensor import wrap
 
 PipelineSchedule = _core.PipelineSchedule

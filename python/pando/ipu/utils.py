@@ -8,8 +8,8 @@ from typing import Any
 from pando import _core
 from pando.core.hints import ArrayLike
 from pando.core.keywords import accepts as _accepts
+from pando.core.messages import tell_once
 from pando.ipu.config import IPUConfig, reset_ipu_configuration
-from pando.keras.arguments import tell_once
 
 __all__ = ["auto_select_ipus", "configure_ipu_system", "create_ipu_config", "get_num_of_ipus_in_device",
            "move_variable_initialization_to_cpu", "reset_ipu_configuration", "select_ipus", "set_compilation_options"]

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pando.core.hints import DTypeLike
-from pando.core.messages import notice_once
 from pando.core.nearest import suggestion
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim")
 _WITHOUT_EFFECT = ("input_length", "batch_size", "dynamic", "autocast", "activity_regularizer")
-
-def tell_once(text: str) -> Any:
-    """Says that an argument has no effect, once in a process."""
-    notice_once("keras", text)
 
 
 def common_arguments(who: str, dtype: DTypeLike = None, **kwargs: Any) -> Any:

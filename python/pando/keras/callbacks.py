@@ -7,8 +7,8 @@ from typing import Any, Sequence
 
 from pando import _core
 from pando.core.hints import Function, Logs, Path
+from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.keras.arguments import tell_once
 
 _TRAIN = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end", "on_train_batch_begin",
           "on_train_batch_end")

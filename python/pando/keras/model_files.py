@@ -7,7 +7,8 @@ from typing import Any
 
 from pando import _core
 from pando.core.hints import Path
-from pando.keras.arguments import refuse, tell_once
+from pando.core.messages import tell_once
+from pando.keras.arguments import refuse
 from pando.keras.weight_files import load_by_order
 
 

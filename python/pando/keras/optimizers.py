@@ -6,9 +6,9 @@ import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import schedules as schedules
-from pando.keras.arguments import tell_once
 from pando.core.nearest import unknown_argument
 
 _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")

@@ -7,9 +7,9 @@ import sys
 from typing import Any, Mapping, Sequence
 
 from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
+from pando.core.messages import tell_once
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers
-from pando.keras.arguments import tell_once
 from pando.keras.callbacks import History, native_callbacks
 from pando.keras.data import samples_of
 from pando.keras.model_files import ModelFiles

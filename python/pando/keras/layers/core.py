@@ -6,8 +6,9 @@ from typing import Any, Sequence
 
 from pando import _core
 from pando.core.hints import Activation, DTypeLike, Identifier, ShapeLike
+from pando.core.messages import tell_once
 from pando.keras import activations, initializers, regularizers
-from pando.keras.arguments import refuse, tell_once
+from pando.keras.arguments import refuse
 from pando.keras.layers.base import Layer
 from pando.tensors.tensor import Tensor, wrap
 

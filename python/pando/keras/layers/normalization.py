@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pando.core.hints import Identifier, Sizes
+from pando.core.messages import tell_once
 from pando.keras import initializers, regularizers
-from pando.keras.arguments import refuse, tell_once
+from pando.keras.arguments import refuse
 from pando.keras.layers.base import Layer
 
 
