@@ -6,30 +6,8 @@ import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.devices import CoreScope, ensure_configured
 from pando.core.nearest import attributes_of as _attributes_of
-
-
-class CoreScope:
-    """A scope of C++ in a `with` statement."""
-
-    def __init__(self, scope: Any, value: Any = None) -> None:
-        self._scope, self._value = scope, value
-
-    def __enter__(self):
-        self._scope.enter()
-        return self._value
-
-    def __exit__(self, *arguments):
-        self._scope.exit()
-
-
-def ensure_configured():
-    """As upstream: without a configuration there is one IPU."""
-    if not any("IPU" in device["name"] for device in _core.devices()):
-        from pando.ipu.config import IPUConfig
-        config = IPUConfig()
-        config.auto_select_ipus = 1
-        config.configure_ipu_system()
 
 
 class IPUStrategy:

@@ -1,32 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ipu.keras: pipeline stages of Keras models."""
-from __future__ import annotations
-
-import sys
+"""ipu.keras: pipeline stages of Keras models, which are those of keras.ipu."""
 import typing as _typing
-from typing import Any
 
-from pando import _core
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.ipu.ipu_strategy import CoreScope
-from pando.keras.stages import LayerPipelineStageAssignment
+from pando.keras.ipu import (
+    FunctionalLayerPipelineStageAssignment, LayerPipelineStageAssignment, PipelineStage,
+    SequentialLayerPipelineStageAssignment, extensions)
 
+__all__ = ["FunctionalLayerPipelineStageAssignment", "LayerPipelineStageAssignment", "PipelineStage",
+           "SequentialLayerPipelineStageAssignment", "extensions"]
 __path__ = []
-
-
-def PipelineStage(stage: Any) -> Any:
-    """Layers that are called within it belong to this stage."""
-    return CoreScope(_core.pipeline_stage(int(stage)))
-
-
-class _FunctionalLayerPipelineStageAssignment(LayerPipelineStageAssignment):
-    """The stage of one call of a layer of a functional model."""
-
-
-FunctionalLayerPipelineStageAssignment = _FunctionalLayerPipelineStageAssignment
-SequentialLayerPipelineStageAssignment = LayerPipelineStageAssignment
-# from tensorflow.python.ipu.keras import extensions
-extensions = sys.modules[__name__]
 
 # A type checker knows what there is.
 if not _typing.TYPE_CHECKING:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import typing as _typing
 from typing import Any
 
-from pando import _core
+from pando.core.devices import device_scope
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.ipu.ipu_strategy import CoreScope, ensure_configured
 
 
 def ipu_scope(device: Any = "/device:IPU:0") -> Any:
     """What is compiled within it runs on the device."""
-    ensure_configured()
-    return CoreScope(_core.ipu_scope(device))
+    return device_scope(device)
 
 
 class _Nothing:

@@ -32,16 +32,14 @@ __all__ = ["Input", "Layer", "Model", "Optimizer", "Sequential", "activations", 
            "initializers", "layers", "losses", "metrics", "models", "optimizers", "regularizers", "utils"]
 
 
-# Loaded when they are used: they need pando.tf, which needs this package.
-_LAZY = {"ops": "pando.keras.ops", "random": "pando.keras.random", "config": "pando.keras.config",
-         "ipu": "pando.ipu.keras"}
+# Loaded when they are used.
+_LAZY = ("config", "ipu", "ops", "random")
 
 
 if _typing.TYPE_CHECKING:
-    from pando.ipu import keras as ipu
-    from pando.keras import config, ops, random
+    from pando.keras import config, ipu, ops, random
 else:
     def __getattr__(name):
         if name in _LAZY:
-            return _importlib.import_module(_LAZY[name])
+            return _importlib.import_module(f"pando.keras.{name}")
         raise _missing(__name__, name, __all__)

@@ -11,6 +11,7 @@ import numpy as _np
 from pando import _core
 from pando.core import dtypes as _dtypes
 from pando.core.versions import VERSIONS as _VERSIONS
+from pando.core.devices import device_scope as _device_scope
 from pando.core.hints import DTypeLike
 from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import missing_attribute as _missing
@@ -108,8 +109,7 @@ class device:
     def __enter__(self):
         self._scope = None
         if "IPU" in self._name:
-            from pando.ipu import scopes
-            self._scope = scopes.ipu_scope(self._name)
+            self._scope = _device_scope(self._name)
             self._scope.__enter__()
         return self
 

@@ -2,8 +2,8 @@
 """tf.errors."""
 import typing as _typing
 
-from pando import Error as OpError
-from pando import InternalError, OutOfRangeError
+from pando._core import Error as OpError
+from pando._core import InternalError, OutOfRangeError
 from pando.core.nearest import attributes_of as _attributes_of
 
 InvalidArgumentError = FailedPreconditionError = NotFoundError = UnimplementedError = OpError
