@@ -16,9 +16,3 @@ def identity_loss(x: Any, reduction: str = "none") -> Tensor:
     if isinstance(value, _core.Symbol):
         return Tensor(_core.poptorch.identity_loss(value, reduction))
     return x.mean() if reduction == "mean" else x.sum() if reduction == "sum" else x
-
-
-def mark(loss: Any) -> Any:
-    """A loss of torch.nn that is made of other ops is the loss of its model, as those of C++ are."""
-    is_traced = isinstance(dispatch.value_of(loss), _core.Symbol)
-    return identity_loss(loss, "none") if is_traced and loss.dim() == 0 else loss

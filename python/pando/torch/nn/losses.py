@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from pando import _core
+from pando.core import dispatch
 from pando.core.hints import ArrayLike
 from pando.core.tensor import Tensor as CoreTensor
 from pando.torch.nn import functional
 from pando.torch.nn.module import Module
+from pando.torch.tensor import Tensor
 
 _torch = _core.torch
 
@@ -116,8 +118,9 @@ class _FunctionLoss(Module):
         self.reduction = functional._reduction(reduction, size_average, reduce)
 
     def _marked(self, loss):
-        from pando.poptorch.losses import mark
-        return mark(loss)
+        value = dispatch.value_of(loss)
+        is_traced = isinstance(value, _core.Symbol)
+        return Tensor(_core.poptorch.identity_loss(value, "none")) if is_traced and loss.dim() == 0 else loss
 
 
 class BCELoss(_FunctionLoss):
