@@ -8,8 +8,8 @@ from typing import Any
 from pando.core import ops as _ops
 from pando.core.hints import DTypeLike, Samples, Sizes
 from pando.core.nearest import missing_attribute as _missing
+from pando.keras import activations as _activations
 from pando.tensors import functions as _functions
-from pando.tf import nn as _nn
 from pando.tensors.tensor import convert as _convert
 
 
@@ -68,17 +68,46 @@ def std(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:
     return _ops.std(_convert(x), axis, keepdims)
 
 
+def _named(name, doc):
+    """An activation of anything that NumPy makes an array of; as an argument of a layer it stands for the name."""
+    activation = getattr(_activations, name)
+
+    def function(features, *args, name=None, **kwargs):
+        return activation(_convert(features), *args, **kwargs)
+    function.__name__, function.__doc__, function._keras_name = activation.__name__, doc, activation.__name__
+    return function
+
+
+relu = _named("relu", "max(x, 0).")
+sigmoid = _named("sigmoid", "1 / (1 + exp(-x)).")
+tanh = _named("tanh", "The hyperbolic tangent.")
+elu = _named("elu", "x, or exp(x) - 1 where x is negative.")
+selu = _named("selu", "elu with the two constants that keep mean and variance.")
+gelu = _named("gelu", "x times the normal distribution's share below x.")
+silu = swish = _named("silu", "x * sigmoid(x).")
+softplus = _named("softplus", "log(1 + exp(x)).")
+softsign = _named("softsign", "x / (|x| + 1).")
+softmax = _named("softmax", "Probabilities along the last axis.")
+log_softmax = _named("log_softmax", "The logarithms of softmax.")
+
+
+def relu6(features: Any, name: str | None = None) -> Any:
+    """min(max(x, 0), 6)."""
+    return _activations.relu6(_convert(features))
+
+
+def leaky_relu(x: Samples, negative_slope: float = 0.2) -> Any:
+    """x, or negative_slope * x where x is negative."""
+    return _activations.leaky_relu(_convert(x), negative_slope)
+
+
 _SAME = {"power": "pow", "where": "where", "dot": "matmul", "copy": "identity"}
-_NN = ("relu", "relu6", "sigmoid", "softmax", "log_softmax", "softplus", "softsign", "silu", "swish", "gelu", "selu",
-       "elu", "leaky_relu")
 
 
 # A type checker knows what there is.
 if not _typing.TYPE_CHECKING:
     def __getattr__(name):
-        if name in _NN:
-            return getattr(_nn, name)
         found = getattr(_functions, _SAME.get(name, name), None)
         if found is not None and (_SAME.get(name, name) in _functions.__all__):
             return found
-        raise _missing(__name__, name, [*_functions.__all__, *_NN, *(key for key in globals() if not key.startswith("_"))])
+        raise _missing(__name__, name, [*_functions.__all__, *(key for key in globals() if not key.startswith("_"))])

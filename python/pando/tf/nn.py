@@ -9,37 +9,12 @@ from pando.core import ops
 from pando.core.dispatch import call
 from pando.core.keywords import accepts as _accepts
 from pando.core.nearest import missing_attribute as _missing
-from pando.keras import activations as _activations
+from pando.keras import ops as _keras
 from pando.tensors.tensor import convert
 
-
-def _named(name, doc):
-    """An activation: as an argument of a layer it stands for the name."""
-    activation = name
-
-    def function(features, *args, name=None, **kwargs):
-        # Looked up here, as the two modules import each other.
-        return getattr(_activations, activation)(convert(features), *args, **kwargs)
-    function.__name__, function.__doc__, function._keras_name = activation, doc, activation
-    return function
-
-
-relu = _named("relu", "max(x, 0).")
-sigmoid = _named("sigmoid", "1 / (1 + exp(-x)).")
-tanh = _named("tanh", "The hyperbolic tangent.")
-elu = _named("elu", "x, or exp(x) - 1 where x is negative.")
-selu = _named("selu", "elu with the two constants that keep mean and variance.")
-gelu = _named("gelu", "x times the normal distribution's share below x.")
-silu = swish = _named("silu", "x * sigmoid(x).")
-softplus = _named("softplus", "log(1 + exp(x)).")
-softsign = _named("softsign", "x / (|x| + 1).")
-softmax = _named("softmax", "Probabilities along the last axis.")
-log_softmax = _named("log_softmax", "The logarithms of softmax.")
-
-
-def relu6(features: Any, name: str | None = None) -> Any:
-    """min(max(x, 0), 6)."""
-    return _activations.relu6(convert(features))
+relu, relu6, elu, selu, gelu = _keras.relu, _keras.relu6, _keras.elu, _keras.selu, _keras.gelu
+sigmoid, tanh, softmax, log_softmax = _keras.sigmoid, _keras.tanh, _keras.softmax, _keras.log_softmax
+silu, swish, softplus, softsign = _keras.silu, _keras.swish, _keras.softplus, _keras.softsign
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
