@@ -8,8 +8,8 @@ from typing import Any
 from pando import _core
 from pando.core.hints import Function
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.core.structure import flatten, is_nested, pack
-from pando.tensors.tensor import Tensor, as_symbol, wrap
+from pando.core.structure import is_nested, pack
+from pando.tensors.tracing import symbol_of, traced_list
 
 
 class Compiled:
@@ -31,53 +31,6 @@ class Compiled:
     def explain(self) -> Any:
         """What a run does on which IPUs."""
         return self._native.explain()
-
-
-def _leaves(made):
-    return [leaf for leaf in (flatten(made) if is_nested(made) else [made])]
-
-
-def is_operation(leaf: Any) -> Any:
-    """Whether it is run for what it does, rather than for a value."""
-    return leaf is None or isinstance(leaf, _core.Operation) or hasattr(leaf, "_operation")
-
-
-def traced_list(function: Any, structure: Any, like: Any = ()) -> Any:
-    """A function of tensors as C++ calls it: from a list of symbols to a list of symbols and operations."""
-    def call(symbols):
-        tensors = [wrap(symbol) for symbol in symbols]
-        made = function(*tensors)
-        leaves = [] if made is None else _leaves(made)
-        structure["made"] = pack(made, [None] * len(leaves)) if is_nested(made) else None
-        structure["are_operations"] = [is_operation(leaf) for leaf in leaves]
-        outputs = []
-        for leaf in leaves:
-            if leaf is None:
-                outputs.append(_core.Operation())
-            elif isinstance(leaf, _core.Operation):
-                outputs.append(leaf)
-            elif hasattr(leaf, "_operation"):
-                outputs.append(leaf._operation)
-            else:
-                outputs.append(_symbol(leaf, tensors))
-        return outputs
-    return call
-
-
-def _symbol(leaf, tensors):
-    value = getattr(leaf, "_value", leaf)
-    if isinstance(value, _core.Symbol):
-        return value
-    return as_symbol(leaf, like=tensors) if tensors else _core.tf_constant(Tensor(value)._value)
-
-
-def symbol_of(value: Any) -> Any:
-    """What C++ takes for a tensor of the default graph; anything else becomes a constant."""
-    inner = getattr(value, "_value", value)
-    if isinstance(inner, _core.Symbol):
-        return inner
-    from pando.tensors.tensor import convert
-    return _core.tf_constant(convert(value)._value)
 
 
 def compile(computation: Function, inputs: Any = None) -> Any:  # noqa: A001, upstream's name

@@ -10,8 +10,8 @@ from pando import _core
 from pando.core.hints import Function
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten, is_nested
-from pando.ipu.ipu_compiler import symbol_of, traced_list
 from pando.tensors.tensor import wrap
+from pando.tensors.tracing import symbol_of, traced_list
 
 
 def _listed(inputs):

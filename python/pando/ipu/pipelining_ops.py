@@ -13,6 +13,7 @@ from pando.core.keywords import accepts as _accepts
 from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.tensors.tensor import wrap
+from pando.tensors.tracing import traced_list
 
 PipelineSchedule = _core.PipelineSchedule
 
@@ -52,7 +53,6 @@ def pipeline(computational_stages: Sequence[Function], gradient_accumulation_cou
              device_mapping: Sequence[int] | None = None, pipeline_schedule: Any = None, recomputation_mode: Any = None,
              reduction_method: str = "SUM", name: str | None = None) -> Any:
     """Each stage takes what the one before it returns; the first takes the columns of the infeed queue."""
-    from pando.ipu.ipu_compiler import traced_list
     if inputs:
         raise NotImplementedError("pipeline: inputs are not in Pando; put them into the data set of the infeed queue")
     arguments = {"gradient_accumulation_count": int(gradient_accumulation_count or 1),

@@ -8,7 +8,7 @@ from typing import Any
 from pando import _core
 from pando.core.keywords import accepts
 from pando.core.structure import flatten, is_nested, pack
-from pando.ipu.ipu_compiler import symbol_of
+from pando.tensors.tracing import symbol_of
 
 
 class IPUInfeedQueue:

@@ -9,6 +9,8 @@ from pando import _core
 from pando.core import ops as _ops
 from pando.core.hints import ArrayLike, DTypeLike, Samples, ShapeLike, Sizes
 from pando.core.nearest import missing_attribute as _missing
+from pando.keras.arguments import check_channels_last as _check_channels_last
+from pando.tensors import random as _random
 
 _epsilon = 1e-7
 
@@ -42,8 +44,7 @@ def image_data_format() -> Any:
 
 def set_image_data_format(data_format: str | None) -> Any:
     """Accepts "channels_last", the order that layers of Pando have, and refuses others."""
-    from pando.keras.arguments import check_channels_last
-    check_channels_last("set_image_data_format", data_format)
+    _check_channels_last("set_image_data_format", data_format)
 
 
 def clear_session() -> Any:
@@ -124,8 +125,7 @@ def flatten(x: Samples) -> Any:
 def random_normal(shape: ShapeLike | None, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike = None,
                   seed: int | None = None) -> Any:
     """Normal numbers, new in each step."""
-    from pando.tensors import random
-    return random.normal(shape, mean, stddev)
+    return _random.normal(shape, mean, stddev)
 
 
 _SAME = ("abs", "cast", "cos", "elu", "equal", "exp", "expand_dims", "greater", "less", "log", "maximum", "minimum",

@@ -10,15 +10,15 @@ import numpy as np
 from pando import _core
 from pando.core.hints import DTypeLike, Function, ShapeLike
 from pando.core.nearest import attributes_of as _attributes_of
+from pando.tensors.tensor import Tensor as _Tensor
 
 
 class Initializer:
     """Derive from it and write ``__call__(self, shape, dtype=None)``."""
 
     def __call__(self, shape: ShapeLike | None, dtype: DTypeLike = None, **kwargs: Any) -> Any:
-        from pando.tensors.tensor import Tensor
         values = self._native_initializer().draw(tuple(shape), getattr(self, "seed", None))
-        return Tensor(np.asarray(values, dtype=str(getattr(dtype, "name", dtype) or "float32")))
+        return _Tensor(np.asarray(values, dtype=str(getattr(dtype, "name", dtype) or "float32")))
 
     def _native_initializer(self):
         raise NotImplementedError(f"{type(self).__name__} has no __call__(self, shape, dtype=None)")

@@ -12,7 +12,7 @@ from pando.core import ops
 from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.activations import symbol_function
-from pando.tensors.tensor import Tensor, convert, is_symbolic, wrap
+from pando.tensors.tensor import Tensor, as_symbol, convert, is_symbolic, wrap
 
 
 class Reduction:
@@ -83,7 +83,6 @@ def call_native(native: Any, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
     if is_symbolic(y_pred) or is_symbolic(y_true):
         y_true, y_pred = convert(y_true), convert(y_pred)
         anchor = y_pred if is_symbolic(y_pred) else y_true
-        from pando.tensors.tensor import as_symbol
         return wrap(native.call(as_symbol(y_pred, [anchor]), as_symbol(y_true, [anchor])))
     from pando.keras.eager import run_function
     arrays = [np.asarray(convert(y_pred)._value), np.asarray(convert(y_true)._value)]

@@ -11,7 +11,7 @@ from pando.core.hints import Path
 from pando.core.messages import warn
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
-from pando.keras.layers.base import Layer, python_layer
+from pando.keras.layers.base import CLASSES, Layer, python_layer
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
@@ -58,6 +58,12 @@ class Model(Layer, Training):
         self.__dict__["_output_keys"] = sorted(outputs) if isinstance(outputs, dict) else None
         self._adopt(_core.Model([tensor._value for tensor in flatten(inputs)],
                                 [tensor._value for tensor in flatten(outputs)], self._given_name or ""))
+
+    @classmethod
+    def _of(cls, core):
+        model = super()._of(core)
+        model.__dict__["_given_name"] = core.name
+        return model
 
     # A class with call() ---------------------------------------------------------------------------------------------
 
@@ -225,6 +231,13 @@ class Sequential(Model):
         cores = [self._take(layer) for layer in listed]
         self._adopt(_core.Sequential(cores, name or ""))
 
+    @classmethod
+    def _of(cls, core):
+        stack = [python_layer(layer) for layer in core.layers()]
+        model = super()._of(core)
+        model.__dict__["_stack"] = stack
+        return model
+
     def _take(self, layer):
         """The C++ layer of what the user added; the second time, that of a copy."""
         if isinstance(layer, Tensor):
@@ -283,15 +296,7 @@ class _InputOf(InputLayer):
     output = input
 
 
-def from_core(core: Any) -> Any:
-    """The Python object of a model that C++ made, such as one that was loaded."""
-    model = object.__new__(Sequential if core.kind == "Sequential" else Model)
-    model.__dict__["_arguments"] = None
-    model.__dict__["_given_name"] = core.name
-    if core.kind == "Sequential":
-        model.__dict__["_stack"] = [python_layer(layer) for layer in core.layers()]
-    model._adopt(core)
-    return model
+CLASSES.update(Functional=Model, Sequential=Sequential)
 
 
 def _names_of(inputs):
@@ -314,12 +319,12 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
 
 def model_from_json(text: str, custom_objects: Mapping[str, Any] | None = None) -> Model:
     """The model that ``to_json`` wrote, with new random weights."""
-    return from_core(_core.model_from_json(text))
+    return python_layer(_core.model_from_json(text))
 
 
 def load_model(filepath: Path, custom_objects: Mapping[str, Any] | None = None, compile: bool = True) -> Model:
     """The model that ``save`` wrote, with its weights; compile it to train it."""
-    return from_core(_core.load_model(str(filepath)))
+    return python_layer(_core.load_model(str(filepath)))
 
 
 def save_model(model: Any, filepath: Path, overwrite: bool = True, **kwargs: Any) -> None:

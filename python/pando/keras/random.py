@@ -5,9 +5,9 @@ from __future__ import annotations
 import typing as _typing
 from typing import Any
 
+from pando.core.calls import current_call
 from pando.core.hints import ShapeLike
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.keras.layers.calls import current_call
 from pando.tensors.random import normal, truncated_normal, uniform  # noqa: F401
 from pando.tensors.tensor import as_symbol, convert, is_symbolic, wrap
 

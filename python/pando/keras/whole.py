@@ -4,8 +4,8 @@ import inspect
 import weakref
 
 from pando import _core
+from pando.core.calls import call_of, current_call
 from pando.keras.layers.base import Layer
-from pando.keras.layers.calls import call_of, current_call
 
 
 class Whole(Layer):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pando import _core
+from pando.core.calls import current_call
 from pando.core.hints import DTypeLike
 from pando.tensors.tensor import Tensor, wrap
 
@@ -21,7 +22,6 @@ def set_seed(seed: int | None) -> Any:
 
 
 def _caller():
-    from pando.keras.layers.calls import current_call
     found = current_call()
     return None if found is None else found[1]
 

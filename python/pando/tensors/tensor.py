@@ -11,6 +11,9 @@ from pando.core import dtypes
 from pando.core.hints import DTypeLike
 from pando.core.tensor import Tensor as _Tensor
 
+# The sessions of TensorFlow 1 that were entered, the innermost one last: the default of `eval`.
+sessions: list[Any] = []
+
 
 class TensorShape(tuple):
     """Sizes, outermost first; None for one that is not known, such as the batch of a recorded model."""
@@ -82,10 +85,9 @@ class Tensor(_Tensor):
 
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
         """The value in a session, as in TensorFlow 1."""
-        from pando.tf.compat.v1 import get_default_session
-        session = session or get_default_session()
-        if session is None:
+        if session is None and not sessions:
             raise ValueError("eval: there is no default session; use `with tf.Session():` or give one")
+        session = sessions[-1] if session is None else session
         return session.run(self, feed_dict)
 
     def __repr__(self):

@@ -3,7 +3,7 @@
 import typing as _typing
 
 from pando.core.nearest import missing_attribute as _missing
-from pando.keras.layers.base import Layer
+from pando.keras.layers.base import CLASSES as _CLASSES, Layer
 from pando.keras.layers.convolution import (
     AveragePooling2D, AvgPool2D, Conv2D, Conv2DTranspose, Convolution2D, Convolution2DTranspose, Deconvolution2D,
     DepthwiseConv2D, GlobalAveragePooling2D, GlobalAvgPool2D, GlobalMaxPool2D, GlobalMaxPooling2D, MaxPool2D,
@@ -31,6 +31,7 @@ __all__ = ["Activation", "Add", "Average", "AveragePooling1D", "AveragePooling2D
            "Reshape", "SeparableConv2D", "SeparableConvolution2D", "Softmax", "Subtract", "UpSampling2D",
            "ZeroPadding2D", "add", "average", "concatenate", "dot", "maximum", "minimum", "multiply", "subtract"]
 
+_CLASSES.update((_name, globals()[_name]) for _name in __all__ if isinstance(globals()[_name], type))
 
 # A type checker knows what there is.
 if not _typing.TYPE_CHECKING:

@@ -12,31 +12,24 @@ import typing as _typing
 from typing import Any, Callable
 
 from pando import _core
+from pando.core.calls import call_of, caller_of
 from pando.core.hints import DTypeLike, Identifier, ShapeLike
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
-from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, call_of, caller_of, note_layer
+from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, note_layer
 from pando.keras.layers.described import Described
 from pando.tensors.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
 
+# The class of each kind of layer that C++ makes; keras/layers/__init__.py and keras/models.py enter theirs.
+CLASSES: dict[str, type[Layer]] = {}
 _registry = weakref.WeakValueDictionary()
 
 
 def python_layer(core: Any) -> Any:
     """The Python object of a layer of C++, made anew if it no longer exists."""
     known = _registry.get(hash(core))
-    if known is not None:
-        return known
-    from pando.keras import layers
-    cls = getattr(layers, core.kind, None) or Layer
-    if core.kind in ("Sequential", "Functional"):
-        from pando.keras import models
-        return models.from_core(core)
-    layer = object.__new__(cls)
-    layer._arguments = None
-    layer._adopt(core)
-    return layer
+    return CLASSES.get(core.kind, Layer)._of(core) if known is None else known
 
 
 class Layer(Described):
@@ -66,6 +59,14 @@ class Layer(Described):
         self._start(name, trainable, input_shape_of(kwargs))
         self._adopt(_core.make_layer(kind, {**arguments, "name": name or ""}))
         self._finish()
+
+    @classmethod
+    def _of(cls, core):
+        """The object of a layer of C++ that was made without it, such as one that was loaded."""
+        layer = object.__new__(cls)
+        layer.__dict__["_arguments"] = None
+        layer._adopt(core)
+        return layer
 
     def _adopt(self, core):
         self._layer = core

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which layer is being traced on this thread, and the weights that users' layers use meanwhile."""
+"""The weights that users' layers use while they are traced, and which layers are made on this thread."""
 from __future__ import annotations
 
 import contextlib
@@ -7,10 +7,11 @@ import threading
 import weakref
 from typing import Any
 
+from pando.core.calls import caller_of
 from pando.core.errors import TraceError
 from pando.tensors.tensor import Tensor, as_symbol
 
-_calls = threading.local()
+_made = threading.local()
 
 
 class NeedsTrace(TraceError):
@@ -29,45 +30,20 @@ class FollowsModel:
 FOLLOWS_MODEL = FollowsModel()
 
 
-def current_call() -> Any:
-    """What C++ offers to the innermost layer that is being traced on this thread; None outside of one."""
-    stack = getattr(_calls, "stack", None)
-    return stack[-1] if stack else None
-
-
-@contextlib.contextmanager
-def call_of(layer: Any, caller: Any) -> Any:
-    """Meanwhile the layer is traced; the caller is what C++ offers to it."""
-    stack = _calls.__dict__.setdefault("stack", [])
-    stack.append((layer, caller))
-    try:
-        yield
-    finally:
-        stack.pop()
-
-
-def caller_of(layer: Any) -> Any:
-    """What C++ offers to this layer if it is being traced; otherwise None."""
-    for known, caller in reversed(getattr(_calls, "stack", [])):
-        if known is layer:
-            return caller
-    return None
-
-
 @contextlib.contextmanager
 def watch_layers() -> Any:
     """A list that gets all layers that are made on this thread meanwhile, in their order."""
-    before, made = getattr(_calls, "watched", None), []
-    _calls.watched = made
+    before, made = getattr(_made, "watched", None), []
+    _made.watched = made
     try:
         yield made
     finally:
-        _calls.watched = before
+        _made.watched = before
 
 
 def note_layer(layer: Any) -> Any:
     """Adds a layer to the list of watch_layers()."""
-    watched = getattr(_calls, "watched", None)
+    watched = getattr(_made, "watched", None)
     if watched is not None:
         watched.append(layer)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pando.core.hints import ArrayLike
 from pando.core.nearest import missing_attribute
+from pando.keras.variables import Variable
 from pando.tensors.tensor import wrap
 
 
@@ -46,7 +47,6 @@ class Described:
     @property
     def weights(self) -> list[Any]:
         """All weights, those that are trained first."""
-        from pando.keras.variables import Variable
         return [Variable(parameter) for parameter in self._layer.weights()]
 
     variables = weights
@@ -54,7 +54,6 @@ class Described:
     @property
     def trainable_weights(self) -> list[Any]:
         """The weights that ``fit`` changes."""
-        from pando.keras.variables import Variable
         return [Variable(parameter) for parameter in self._layer.trainable_weights()]
 
     trainable_variables = trainable_weights

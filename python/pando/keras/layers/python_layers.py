@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from pando.core import ops
+from pando.core.calls import current_call
 from pando.core.dispatch import call
 from pando.core.hints import Activation, Function, Identifier, Sizes
 from pando.keras import activations, initializers
 from pando.keras.layers.base import Layer
-from pando.keras.layers.calls import current_call
 from pando.tensors.tensor import wrap
 
 

@@ -12,6 +12,7 @@ from pando.core.hints import DTypeLike
 from pando.core.keywords import accepts
 from pando.core.structure import flatten
 from pando.tensors.tensor import Tensor, convert, wrap
+from pando.tensors.tracing import symbol_of
 
 AUTO_REUSE = "auto_reuse"
 _scopes = []
@@ -68,7 +69,6 @@ class Variable(Tensor):
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """The variable takes the value at the end of the step."""
-        from pando.ipu.ipu_compiler import symbol_of
         return self._variable.assign(symbol_of(value))
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:

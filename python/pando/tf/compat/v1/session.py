@@ -9,9 +9,8 @@ import numpy as np
 from pando import _core
 from pando.core.keywords import accepts
 from pando.core.structure import flatten, is_nested, pack
+from pando.tensors.tensor import sessions
 from pando.tf.compat.v1.graph import Variable, tensor_named
-
-_sessions = []
 
 
 class ConfigProto:
@@ -35,11 +34,11 @@ class Session:
         self.graph = graph
 
     def __enter__(self):
-        _sessions.append(self)
+        sessions.append(self)
         return self
 
     def __exit__(self, *arguments):
-        _sessions.remove(self)
+        sessions.remove(self)
 
     def close(self) -> None:
         """Ends the session; its variables stay as they are."""
@@ -65,12 +64,12 @@ class InteractiveSession(Session):
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
-        _sessions.append(self)
+        sessions.append(self)
 
     def close(self) -> Any:
         """Ends the session; another one, if there is one, is the default again."""
-        if self in _sessions:
-            _sessions.remove(self)
+        if self in sessions:
+            sessions.remove(self)
 
 
 class _Prepared:
@@ -130,4 +129,4 @@ def _feeds(feed_dict):
 
 def get_default_session() -> Any:
     """The innermost session that was entered, or None."""
-    return _sessions[-1] if _sessions else None
+    return sessions[-1] if sessions else None
