@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks who includes whom: the layers of ARCHITECTURE.md, and third-party headers where they belong.
+"""Checks who includes whom: the layers of ARCHITECTURE.md, and third-party headers where they belong; and who imports
+whom in python/pando: the packages keep one order, and no files import each other in a circle.
 
-Usage: tools/check_includes.py [ROOT]     Prints each include that breaks a rule; exit status 1 if there is one.
+Usage: tools/check_includes.py [ROOT]     Prints each include or import that breaks a rule; exit status 1 if there is one.
 """
+import ast
 import pathlib
 import re
 import sys
@@ -38,6 +40,28 @@ CLI = {"base", "io", "report", "cli"}
 # fmt everywhere; other libraries only where they are wrapped.
 THIRD_PARTY = re.compile(r"^(zlib|jpeglib|jerror|cairo|curl|openssl|nlohmann|CLI|mpi|nccl|cuda)")
 MAY_WRAP = ("backends/", "comm/", "report/", "io/", "datasets/")
+
+# The packages of python/pando: each may import those before it in its line, and those that they may import.
+PYTHON_ORDERS = (
+    ("_core", "core", "tensors", "keras", "tf", "ipu"),
+    ("core", "torch", "poptorch"),
+    ("torch", "torchvision"),
+    # These load any package when it is asked for. `pando` is pando/__init__.py, `__main__` is pando/__main__.py.
+    ("ipu", "compat"), ("poptorch", "compat"), ("torchvision", "compat"), ("compat", "pando", "__main__"),
+)
+# Imports within functions that break the order or close a circle, each with its reason.
+_RECORDER = "pando.torch, which will be replaced, records operations that core then computes"
+_OPERATORS = "core/ops.py is written with tensors, and operators of tensors call it; it goes with the recorder of pando.torch"
+_LOSSES = "losses of pando.torch, which will be replaced, are modules that call functions that make modules"
+PYTHON_EXCEPTIONS = {
+    ("core/dispatch.py", "torch/lazy.py"): _RECORDER,
+    ("torch/records.py", "torch/lazy.py"): _RECORDER,
+    ("core/dispatch.py", "core/ops.py"): _OPERATORS,
+    ("core/tensor.py", "core/ops.py"): _OPERATORS,
+    ("core/tensor.py", "core/indexing.py"): _OPERATORS,
+    ("torch/nn/functional_losses.py", "torch/nn/__init__.py"): _LOSSES,
+}
+MODULE_NAME = re.compile(r"pando(\.\w+)+")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 
@@ -95,31 +119,128 @@ def check(root):
             yield from check_file(root, path, inside, is_public)
 
 
-def find_cycle():
-    """A list of folders that may include each other in a circle, or None."""
+def find_circle(targets):
+    """Keys of a dict of sets that lead to each other in a circle, the first one again at the end, or None."""
     done, way = set(), []
 
-    def visit(folder):
-        if folder in way:
-            return way[way.index(folder):]
-        if folder in done:
+    def visit(name):
+        if name in way:
+            return [*way[way.index(name):], name]
+        if name in done:
             return None
-        way.append(folder)
-        for target in sorted(ALLOWED.get(folder, ())):
-            if target != folder and (cycle := visit(target)):
-                return cycle
+        way.append(name)
+        for target in sorted(targets.get(name, ())):
+            if target != name and (circle := visit(target)):
+                return circle
         way.pop()
-        done.add(folder)
+        done.add(name)
         return None
 
-    return next((cycle for folder in sorted(ALLOWED) if (cycle := visit(folder))), None)
+    return next((circle for name in sorted(targets) if (circle := visit(name))), None)
+
+
+def packages_below():
+    """Which packages of python/pando each may import, in addition to itself."""
+    below = {}
+    for order in PYTHON_ORDERS:
+        for lower, upper in zip(order, order[1:]):
+            below.setdefault(lower, set())
+            below.setdefault(upper, set()).update({lower}, below[lower])
+    return below
+
+
+class PythonTree:
+    """The files of python/pando and what they import, within functions, too."""
+
+    def __init__(self, root):
+        self._folder = root / "python/pando"
+        paths = [path.relative_to(self._folder) for path in sorted(self._folder.rglob("*.py"))]
+        self.files = {".".join(("pando", *_module_parts(path))): path.as_posix() for path in paths}
+
+    def imports(self, module):
+        """For each import: its line, the file that it names, the faces of the packages that Python loads before that
+        file, and whether it can be part of a circle."""
+        tree = ast.parse((self._folder / self.files[module]).read_text())
+        hints = {part for node in ast.walk(tree) if isinstance(node, ast.If) and _is_for_type_checkers(node.test)
+                 for statement in node.body for part in ast.walk(statement)}
+        is_face = self.files[module].endswith("__init__.py")
+        for node in ast.walk(tree):
+            # What type checkers read never runs. A face names modules to load them when they are asked for, after itself.
+            closes = node not in hints and not (is_face and isinstance(node, ast.Constant))
+            for name in self._names(module, node):
+                if found := self._found(name):
+                    yield node.lineno, self.files.get(found, found), self._faces(module, found), closes
+
+    def _names(self, module, node):
+        """The modules that a statement imports, or that a text names."""
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module if self.files[module].endswith("__init__.py") else module.rpartition(".")[0]
+            above = package.split(".")[:len(package.split(".")) - node.level + 1]
+            start = ".".join(filter(None, [*(above if node.level else ()), node.module]))
+            yield from (f"{start}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and MODULE_NAME.fullmatch(node.value):
+            yield node.value
+
+    def _found(self, name):
+        """The module of that name, or the one that has something of that name."""
+        if name.startswith("pando._core"):
+            return "_core"
+        while name and name not in self.files:
+            name = name.rpartition(".")[0]
+        return name
+
+    def _faces(self, module, target):
+        """The packages that Python loads before a module of theirs, if the importing one is not in them itself."""
+        parts = target.split(".")
+        packages = [".".join(parts[:length]) for length in range(2, len(parts))]
+        return [self.files[package] for package in packages
+                if package in self.files and not f"{module}.".startswith(f"{package}.")]
+
+
+def _module_parts(path):
+    return path.parts[:-1] if path.name == "__init__.py" else path.with_suffix("").parts
+
+
+def _is_for_type_checkers(test):
+    return getattr(test, "attr", getattr(test, "id", None)) == "TYPE_CHECKING"
+
+
+def package_of(file):
+    """keras for keras/layers/core.py, pando for the face of all, __main__ for __main__.py."""
+    return "pando" if file == "__init__.py" else file.partition("/")[0].removesuffix(".py")
+
+
+def check_python_order(root):
+    """The packages of python/pando keep their order, and no files import each other in a circle."""
+    tree, below = PythonTree(root), packages_below()
+    targets, met = {}, set()
+    for module, file in tree.files.items():
+        package = package_of(file)
+        if package not in below:
+            yield f"python/pando/{file}: there is no package '{package}' in tools/check_includes.py"
+            continue
+        targets[file] = set()
+        for line, target, faces, closes in tree.imports(module):
+            if (file, target) in PYTHON_EXCEPTIONS:
+                met.add((file, target))
+            elif package_of(target) not in below[package] | {package}:
+                yield f"python/pando/{file}:{line}: {package} may not import {package_of(target)} ({target})"
+            elif closes:
+                targets[file].update({target, *faces})
+    for file, target in sorted(set(PYTHON_EXCEPTIONS) - met):
+        if file in targets:
+            yield f"tools/check_includes.py: {file} does not import {target}; take the exception away"
+    if circle := find_circle(targets):
+        yield f"python/pando: these files import each other in a circle: {' -> '.join(circle)}"
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
-    problems = [*check(root), *check_cli(root), *check_python(root)]
-    if cycle := find_cycle():
-        problems.append(f"tools/check_includes.py: these folders may include each other: {', '.join(cycle)}")
+    problems = [*check(root), *check_cli(root), *check_python(root), *check_python_order(root)]
+    if circle := find_circle(ALLOWED):
+        problems.append(f"tools/check_includes.py: these folders may include each other: {', '.join(circle[1:])}")
     print("\n".join(problems) if problems else "includes: every layer keeps to its own")
     return 1 if problems else 0
 
