@@ -11,7 +11,7 @@ from pando.core.hints import Path
 from pando.core.messages import warn
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
-from pando.keras.layers.base import CLASSES, Layer, python_layer
+from pando.keras.layers.base import CLASSES as _CLASSES, Layer, python_layer
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace
 from pando.keras.layers.core import InputLayer
 from pando.keras.training import Training
@@ -296,7 +296,7 @@ class _InputOf(InputLayer):
     output = input
 
 
-CLASSES.update(Functional=Model, Sequential=Sequential)
+_CLASSES.update(Functional=Model, Sequential=Sequential)
 
 
 def _names_of(inputs):
