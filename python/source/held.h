@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python objects that C++ keeps, and Python functions that C++ calls, from any thread; and the GIL. Owners die on any
 // thread, such as the feed's, and some after Python has ended: an object is dropped with the GIL, and not at all once
-// Python ends. A thread that took the GIL then would be ended in the middle of C++.
+// Python ends. A thread that took the GIL then would be ended in the middle of C++. Hold no mutex of C++ while taking
+// the GIL: the thread that has the GIL may wait for that mutex.
 #pragma once
 #include <pando/base/function.h>
 #include <pybind11/pybind11.h>

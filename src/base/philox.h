@@ -29,6 +29,8 @@ PANDO_HOST_DEVICE inline Block generate(Block counter, std::uint32_t key_low, st
 PANDO_HOST_DEVICE inline float uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
 // What a random op draws: the op's stream, the update and the sample choose the sequence, `element` the place in it.
+// The stream is the number of the random op within a call of its layer (Keras) or within forward() (PyTorch), so it
+// does not depend on how many nodes there are.
 struct Key {
   std::uint64_t seed;
   std::uint32_t stream, update, sample;

@@ -25,7 +25,8 @@ struct Objective {
 // The first pipeline stage that uses the variable, which updates it; any_stage if there are no stages.
 std::int32_t updating_stage(const Graph& graph, ValueId variable);
 
-// The gradients of the parameters for an update.
+// The gradients of the parameters for an update. They are added by micro-batch, then by replica. The same division
+// gives the same bits, and with a mean every division gives the update of one device to rounding.
 std::vector<Value> update_gradients(Trace& trace, const Objective& objective, const std::vector<Parameter>& parameters);
 
 }  // namespace pando

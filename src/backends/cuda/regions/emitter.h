@@ -165,7 +165,8 @@ class Emitter {
   int marks_before(std::size_t phase) const;
   // Leaves out barriers that order nothing: those after a member whose results the next ones do not read.
   void let_flow();
-  // The numbers of the phases that begin a part, a source for each, and the number of phases.
+  // The numbers of the phases that begin a part, a source for each, and the number of phases. They depend on the phases
+  // alone, so every machine makes the same kernel.
   std::vector<std::size_t> divide_phases() const;
   struct Function {
     std::string prototype, definition, call;
