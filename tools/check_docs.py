@@ -8,6 +8,7 @@ Usage: tools/check_docs.py [ROOT]
 - docs/environment.md has every environment variable that a program or script reads, every option of CMake and every
   exit status of `pando`, and nothing else.
 - Every line of C++ in docs/examples is a line of a program in examples/, which CI compiles.
+- No page names a commit, and lines end at 130 characters, but for tables, code and targets of links. Two pages stay short.
 Prints what is wrong; exit status 1 if something is.
 """
 import pathlib
@@ -23,6 +24,10 @@ READS = {
                        r"DEBFULLNAME|DEBEMAIL)\b"),
 }
 IGNORED = {"PATH"}
+MOST_CHARACTERS = 130
+MOST_LINES = {"docs/performance.md": 120, "ARCHITECTURE.md": 130}
+# Seven hexadecimal digits or more, with a letter and a digit among them.
+COMMIT = re.compile(r"\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,}\b")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -120,10 +125,31 @@ def check_examples(root, files):
                     yield f"{page.relative_to(root)}: examples/ has no line '{line.strip()}'"
 
 
+def check_form(root, files):
+    """Of the pages at the root and in docs/."""
+    for page in files:
+        name = page.relative_to(root).as_posix()
+        if page.suffix != ".md" or ("/" in name and not name.startswith("docs/")):
+            continue
+        text = page.read_text()
+        lines = text.splitlines()
+        for number, line in enumerate(lines, 1):
+            for word in COMMIT.findall(line):
+                yield f"{name}:{number}: '{word}' looks like a commit; say what it brought, and leave the rest to git log"
+        prose = re.sub(r"^ *```.*?^ *```", lambda code: "\n" * code[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
+        for number, line in enumerate(prose.splitlines(), 1):
+            length = len(re.sub(r"\]\([^)]*\)", "]", line))
+            if length > MOST_CHARACTERS and not line.lstrip().startswith(("|", "<!--")):
+                yield f"{name}:{number}: {length} characters; break the line at {MOST_CHARACTERS} or before"
+        if len(lines) > MOST_LINES.get(name, len(lines)):
+            yield f"{name}: {len(lines)} lines; it may have {MOST_LINES[name]}, so move details to where they belong"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     files = tracked(root)
-    problems = [*check_links(root, files), *check_environment(root, files), *check_examples(root, files)]
+    problems = [*check_links(root, files), *check_environment(root, files), *check_examples(root, files),
+                *check_form(root, files)]
     print("\n".join(problems) if problems else "documents: links, tables and examples are true of the sources")
     return 1 if problems else 0
 

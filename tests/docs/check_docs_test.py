@@ -67,6 +67,30 @@ class CheckDocs(unittest.TestCase):
         self.write("docs/examples/train.md", "```cpp\ntrain(1,\n      2);\ntest();\n```\n```\n$ train\n```\n")
         self.assertEqual(self.check("docs/examples/train.md: examples/ has no line 'test();'"), 1)
 
+    def test_commits_are_found_and_numbers_and_words_are_not(self):
+        self.write("README.md", "Since 4d8b8cb it takes 1443000 us.\n```\n$ git show 17a52e2deadbeef\n```\nmodel-00000042, effaced\n")
+        self.write("docs/api/index.md", "(42027bf)\n")
+        self.write("tests/notes.md", "4d8b8cb\n")
+        advice = "looks like a commit; say what it brought, and leave the rest to git log"
+        self.assertEqual(self.check(f"README.md:1: '4d8b8cb' {advice}", f"README.md:3: '17a52e2deadbeef' {advice}",
+                                    f"docs/api/index.md:1: '42027bf' {advice}"), 1)
+
+    def test_long_lines_are_found_outside_of_tables_code_and_targets_of_links(self):
+        long, target = "x " * 65 + "y", "https://example.org/" + "x" * 130
+        self.write("README.md", f"{long}\n\n| {long} |\n\n```\n{long}\n```\n[x]({target})\n{long[1:]}\n- {long}\n")
+        self.assertEqual(self.check("README.md:1: 131 characters; break the line at 130 or before",
+                                    "README.md:10: 133 characters; break the line at 130 or before"), 1)
+
+    def test_pages_that_must_stay_short(self):
+        self.write("docs/performance.md", "x\n" * 121)
+        self.write("ARCHITECTURE.md", "x\n" * 131)
+        self.write("README.md", "x\n" * 500)
+        self.assertEqual(self.check("ARCHITECTURE.md: 131 lines; it may have 130, so move details to where they belong",
+                                    "docs/performance.md: 121 lines; it may have 120, so move details to where they belong"), 1)
+        self.write("docs/performance.md", "x\n" * 120)
+        self.write("ARCHITECTURE.md", "x\n" * 130)
+        self.assertEqual(self.check("documents: links, tables and examples are true of the sources"), 0)
+
 
 if __name__ == "__main__":
     unittest.main()
