@@ -25,8 +25,8 @@ class PANDO_API Array {
   static Array of(const std::vector<T>& values, const Shape& shape);
   template <class T>
   static Array scalar(T value);
-  // An array over memory of someone else, which is not copied. All copies of the array share `owner`, and whichever
-  // thread drops the last one releases it. Elements that are not writable are only read. Throws Error if `data` is not
+  // An array over memory of someone else, which is not copied. All copies of the array share `owner`, and the thread
+  // that drops the last copy releases it. Elements that are not writable are only read. Throws Error if `data` is not
   // aligned to the size of an element.
   static Array over(void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                     bool writable = true);

@@ -8,11 +8,14 @@
 
 namespace pando {
 
-// Arithmetic promotes as follows. Two types of a kind (floating: bfloat16, float32, float64; integer: uint8, int32,
-// int64) give the larger; an integer with float64 gives float64, with a smaller floating type float32; bool takes the
-// other type, and two bools count as int64. `/`, sqrt, exp and log turn integers into float32. A scalar takes the type
-// of its array if that is floating, or integer with a whole scalar (Error if it does not fit); otherwise it is a
-// float32. Integers wrap around.
+// Arithmetic promotes types:
+// - Two floating types (bfloat16, float32, float64) give the larger one, and so do two integers (uint8, int32, int64).
+// - An integer with float64 gives float64, and with a smaller floating type float32.
+// - bool takes the other type, and two bools count as int64.
+// - `/`, sqrt, exp and log turn integers into float32.
+// - A scalar takes the type of its array if that is floating. A whole scalar also takes an integer type (Error if it
+//   does not fit). Any other scalar is a float32.
+// - Integers wrap around.
 
 // new arrays
 PANDO_API Array zeros(const Shape& shape, DType dtype = DType::float32);

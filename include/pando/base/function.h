@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A callable of one signature that can be copied, as std::function is, for interfaces that users include: <functional>
-// also brings algorithms, hash tables and searchers, 10,000 lines that every program would read.
+// A callable of one signature that can be copied, as std::function is, for interfaces that users include. <functional>
+// would bring algorithms, hash tables and searchers too: 10,000 lines more to compile for every program.
 #pragma once
 #include <pando/base/error.h>
 
@@ -55,8 +55,9 @@ class Function<Result(Arguments...)> {
   }
 
  private:
-  // What can be done with a callable whose type is not known here. Pointers rather than virtual functions: to check a
-  // virtual call, the undefined behaviour sanitizer opens a file, which fails when a process has no descriptors left.
+  // What can be done with a callable whose type is not known here. These are pointers and not virtual functions: to
+  // check a virtual call, the undefined behaviour sanitizer opens a file, which fails if the process has no descriptors
+  // left.
   struct Actions {
     Result (*call)(void* body, Arguments... arguments);
     void* (*copy)(const void* body);

@@ -10,20 +10,20 @@
 
 namespace pando {
 
-// Takes text in the place of a stream. Any thread may call its functions, one at a time or not; what they throw is
-// dropped.
+// Takes text in the place of a stream. Any thread may call its functions, also several threads at once; what they throw
+// is dropped.
 struct OutputSink {
   Function<void(std::string_view text)> write;
-  // The width of what shows the text, if its cursor can be moved back to the beginning of the line; else 0, as for
-  // files. If empty, it is 0.
+  // The width of the terminal or window that shows the text. 0 if its cursor cannot go back to the beginning of the
+  // line, as in a file. An empty function counts as 0.
   Function<int()> columns = {};
   bool color = false;
   // Whether lines and bars may be made of characters outside ASCII.
   bool unicode = true;
 };
 
-// From now on, what Pando writes to `stream`, stdout or stderr, goes to the sink; null: to the stream. Returns the sink
-// before it.
+// From now on, the sink takes what Pando writes to `stream` (stdout or stderr). A null sink gives the text to the
+// stream again. Returns the previous sink.
 PANDO_API std::shared_ptr<const OutputSink> redirect_output(std::FILE* stream, std::shared_ptr<const OutputSink> sink);
 
 // A notice tells what is done; a warning tells of something that the user may not want.
@@ -41,8 +41,8 @@ struct Message {
 
 // Any thread may call it; what it throws is dropped.
 using MessageHandler = Function<void(const Message& message)>;
-// From now on, the handler gets all messages; an empty one lets Pando write them to standard error. Returns the one
-// before.
+// From now on, the handler gets all messages; with an empty handler, Pando writes them to standard error. Returns the
+// previous handler.
 PANDO_API MessageHandler set_message_handler(MessageHandler handler);
 
 }  // namespace pando
