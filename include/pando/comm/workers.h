@@ -46,7 +46,7 @@ class PANDO_API Workers {
   // number of threads may call it at once, each with a channel of its own. Throws Error, which names the worker, if one
   // has failed or does not answer in time.
   virtual void exchange(int channel, std::span<const Sent> sent, std::span<const Received> received) = 0;
-  // Throws Error, which names the worker, if one has failed: for a caller that waits for something else than messages.
+  // Throws Error, which names the worker, if one has failed. For a caller that waits for something other than messages.
   virtual void check_others() {}
   // Tells the other workers that this one cannot go on: what they exchange with it throws Error with this text.
   virtual void give_up(const std::string& why) noexcept = 0;
@@ -58,8 +58,8 @@ class PANDO_API Workers {
 PANDO_API std::shared_ptr<Workers> mpi_workers();
 // Why workers cannot be connected by MPI, as a sentence with the remedy; empty if they can. It does not start MPI.
 PANDO_API std::string why_no_mpi();
-// Whether this process shows progress and writes files for all workers: true unless mpi_workers() gave it another rank
-// than 0.
+// Whether this process shows progress and writes files for all workers: false only after mpi_workers() gave it a rank
+// above 0.
 PANDO_API bool is_first_worker();
 // How many processes the environment says were started together with this one; 1 if it says nothing, or if
 // PANDO_WORKERS is "none".
