@@ -35,9 +35,9 @@ struct MapOptions {
 };
 
 // A description, cheap to copy and immutable; an Iterator is one pass over it, independent of others. A pass runs the
-// given functions when elements are asked for, in the thread that asks; functions before a prefetch() run in the thread
-// of the prefetch, and those of a map() with parallel calls, and all before it, in its threads. All functions throw
-// Error naming the values and the remedy.
+// given functions when elements are asked for, in the thread that asks. Two steps have threads of their own, which also
+// run everything before them: prefetch(), and map() with parallel calls. All functions throw Error naming the values
+// and the remedy.
 class PANDO_API Dataset {
  public:
   using Generator = Function<std::optional<Element>()>;
@@ -47,15 +47,15 @@ class PANDO_API Dataset {
 
   // Row i of every array is element i, a view. The arrays need equal first sizes.
   static Dataset from_tensor_slices(const Element& columns);
-  // `make` is called for each pass; what it returns is called until it returns nothing.
+  // Each pass calls `make`, and then calls the generator that it returned until that returns nothing.
   static Dataset from_generator(Function<Generator()> make);
   // Joins one element of each, with their columns one after the other; ends with the shortest.
   static Dataset zip(const std::vector<Dataset>& datasets);
 
   // Draws each element at random from the next `buffer` elements.
   Dataset shuffle(std::int64_t buffer, const ShuffleOptions& options = {}) const;
-  // Stacks `size` elements of equal types and shapes, by copying them to new arrays; consecutive rows of the arrays of
-  // from_tensor_slices are not copied but viewed.
+  // Stacks `size` elements of equal types and shapes in new arrays. Consecutive rows of from_tensor_slices() become
+  // views of its arrays instead.
   Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
   // The rows of each element, as views.
   Dataset unbatch() const;

@@ -16,7 +16,8 @@ namespace pando::data {
 PANDO_API Array read_idx(const std::string& path);
 PANDO_API void write_idx(const std::string& path, const Array& array);
 
-// float32, float64, int32, int64, uint8 and bool, of version 1 and 2, little-endian, in C order; gzipped as IDX files.
+// NPY files of version 1 and 2, little-endian, in C order: float32, float64, int32, int64, uint8 and bool. Gzipped
+// files as for IDX.
 PANDO_API Array read_npy(const std::string& path);
 PANDO_API void write_npy(const std::string& path, const Array& array);
 
@@ -44,8 +45,8 @@ struct CsvOptions {
   // Leaves out rows that cannot be read, instead of throwing Error at the first.
   bool skip_bad = false;
 };
-// The first line names the columns. Cells are separated by commas, semicolons or tabs, whichever the first line has
-// most of, and may be quoted, as RFC 4180 says; gzipped files are read, too.
+// The first line names the columns. Cells are separated by commas, semicolons or tabs: by the character that the first
+// line has most of. They may be quoted, as RFC 4180 says. Gzipped files are read, too.
 PANDO_API CsvTable read_csv(const std::string& path, const CsvOptions& options = {});
 
 }  // namespace pando::data

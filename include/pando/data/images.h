@@ -19,12 +19,12 @@ PANDO_API Array read_jpeg(const std::string& path);
 // A PNG or JPEG image: its first bytes decide, whatever the file is called.
 PANDO_API Array read_image(const std::string& path);
 
-// The image in another size: bilinear where it becomes larger; where it becomes smaller, each pixel is a weighted mean
-// of all pixels that it covers. The same bytes on every machine. Throws Error for a size below 1.
+// The image in another size. Where it becomes larger, it is interpolated (bilinear). Where it becomes smaller, each
+// pixel is a weighted mean of all pixels that it covers. The same bytes on every machine. Throws Error for a size below
+// 1.
 PANDO_API Array resize_image(const Array& image, std::int64_t height, std::int64_t width);
 
-// The image with 1 channel, where colours become their brightness, or with 3; alpha is dropped. Throws Error for
-// another number.
+// The image with 1 channel, its brightness, or with 3. Alpha is dropped. Throws Error for another number of channels.
 PANDO_API Array with_channels(const Array& image, std::int64_t channels);
 
 }  // namespace pando::data

@@ -21,8 +21,8 @@ concept SizedDataset = requires(const T& dataset) {
   { dataset.size() } -> std::convertible_to<std::int64_t>;
 };
 
-// batch(indices, key) gives the columns of these samples, along axis 0. What it draws for a sample may depend only on
-// the key, which is the epoch's, and on the sample's index.
+// batch(indices, key) gives the columns of these samples, along axis 0. The random numbers of a sample may depend only
+// on the key of the epoch and on the sample's index.
 template <class T>
 concept BatchDataset = SizedDataset<T> &&
     requires(const T& dataset, const std::vector<std::int64_t>& indices, std::uint64_t key) {
@@ -97,7 +97,7 @@ class PANDO_API BatchLoader {
   std::int64_t dataset_size() const;
   std::int64_t batch_size() const;
 
-  // That of the epoch that was begun last.
+  // The state of the epoch that was begun last.
   LoaderState state() const;
   // The next epoch goes on from there, with the orders of that loader. Throws Error if there is no such batch.
   void load_state(const LoaderState& state);
