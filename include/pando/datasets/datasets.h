@@ -58,7 +58,7 @@ struct OwnData {
   std::vector<std::string> class_names;
   // True if there were no separate test samples: every fifth sample of each class is then a test sample.
   bool test_was_split_off = false;
-  // For a table: the names of its columns, without that of the labels, and the name of that one.
+  // For a table: the names of its columns except the column of labels, and the name of that column.
   std::vector<std::string> columns = {};
   std::string label = {};
   // How many images were brought to another size.
@@ -79,10 +79,11 @@ struct OwnDataOptions {
   std::string label = {};
   // Leaves out images and rows that cannot be read, and lists them, instead of throwing Error at the first.
   bool skip_bad = false;
-  // If not set and there are no separate test samples, all samples are for the test, and none to train on.
+  // What happens if there are no separate test samples: true splits some off, false takes all samples for the test and
+  // none to train on.
   bool split_off_test = true;
-  // Called after each image that was read, with the number of those and of all; never by two threads at once. It must
-  // not throw.
+  // Called after each image, with the number of images that were read and of all images; never by two threads at once.
+  // It must not throw.
   Function<void(std::int64_t read, std::int64_t all)> progress = {};
 };
 
