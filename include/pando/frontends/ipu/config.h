@@ -36,8 +36,8 @@ class Counts : public std::vector<int> {
 // What happens where a computation gives a NaN or an infinity. There is neither esr nor nanoo: values round to nearest,
 // and an overflow is always infinite.
 struct FloatingPointBehaviour {
-  // End the run with an Error that names the layer when a value becomes a NaN (inv) or infinite (div0, oflo). They are
-  // one check here: each of them looks for both, in all values on all IPUs. Slow.
+  // End the run with an Error that names the layer when a value becomes a NaN (inv) or infinite (div0, oflo). All three
+  // are one check here, which looks for NaN and infinity in all values on all IPUs. It is slow.
   bool inv = false, div0 = false, oflo = false;
   // All three.
   bool set_all = false;
