@@ -44,7 +44,7 @@ class PANDO_API History {
   double training_seconds() const { return training_seconds_; }
   // The loss of each training step that this process ran.
   const plot::StepCurve& loss_by_step() const { return loss_by_step_; }
-  // `steps_before`: what an earlier run did; counts only for the first step.
+  // `steps_before`: how many steps an earlier run did. Only the first call uses it.
   void add_step(double loss, std::int64_t steps_before);
   // The timeline of the run, if fit() recorded it; of a long run, samples of it.
   const report::Timeline& timeline() const { return timeline_; }

@@ -70,7 +70,7 @@ struct VarianceScalingOptions {
   // "truncated_normal", "untruncated_normal" or "uniform"
   std::string distribution = "truncated_normal";
 };
-// Random numbers of variance scale / n, n being the inputs, the outputs or the mean of both, as `mode` says.
+// Random numbers of variance scale / n. `mode` says whether n counts the inputs, the outputs, or is the mean of both.
 PANDO_API Initializer VarianceScaling(const VarianceScalingOptions& options = {});
 // Uniform, variance 2 / (inputs + outputs). Keras's default for kernels.
 PANDO_API Initializer GlorotUniform();

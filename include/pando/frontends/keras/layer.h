@@ -99,8 +99,8 @@ class PANDO_API Layer {
   // Makes the weights for inputs of this shape, axis 0 (the batch) being -1.
   void build(const std::vector<Shape>& inputs) const;
 
-  // What its first call on symbolic tensors took and gave, for models that use parts of another. Both throw Error if
-  // there was none, or if no model and no tensor uses what it gave any more.
+  // The inputs and outputs of its first call on symbolic tensors, for models that use parts of another. Both throw
+  // Error if there was no such call, or if neither a model nor a tensor uses its outputs any more.
   std::vector<Tensor> inputs() const;
   std::vector<Tensor> outputs() const;
 

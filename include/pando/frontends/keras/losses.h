@@ -13,9 +13,10 @@ namespace losses {
 // Maps the predictions and targets of a batch to one number per sample, [batch].
 using SampleFunction = Function<Value(Value prediction, Value target)>;
 
-// What a loss takes as the targets of a sample: an array in the shape of the output and of its type; class numbers, as
-// int32; or arrays of any shape, which the function understands. Of the latter, integers come as int32, and single
-// numbers as arrays of one.
+// What a loss takes as the targets of a sample:
+// - like_output: an array of the shape and the type of the output.
+// - labels: class numbers, as int32.
+// - any: arrays of any shape, which the function understands. Integers come as int32, single numbers as arrays of one.
 enum class Targets { like_output, labels, any };
 
 // A loss, by its name, as one of the functions below, or of your own.

@@ -33,7 +33,7 @@ PANDO_API Metric Accuracy();
 PANDO_API Metric CategoricalAccuracy();
 // How often the largest score is that of the class number.
 PANDO_API Metric SparseCategoricalAccuracy();
-// How often a score above the threshold has the target 1, and another the target 0.
+// How often scores above the threshold have the target 1, and other scores the target 0.
 PANDO_API Metric BinaryAccuracy(double threshold = 0.5);
 // How often the one-hot target is among the k largest scores.
 PANDO_API Metric TopKCategoricalAccuracy(std::int64_t k = 5);

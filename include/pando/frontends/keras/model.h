@@ -37,8 +37,8 @@ struct CompileOptions {
   std::vector<double> loss_weights = {};
   // The number of batches that the device runs before the host takes over again.
   std::int64_t steps_per_execution = 1;
-  // "float32", or "mixed_bfloat16" or "tf32": matrix products and convolutions round their factors to bfloat16, or to
-  // the tf32 of a GPU, where the device is faster with them.
+  // "float32", "mixed_bfloat16" or "tf32". The latter two let matrix products and convolutions round their factors to
+  // bfloat16, or to the tf32 of a GPU, where the device is then faster.
   std::string precision = "float32";
   // How the gradients of replicas and of accumulated micro-batches are combined.
   ipu::GradientReduction reduction = ipu::GradientReduction::Sum;
@@ -156,8 +156,8 @@ class PANDO_API Model : public Layer {
   // Accumulates gradients without a pipeline.
   void set_gradient_accumulation_options(const ipu::keras::GradientAccumulationOptions& options);
 
-  // Divides the layers into that many stages of about equal work, measured on the training step compiled for such
-  // batches.
+  // Divides the layers into that many stages of about equal work. The work is that of the training step, compiled for
+  // such batches.
   void split_into_stages(int stages, std::int64_t batch_size = 32);
 
   // Says what training would do, before it does it: IPUs, batches, updates, executions, memory, the schedule, hints

@@ -83,8 +83,8 @@ class PANDO_API Optimizer {
   std::shared_ptr<State> state_;
 };
 
-// In all options: clipnorm limits the norm of each gradient, global_clipnorm that of all together, clipvalue each
-// number.
+// In all options: clipnorm limits the norm of each gradient, global_clipnorm the norm of all gradients together,
+// clipvalue each number.
 struct SGDOptions {
   LearningRate learning_rate = 0.01;
   double momentum = 0.0;
