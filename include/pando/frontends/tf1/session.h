@@ -93,7 +93,7 @@ class PANDO_API Session {
   ~Session();
   Session(Session&&) noexcept;
 
-  // The tensors that a computation returns; the value of a tensor; nothing for an operation. Throws OutOfRange for an
+  // Returns the tensors of a computation, the value of a tensor, or nothing for an operation. Throws OutOfRange for an
   // iterator that has ended, and Error for a variable that is not initialised, a placeholder that is not fed, and a
   // tensor from within a computation.
   Arrays run(const Fetch& fetch, const Feeds& feeds = {});
