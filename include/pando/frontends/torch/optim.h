@@ -83,7 +83,8 @@ struct AdadeltaOptions {
   double eps = 1e-6;
   double weight_decay = 0.0;
 };
-// Divides the gradient by its running root mean square, and multiplies it by that of the changes so far.
+// Divides the gradient by its running root mean square, and multiplies it by the root mean square of the changes so
+// far.
 struct PANDO_API Adadelta : Optimizer {
   explicit Adadelta(const Parameters& parameters, const AdadeltaOptions& options = {});
   void add_param_group(const Parameters& parameters, const AdadeltaOptions& options);

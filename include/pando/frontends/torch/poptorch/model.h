@@ -27,9 +27,9 @@ class PANDO_API Block {
  private:
   int outer_ = 0;
 };
-// From here on in forward(), until the next block.
+// What comes after it in forward(), until the next block, belongs to the IPU.
 PANDO_API void BeginBlock(int ipu_id);
-// From the first call of a layer inside the module on. Returns the module.
+// The same from the first call of a layer inside the module on. Returns the module.
 PANDO_API void begin_block_at(const torch::nn::Module& module, int ipu_id);
 template <class M>
 M& BeginBlock(M& module, int ipu_id) {
@@ -37,13 +37,13 @@ M& BeginBlock(M& module, int ipu_id) {
   return module;
 }
 
-// Makes the tensor what is to become small: its "mean", its "sum", or "none" for one number.
+// Makes the tensor the loss: its "mean", its "sum", or, with "none", the one number that it is.
 PANDO_API Tensor identity_loss(const Tensor& x, const std::string& reduction);
 
 // How long calls take.
 struct PerfCounters {
   std::int64_t calls = 0;
-  // Of a call, in seconds, from its arguments to its results.
+  // The seconds of a call, from its arguments to its results.
   double last = 0.0, least = 0.0, most = 0.0, mean = 0.0;
 };
 
@@ -76,12 +76,12 @@ class PANDO_API PoplarExecutor {
   // Weights are shared with the modules: these check that a device is attached, and have nothing to copy.
   void copyWeightsToHost() const;
   void copyWeightsToDevice() const;
-  // For training: another optimizer, or new values in its options. One of the same kind for the same parameters goes on
-  // with what was kept for them; another one begins afresh.
+  // For training: another optimizer, or new values in its options. An optimizer of the same kind for the same
+  // parameters goes on with their states; another one begins afresh.
   void setOptimizer(const torch::optim::Optimizer& optimizer);
 
-  // The weights, the states of the optimizer and the counts of updates, as a NumPy .npz file; with a loader also where
-  // that is, so that a training which loads both goes on with the same bits as if it had not been interrupted.
+  // Writes the weights, the states of the optimizer and the counts of updates to a NumPy .npz file. With a loader, also
+  // writes its position: training that loads both goes on with the bits of an uninterrupted run.
   void save(const std::string& path) const;
   void save(const std::string& path, const torch::utils::data::BatchLoader& loader) const;
   // Throws Error, and changes nothing, if they do not fit.
@@ -96,7 +96,7 @@ class PANDO_API PoplarExecutor {
   void profile(Profiler& profiler);
 
   PerfCounters getPerfCounters() const;
-  // Of the last call, of a clock of 1 GHz.
+  // The cycles of the last call, for a clock of 1 GHz.
   std::int64_t cycleCount() const;
   // Gives the memory of the program back; the model cannot be used any more.
   void destroy();
@@ -150,11 +150,13 @@ template <class M, class R, class... A>
 struct ForwardMethod<R (M::*)(A...) const> : ForwardMethod<R (M::*)(A...)> {};
 
 // A module that runs on devices. A call takes the arrays of forward()'s tensors, with the samples of all its
-// micro-batches along axis 0, and returns what forward() returns, as arrays. The first call compiles; after that shapes
-// and types must stay, but for fewer samples: these run as many micro-batches as they need, copies that fill the last
-// one up count for nothing, and the outputs are cut to what real samples gave. Throws Error for fewer samples than fill
-// a micro-batch if forward() adds samples up otherwise than by a loss of torch::nn or identity_loss. Gradients of an
-// update count as much as their micro-batches have samples. A tensor's shape is always that of a whole micro-batch.
+// micro-batches along axis 0, and returns what forward() returns, as arrays. The first call compiles; after that,
+// shapes and types must stay. In forward(), a tensor always has the shape of a whole micro-batch.
+//
+// A call may have fewer samples. It then runs as many micro-batches as they need. Copies of a sample fill up the last
+// one: they do not count, and their outputs are cut off. Throws Error if there are such copies and forward() adds
+// samples up, unless by a loss of torch::nn or identity_loss. The gradients of a micro-batch count in proportion to its
+// samples.
 template <class M>
 class PoplarModel : public PoplarExecutor {
   using Method = ForwardMethod<decltype(&M::forward)>;
