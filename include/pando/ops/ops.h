@@ -20,8 +20,8 @@ PANDO_API Value constant(Graph& graph, const Array& value);
 // A scalar constant of the type of `like`, in its graph.
 PANDO_API Value scalar(Value like, double value);
 
-// spans: the sum over all micro-batches and replicas of an update; and, only as the value of an assignment, the mean
-// over the replicas
+// spans: the sum over all micro-batches and replicas of an update; and the mean over the replicas, which may only be
+// assigned to a variable
 PANDO_API Value update_sum(Value x);
 PANDO_API Value replica_mean(Value x);
 
