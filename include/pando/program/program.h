@@ -60,17 +60,18 @@ PANDO_API std::string why_no_gpu();
 // Why kernels for a GPU cannot be compiled when a program is made, as a sentence with the remedy; empty if they can.
 // Without them, ops that act on each sample alone keep kernels of their own.
 PANDO_API std::string why_no_gpu_compiler();
-// Why GPUs of several workers cannot exchange sums without the host, as a sentence with the remedy; empty if they can,
-// with the version of NCCL that connects them.
+// Why GPUs of several workers cannot exchange sums without the host, as a sentence with the remedy; empty if they can.
+// nccl_version() is the version of NCCL that then connects them.
 PANDO_API std::string why_no_nccl();
 PANDO_API std::string nccl_version();
 
-// What sums over workers cost whose GPUs NCCL connects, in seconds, and bytes a second: those of a single number, as
-// the latency; what a GPU sends while it receives as much; and what it copies in its own memory. Alone, a worker has no
-// other GPU to send to, and the first two are 0.
+// What sums over workers cost whose GPUs NCCL connects, in seconds and bytes a second:
+// - latency: a sum of a single number; 0 for one worker alone.
+// - bandwidth: what a GPU sends while it receives as much; 0 for one worker alone.
+// - copies: what a GPU copies in its own memory.
 struct GpuSumCost {
   double latency = 0, bandwidth = 0, copies = 0;
-  // Of 64 MiB on each GPU.
+  // A sum of 64 MiB on each GPU.
   double large_sum = 0;
 };
 // Measures it; all workers call it. Throws Error with the remedy if NCCL cannot connect the GPUs.
@@ -106,9 +107,9 @@ struct PassInfo {
   Function<std::string()> text;
 };
 
-// The precision of the factors of matrix products and convolutions. mixed_bfloat16 rounds them to bfloat16, and tf32 to
-// the 11 significant bits of a GPU's tf32, where the device multiplies those faster; weights, sums and everything else
-// stay float32. No CPU has tf32: there it is float32.
+// The precision of the factors of matrix products and convolutions. Where the device is then faster, mixed_bfloat16
+// rounds them to bfloat16, and tf32 to the 11 significant bits of a GPU's tf32. Weights, sums and everything else stay
+// float32. CPUs have no tf32 and compute in float32.
 enum class Precision { float32, mixed_bfloat16, tf32 };
 // Finds the precision by its name; throws Error with the nearest name.
 PANDO_API Precision precision_named(const std::string& name);
