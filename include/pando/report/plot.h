@@ -51,7 +51,7 @@ using Curves = std::vector<Curve>;
 struct StepCurve {
   // The steps that an earlier run did.
   std::int64_t first = 0;
-  // How many steps a value is the mean of.
+  // A value is the mean of this many steps.
   std::int64_t steps_each = 1;
   std::vector<double> values = {};
 };
