@@ -18,8 +18,9 @@ void draw(std::FILE* stream, std::string_view text) noexcept;
 // Null if the stream is not redirected.
 std::shared_ptr<const OutputSink> sink_of(std::FILE* stream);
 
-// Messages, sentences without a line end, for the program's handler; without one, they go to standard error, those that
-// may find a progress bar in the last line after a line end. notify() tells, warn() warns.
+// A message is a sentence or more, without a line end. It goes to the program's handler; without one it goes to
+// standard error. With Line::below_bar a line end comes before it there, because a progress bar may be in the last
+// line. notify() tells, warn() warns.
 enum class Line { begins, below_bar };
 void notify(std::string_view topic, std::string_view text, Line line = Line::begins) noexcept;
 void warn(std::string_view topic, std::string_view text, Line line = Line::begins) noexcept;

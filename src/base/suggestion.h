@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person means who mistyped a name.
+// The name that somebody meant who mistyped it.
 #pragma once
 #include <string>
 #include <string_view>

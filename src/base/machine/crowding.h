@@ -3,8 +3,8 @@
 //
 // Threads that wait for each other at barriers need their cores at the same time. If other processes want the cores,
 // the system runs the threads at different times, and each waits for one that is not running: a step of microseconds
-// takes milliseconds. The sign is that the work takes longer than the processor time of all threads together. Half of
-// the threads, which do the work of all, need fewer cores at a time, and one thread does not wait at all.
+// takes milliseconds. The sign is that the work takes longer than the processor time of all threads together. Then half
+// of the threads do the work of all, as they need fewer cores at a time. One thread alone does not wait at all.
 #pragma once
 #include <pthread.h>
 #include <time.h>
@@ -22,8 +22,8 @@ class Crowding {
   // The members other than the thread that calls the functions below.
   void add_member(pthread_t thread);
 
-  // How often the team should be halved now, at most until `most`. Reads the clock while that is not 0; costs nothing
-  // otherwise.
+  // How often the team should be halved now, `most` times at most. Reads the clock while the answer is not 0, and costs
+  // nothing otherwise.
   int halvings(int most);
   // Whether it should be halved at all.
   bool is_crowded() { return halvings(1) > 0; }
@@ -36,10 +36,10 @@ class Crowding {
   // The time before this call does not count: the team waited for something else.
   void forget() { phase_begin_ = {}; }
 
-  // Makes every team stay apart, or be halved that often; tests use them.
+  // For tests: makes every team crowded, and halves it this often.
   static std::atomic<bool> is_assumed;
   static std::atomic<int> assumed_halvings;
-  // How often any team was judged; tests use it too.
+  // For tests: how often any team was judged.
   static std::atomic<std::int64_t> judgements;
 
  private:

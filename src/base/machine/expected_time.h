@@ -13,7 +13,7 @@ class ExpectedTime {
  public:
   using Seconds = std::chrono::duration<double>;
 
-  // How long to sleep when `passed` of the time of that much work is over; 0 if it is not worth it.
+  // How long to sleep once that much work has run for `passed`; 0 if sleeping is not worth it.
   Seconds sleep(double work, Seconds passed) const {
     const Seconds left = per_work_ * work - passed;
     return left > early + least_sleep ? left - early : Seconds(0);
@@ -21,7 +21,7 @@ class ExpectedTime {
   // For how long to be awake after that.
   Seconds awake(double work) const { return awake_time + std::min(2 * per_work_ * work, 2 * early); }
 
-  // What it took. Work that was over when the thread woke up took less than that.
+  // Notes the time that the work took. Work that was over when the thread woke up took less than `taken`.
   void learn(double work, Seconds taken, bool was_over) {
     if (work > 0) per_work_ = taken / work * (was_over ? 0.5 : 1);
   }

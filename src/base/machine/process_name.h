@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessName: what tells a process from all others, so that one that shares its machine can see whether it still runs.
+// ProcessName: tells a process from all others, so that another process of its machine can see whether it still runs.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,8 @@
 namespace pando {
 
 struct ProcessName {
-  // The same for processes that see each other's numbers: of one machine since it started, in one container.
+  // Equal for processes that see each other's numbers: those of one container, on a machine that was not restarted in
+  // between.
   std::uint64_t system = 0;
   std::int64_t number = 0;
   // When it started, in ticks of its machine's clock: numbers are used again.

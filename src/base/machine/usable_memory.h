@@ -10,7 +10,7 @@ namespace pando {
 // and its limit of address space (ulimit -v). Read once.
 std::uint64_t usable_memory();
 
-// The memory that reading one file from outside may take: a quarter of that.
+// The memory that reading one file from outside may take: a quarter of usable_memory().
 std::uint64_t memory_for_a_file();
 
 // The lowest limit of the control groups that the text of /proc/self/cgroup names, with their file systems under
