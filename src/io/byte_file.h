@@ -44,8 +44,8 @@ class ByteFile {
   std::vector<std::byte> read(std::uint64_t count);
   // As read(), but throws if the file ends before; `what` names the bytes: "the header".
   std::vector<std::byte> read_exactly(std::uint64_t count, const std::string& what);
-  // The array that a header announces, with its bytes as they are in the file, read straight into it. Throws if they
-  // are missing, if their number does not fit in 64 bits, and if they are compressed and more than `most_inflated`.
+  // Reads the bytes of the array that a header announces straight into it. Throws if bytes are missing, if their number
+  // does not fit in 64 bits, and if they are compressed and more than `most_inflated`.
   Array read_array(DType dtype, const Shape& shape);
   // Throws if there are bytes left, or if those of an archive's entry do not have its checksum.
   void expect_end();

@@ -14,7 +14,7 @@ namespace pando {
 class WriterLock {
  public:
   // The folder must outlive this. If another process writes there, is_taken() is true and owner() names it. If the file
-  // cannot be written, as on a full disk, neither is_ours() nor is_taken(), and problem() says why: the folder can be
+  // cannot be written, as on a full disk, is_ours() and is_taken() are false and problem() says why: the folder can be
   // used, but is not guarded.
   explicit WriterLock(const Folder& folder);
   // Removes the file.

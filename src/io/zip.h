@@ -14,7 +14,7 @@
 
 namespace pando {
 
-// In a field of 32 bits: the value is in the extra fields, where it has 64.
+// This in a field of 32 bits says that the value is in the extra fields, with 64 bits.
 inline constexpr std::uint64_t zip_value_in_extra_fields = 0xffffffff;
 
 struct ZipEntry {
