@@ -72,8 +72,8 @@ struct OpDefinition {
   int (*in_place)(const Node& node, int output) = nullptr;
   // A multi-tensor update of parameters, laid out as ops/update.h says.
   bool is_update = false;
-  // The output has no memory of its own: it is the first input's under another shape, or, if it is strided, elements at
-  // regular steps in that.
+  // The output has no memory of its own. It shares the first input's: all of it under another shape or, if it is
+  // strided, elements at regular steps.
   bool is_view = false, is_strided = false;
   // This many of the first inputs may be strided.
   int strided_inputs = 0;
