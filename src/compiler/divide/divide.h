@@ -35,8 +35,8 @@ struct StepHalves {
 // Throws Error if an output depends on the update, or the update uses what a micro-batch made without summing it.
 StepHalves split_update(const Graph& step);
 
-// The update of one stage. `values` makes what the updates of other stages need of it, as outputs of kind `exchange`:
-// the sums of squares of its gradients, for clipping by their global norm, and variables that it will change.
+// The update of one stage. `values` makes outputs of kind `exchange`, which the updates of other stages need: the sums
+// of squares of its gradients, for clipping by their global norm, and variables that it will change.
 struct UpdateParts {
   Graph values, update;
   // The numbers of the sums that the stage needs.

@@ -69,7 +69,8 @@ Graph merge_common_subexpressions(const Graph& graph, const PassContext& context
 //   %2 = matmul(%1, %y)
 Graph choose_layouts(const Graph& graph, const PassContext& context);
 
-// Max pooling before bias and activation, which then work on the smaller values; the same for the gradients.
+// Moves max pooling before bias and activation, which then have fewer values to work on. Does the same for the
+// gradients.
 //
 //   %1 = conv2d(%x, %w)                        %1 = conv2d(%x, %w)
 //   %2 = add(%1, %b)                      ->   %4 = max_pool(%1)
@@ -77,28 +78,28 @@ Graph choose_layouts(const Graph& graph, const PassContext& context);
 //   %4 = max_pool(%3)                          %3 = relu(%2)
 Graph pool_early(const Graph& graph, const PassContext& context);
 
-// A convolution whose only user is a max pooling, and the pooling, as one node.
+// Makes one node of a max pooling and the convolution before it, if the convolution has no other user.
 //
 //   %1 = conv2d(%x, %w)                   ->   %2 = conv2d_max_pool(%x, %w)
 //   %2 = max_pool(%1)
 Graph fuse_convolution_pooling(const Graph& graph, const PassContext& context);
 
-// The gradients of a convolution before a max pooling, and the gradient of the pooling, as one node each: it visits the
-// largest elements alone, where that is worth it, or makes the zeros between them where it needs them.
+// Joins the gradient of a max pooling with each gradient of the convolution before it. The new node visits only the
+// largest elements where that is faster. Otherwise it makes the zeros between them, but never stores them.
 //
 //   %1 = max_pool_gradient(%g, %positions)     %2 = conv2d_max_pool_weight_gradient(%x, %g, %positions)
 //   %2 = conv2d_weight_gradient(%x, %1)   ->   %3 = conv2d_max_pool_input_gradient(%g, %w, %positions)
 //   %3 = conv2d_input_gradient(%1, %w)
 Graph fuse_pooling_gradients(const Graph& graph, const PassContext& context);
 
-// Plain gradient descent along a matmul, and the matmul, as one node: the gradient is never stored.
+// Makes one node of a matmul and plain gradient descent along its result, so the gradient is never stored.
 //
 //   %1 = matmul(%x, %g) {transpose_a = true}   ->   %2 = matmul_update(%x, %g, %w, %rate) {transpose_a = true}
 //   %2 = sgd_update(%rate, %w, %1)                  assign %w = %2
 //   assign %w = %2
 Graph fuse_updates(const Graph& graph, const PassContext& context);
 
-// The updates of all parameters by one optimizer as one node.
+// Makes one node of the updates of all parameters by one optimizer.
 //
 //   %1 = sgd_update(%rate, %w, %dw)       ->   %1 = sgd_update(%rate, %w, %dw, %b, %db) {groups = 2}
 //   %2 = sgd_update(%rate, %b, %db)            assign %w = %1#0
@@ -106,8 +107,8 @@ Graph fuse_updates(const Graph& graph, const PassContext& context);
 //   assign %b = %2
 Graph merge_updates(const Graph& graph, const PassContext& context);
 
-// Chains of elementwise nodes as one node, or as the epilogue of the matmul, convolution or gradient of its images that
-// feeds them.
+// Makes one node of a chain of elementwise nodes. If a matmul, a convolution or the gradient of its images feeds the
+// chain, it becomes the epilogue of that node.
 //
 //   %1 = exp(%x)                          ->   %2 = fused(%x) {program = (t1 = exp(t0); t2 = negate(t1); -> t2)}
 //   %2 = negate(%1)
@@ -117,8 +118,8 @@ Graph merge_updates(const Graph& graph, const PassContext& context);
 //   %3 = relu(%2)
 Graph fuse_elementwise(const Graph& graph, const PassContext& context);
 
-// The rows of matrices that a matmul reads or writes among others are at least that long. Shorter ones would waste most
-// of the cache lines that they lie in.
+// A matmul reads and writes matrices inside other values only if their rows are at least this long. Shorter rows would
+// waste most of the cache lines that they lie in.
 inline constexpr std::int64_t least_row_bytes = 32;
 
 // A matmul reads parts of another value, such as the heads of an attention, where they are. %x has the shape [8, 4, 6].
