@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of walks over strided memory that the kernels of every backend take: joined as far as they go.
+// The axes of walks over strided memory, joined where possible. The kernels of every backend use them.
 #pragma once
 #include <pando/graph/attributes.h>
 

@@ -16,26 +16,27 @@ struct Capabilities {
   // Whether a matmul reads parts of other values where they are, rather than copies of them, and writes its result with
   // its axes in any order.
   bool products_in_place = true;
-  // Whether it does so too where both of its operands are single matrices, not batches of them.
+  // Whether it does so even if both operands are single matrices, not batches of them.
   bool single_products_in_place = true;
   // Whether max pooling goes before bias and activation.
   bool early_pooling = true;
   // Whether there are kernels for ops that stand for two: conv2d_max_pool and its gradients, and matmul_update.
   bool convolution_with_pooling = true, matmul_with_update = true;
-  // The gradient of that many filters or fewer reads a pooled gradient even if it does not visit the largest elements
-  // alone, and makes the zeros between them itself.
+  // Up to this many filters, the weight gradient reads pooled gradients even when it computes densely: it makes the
+  // zeros in the cache.
   std::int64_t most_spread_filters = 0;
-  // How many times as fast the products of a dense gradient of a convolution are with factors of bfloat16 as those of
-  // one that visits only what is not zero; 1 where they are not worth it.
+  // The speed of the products of a dense bfloat16 gradient of a convolution, relative to a sparse float32 one. 1: never
+  // prefer it.
   double mixed_gradient_gain = 1;
-  // The same for batches that fill groups of this many images, which are multiplied together; 0 if none are.
+  // The same for batches that fill groups of image_group images, which are multiplied together. image_group is 0 if
+  // there are no such groups.
   double mixed_group_gain = 1;
   std::int64_t image_group = 0;
   // Whether one kernel updates all parameters.
   bool merged_updates = true;
 };
 
-// Whether the last group lacks few images only, so that zeros in their place do not matter.
+// Whether the last group lacks only a few images, so that zeros in their place do not matter.
 inline bool fills_groups(std::int64_t images, std::int64_t group) {
   return group > 0 && 4 * images >= 3 * ((images + group - 1) / group * group);
 }

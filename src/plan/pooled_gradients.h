@@ -6,12 +6,13 @@
 
 namespace pando {
 
-// `places` is how many elements the dense gradient has for each pooled one, `gain` how many times as fast its products
-// are as those of a kernel that visits.
+// `places`: the elements of the dense gradient for each pooled one. `gain`: the speed of its products, relative to
+// those of a kernel that visits.
 bool visits_for_filter(const Shape& filter, double places, double gain);
 bool visits_for_images(const Shape& filter, double places, double gain);
 
-// How many pixels images of the shape `dense`, [batch, height, width, ...], have for each pixel of `pooled` ones.
+// The pixels of images of the shape `dense`, [batch, height, width, ...], for each pixel of images of the shape
+// `pooled`.
 double places_of(const Shape& dense, const Shape& pooled);
 
 }  // namespace pando
