@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollectiveWorkers: Workers over messages that all workers must send in the same order, as those of NCCL.
+// CollectiveWorkers: Workers over messages that all workers must send in the same order, such as those of NCCL.
 //
-// Threads of a worker exchange on channels of their own, in any order. A thread of its own sends for all of them: the
-// workers tell each other on which channels their threads wait, and serve the lowest one on which all do. A worker that
-// has nothing to exchange does not join in, so the others wait for it. What a worker tells is also that it gives up, or
-// that its program is over.
+// The threads of a worker exchange on channels of their own, in any order, so one more thread sends for all of them.
+// The workers tell each other on which channels their threads wait, and serve the lowest channel on which all of them
+// do. A worker that has nothing to exchange does not join in, and the others wait for it. A worker also tells when it
+// gives up, and when its program is over.
 #pragma once
 #include <pando/comm/workers.h>
 
@@ -72,7 +72,7 @@ class CollectiveWorkers final : public Workers {
   std::string given_up_;
   std::exception_ptr failure_;
   bool has_given_up_ = false, is_over_ = false, looks_ = false;
-  // Since when another worker is over and this one was served nothing; the thread's own.
+  // Since when another worker's program is over and nothing was served to this one. Only the sending thread uses it.
   std::optional<std::chrono::steady_clock::time_point> alone_since_;
   Thread thread_;
 };

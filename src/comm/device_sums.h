@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over the replicas of all workers, of numbers that stay on devices: GPUs exchange them without the host.
 //
-// The way is that of worker_sums: each worker adds up one share of the numbers in the order of all replicas, and gives
-// the sums to the others. Messages only carry numbers, and no library adds them in an order of its own, so the bits are
-// those of one process that has all replicas.
+// As in worker_sums, each worker adds up one share of the numbers in the order of all replicas, and gives the sums to
+// the others. Messages only carry numbers, and no library adds them in an order of its own. So the bits are those of
+// one process that has all replicas.
 #pragma once
 #include <pando/comm/workers.h>
 
@@ -16,8 +16,8 @@
 
 namespace pando {
 
-// What these sums use of a device that is connected with one of each other worker. Pointers are the device's. Calls may
-// return before they are done; the device does them in their order.
+// A device that is connected with one device of each other worker, as these sums use it. Pointers are the device's.
+// Calls may return before they are done; the device does them in their order.
 class SumDevice {
  public:
   virtual ~SumDevice() = default;
@@ -50,7 +50,7 @@ struct SumOffer {
   std::array<std::uint8_t, 16> device = {};
   // Of the library that would connect them.
   std::int32_t version = 0;
-  // Whether its numbers are out of the host's reach at all.
+  // Whether the host cannot reach its numbers.
   std::int32_t is_far = 0;
 
   static SumOffer refusal(const std::string& why, bool is_far = true);
@@ -69,8 +69,8 @@ class SumLink {
 std::string why_not_connected(std::span<const SumOffer> offers);
 
 // Connects devices of this worker, one of each stage of a pipeline, with those of the same stages of the others; null
-// for those that are not connected. All workers call it, those whose sums go through the host with null links. The
-// first worker tells the user which way the sums of devices take.
+// for those that are not connected. All workers call it; those whose sums go through the host give null links. The
+// first worker tells the user which way the sums take.
 std::vector<std::unique_ptr<SumDevice>> connect_devices(const std::shared_ptr<Workers>& workers,
                                                         std::span<SumLink* const> links);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run that ends because of another worker can go on from: the run notes it, and the error says it.
+// The last checkpoint. A run notes it, and the error that ends the run because of another worker names it.
 #pragma once
 #include <string>
 

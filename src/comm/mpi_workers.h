@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers that MPI connects. Messages are sent and received without blocking, and a waiting worker looks whether
-// another one has failed. A thread of its own sends pulses to the next worker and listens for those of the one before:
-// a worker that computes for long still has a pulse, one that is stopped or unplugged has none, and one of this machine
+// another one has failed. One more thread sends pulses to the next worker and listens for those of the one before. A
+// worker that computes for long still has a pulse; one that is stopped or unplugged has none; and one of this machine
 // that died is missed at once. The worker that finds out tells all others.
 #pragma once
 #include <pando/comm/workers.h>

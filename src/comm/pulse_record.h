@@ -13,8 +13,8 @@ class PulseRecord {
   PulseRecord(Clock::duration patience, Clock::time_point now) : patience_(patience), heard_(now), looked_(now) {}
 
   void hear(Clock::time_point now) { heard_ = now; }
-  // Whether the other has been silent for too long. Called again and again: after a pause of this worker itself, which
-  // was stopped or had no processor, the other gets its whole time again.
+  // Whether the other has been silent for too long. Call it often: if this worker itself was stopped or had no
+  // processor for a while, the other gets its whole time again.
   bool is_silent(Clock::time_point now) {
     if (now - looked_ > patience_ / 2) heard_ = now;
     looked_ = now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WakeUp: what a thread sleeps on that others wake, also from a signal handler; and SIGTERM as such a call.
+// WakeUp: a thread sleeps on it until another thread, or a signal handler, wakes it. SIGTERM can do so.
 #pragma once
 #include <chrono>
 
@@ -21,8 +21,9 @@ class WakeUp {
   int descriptor_;
 };
 
-// From now on SIGTERM, unless the program handles or ignores it, wakes this one, and is then delivered by
-// deliver_termination(): mpirun sends it to all workers when one dies, and there is something to say before the end.
+// From now on SIGTERM wakes this one, and deliver_termination() then ends the process. mpirun sends SIGTERM to all
+// workers when one dies, and there is something to say before the end. Changes nothing if the program handles or
+// ignores SIGTERM.
 void delay_termination(const WakeUp& wake_up);
 bool is_told_to_end();
 // Ends the process by SIGTERM.
