@@ -36,7 +36,7 @@ struct LoopPorts {
   std::span<std::byte* const> every_step = {};
 };
 
-// How a step tells how far it is, so that what it is done with can be used before it ends. A backend need not tell: the
+// How a step tells how far it is, so that its first results can be used before it ends. A backend need not tell: the
 // caller knows when the step has ended.
 struct Progress {
   struct Mark {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostBlocks: numbers of a device as the host sees them: in place if it can reach them, or in copies; and as the
-// device's own kernels see them.
+// HostBlocks: numbers of a device, as the host and as the device's kernels see them. The host sees them in place if it
+// can reach them, and in copies otherwise.
 #pragma once
 #include <span>
 #include <vector>

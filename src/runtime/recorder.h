@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recorder: what the tiles of a device did when. Each tile writes to its own memory, which is allocated beforehand.
-// When that is full, the tile drops half of it and goes on: of a long run it keeps windows of equal length at equal
-// distances, 8 to 16 of them, so that what is recorded spans the whole run however long it is, and also if its steps
-// become faster. Distances and lengths are powers of two from one moment, so tiles need not agree meanwhile: the
-// windows of the greatest distance and the smallest length are those that all tiles kept.
+// When that is full, the tile drops half of it and goes on: of a long run it keeps 8 to 16 windows of equal length at
+// equal distances. So what is recorded spans the whole run, however long it is, and also if its steps become faster.
+//
+// Every tile thins its log by powers of two from a common start, without talking to the others. At the end the windows
+// are kept that all tiles still have: those of the greatest distance and the smallest length.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -25,7 +26,7 @@ struct RecordedEvent {
   std::int64_t begin = 0, end = 0;
 };
 
-// The moment from which the windows of a program's tiles are counted: the begin of the first event that one of them
+// The moment from which all tiles of a program count their windows: the begin of the first event that any of them
 // records. Nanoseconds of the steady clock.
 class RecordingStart {
  public:
@@ -41,20 +42,21 @@ class RecordingStart {
   std::atomic<std::int64_t> time_ = not_set;
 };
 
-// Windows that were kept: every `distance` nanoseconds one of `length`; all of a run if they are equal.
+// Windows that were kept: one of `length` nanoseconds every `distance` nanoseconds. If both are equal, all of the run
+// was kept.
 struct RecordingWindows {
   std::int64_t distance = 1, length = 1;
 
   bool all() const { return distance == length; }
   bool includes(std::int64_t since_start) const { return since_start % distance < length; }
-  // Those of which both have kept all.
+  // The windows that both have kept whole.
   RecordingWindows common(const RecordingWindows& other) const {
     if (all()) return other;
     if (other.all()) return *this;
     return {std::max(distance, other.distance), std::min(length, other.length)};
   }
-  // Drops half of what they include: every second window, or half of each where few are left. Returns false if nothing
-  // can be dropped.
+  // Drops half of what they include: every second window, or half of each window if few are left. Returns false if
+  // nothing can be dropped.
   bool halve(std::int64_t elapsed) {
     if (all())
       distance = length = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(elapsed / most + 1)));

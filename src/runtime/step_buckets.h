@@ -31,7 +31,7 @@ class StepBuckets {
 
   // Whether the sums of the stage are added up here: they are in the host's memory, and make more than one bucket.
   bool has(int stage) const { return !stages_[static_cast<std::size_t>(stage)].buckets.empty(); }
-  // For the last backward pass of an update, the first of it or another one.
+  // How the last backward pass of an update tells its progress. `is_first`: it is also the first pass of that update.
   Progress progress(int stage, int replica, bool is_first);
   // The backward passes of the update are over.
   void end_update(int stage, int replica);

@@ -132,7 +132,7 @@ class StepExecutor {
   // The replicas of this worker, and the number of the first of them among those of all workers.
   int replicas() const { return static_cast<int>(stages_.size()) / stages(); }
   int first_replica() const { return workers_ ? workers_->rank() * replicas() : 0; }
-  // The number of rows that are run one after the other without the end of an update.
+  // The number of rows that run one after the other before an update ends.
   std::int64_t group() const { return training() ? plan_.rows_per_update : launch_.rows; }
 
   const StepPlan& plan_;

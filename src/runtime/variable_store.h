@@ -62,8 +62,8 @@ class StoredVariable {
   std::vector<std::unique_ptr<Mirror>> mirrors_;
 };
 
-// The variables of a program or of a copy. Between begin() and end() they are held together, so that other users see a
-// step as one action, however many variables it reads and changes.
+// The variables of a program or of a copy. They are held together between begin() and end(), so other users see a step
+// as one action, however many variables it reads and changes.
 class VariableUse {
  public:
   // Call it before the first begin(). With a mirror, begin() brings that up to date, and changes are made there;
