@@ -36,8 +36,8 @@ struct Program::State {
   // The program of one device, whose loop runs there; or the executor for several.
   LoadedPlans whole = {};
   std::unique_ptr<StepExecutor> executor = {};
-  // From the last run: the outputs that the host has already, and the results of a divided program, row by row, of the
-  // replicas of all workers.
+  // From the last run: the outputs that the host has already, and the results of a divided program. Those are row by
+  // row, of the replicas of all workers.
   std::map<std::string, Array> kept = {};
   std::vector<std::byte> results = {};
   std::int64_t rows_run = 0, next_update = 0;
