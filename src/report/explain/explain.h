@@ -31,8 +31,9 @@ struct ExplainedStage {
 // The time of an update with a number of workers, each with the division that is explained; in seconds.
 struct PredictedUpdate {
   int workers = 1;
-  // What the IPUs of a worker need, with the bubble of a pipeline; the sums over all workers, and the part of them that
-  // the IPUs wait for; and what workers agree on after each execution, for one update.
+  // `compute`: the work of a worker's IPUs, with the bubble of a pipeline. `sums`: the sums over all workers.
+  // `waiting`: the part of `sums` that the IPUs wait for. `agreement`: what workers agree on after each execution, for
+  // one update.
   double compute = 0, sums = 0, waiting = 0, agreement = 0;
 
   double total() const { return compute + waiting + agreement; }
@@ -73,7 +74,7 @@ struct Explanation {
   std::string optimizer = {};
   // Nothing if a schedule gives it.
   std::optional<double> learning_rate = {};
-  // Whether the optimizer takes steps that are k times as large for gradients that are k times as large.
+  // Whether gradients that are k times as large make steps that are k times as large.
   bool steps_grow_with_gradients = false;
   // The number of batches over all replicas.
   std::int64_t steps_per_execution = 1;
