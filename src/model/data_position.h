@@ -9,8 +9,8 @@ namespace pando {
 
 // What is needed to reach the same batches again.
 struct DataPosition {
-  // What the order of the open pass depends on in addition to the key: the state of the Dataset before it. Nothing if
-  // the next epoch opens a pass.
+  // The state of the Dataset before the open pass: the order of the pass depends on it and on the key. Nothing if the
+  // next epoch opens a pass.
   std::optional<Json> pass = {};
   // Batches of the pass that were used.
   std::int64_t batches = 0;

@@ -34,16 +34,16 @@ class SampleCounts {
 };
 
 // Fills rows: a micro-batch for each replica. Workers read the same batches in the same order, and each fills those of
-// its own replicas. If the step has a mask, batches that are not full are filled up, and
-// spare replicas of the last row get batches without samples; otherwise a row that is not complete ends the data.
+// its own replicas. If the step has a mask, batches that are not full are filled up, and spare replicas of the last row
+// get batches without samples. Without a mask, a row that is not complete ends the data.
 class Feeder {
  public:
   Feeder(const Step& step, std::shared_ptr<BatchSource> source, const FeederOptions& options);
   bool operator()(std::int64_t row, std::span<std::byte* const> feeds);
 
-  // What a device could gather itself; without a table if there is nothing.
+  // The samples that a device could gather itself; without a table if there are none.
   FeedSamples samples() const;
-  // From now on it writes numbers for those samples.
+  // From now on it writes the numbers of those samples instead of their values.
   void leave_to_device(const FeedSamples& samples);
 
   std::shared_ptr<SampleCounts> counts() const { return counts_; }
@@ -52,7 +52,7 @@ class Feeder {
   struct Column {
     // The index among the program's feeds, or -1.
     int feed = -1;
-    // Of what it writes for a sample: its values or, if the device gathers them, its number.
+    // The bytes that it writes for a sample: its values or, if the device gathers them, its number.
     std::size_t sample_bytes = 0;
     bool is_gathered = false;
   };
@@ -67,7 +67,7 @@ class Feeder {
   std::int64_t replicas_, batch_size_;
   // The replicas of this worker.
   std::int64_t first_replica_ = 0, replicas_here_;
-  // A batch of replica 0, which others may be filled up from, where that is a replica of another worker.
+  // A batch of replica 0, if another worker has that replica: other batches may be filled up from it.
   std::vector<std::vector<std::byte>> first_batch_;
   std::vector<Column> columns_;
   bool pads_;

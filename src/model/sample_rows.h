@@ -2,10 +2,9 @@
 // SampleRows: which values of a forward pass keep the samples of a batch apart.
 //
 // A batch that is not full is filled up with copies of a sample, and a mask says which samples are real. The results of
-// a step are right only if none of them depends on the copies. So this class follows each value from the inputs: as
-// long as sample i makes part i of a value, and nothing else of it, the copies can be cut off; and where the parts of
-// copies were multiplied by the mask's 0, the samples may be added up. An op that is not known to keep samples apart
-// mixes them.
+// a step are right only if none of them depends on the copies. So this class follows each value from the inputs. A
+// value is per sample while part i of it depends only on sample i: the parts of copies can be cut off. Once those were
+// multiplied by the mask's 0, the samples may be added up. An op that is not known to keep samples apart mixes them.
 #pragma once
 #include <pando/graph/graph.h>
 

@@ -10,8 +10,8 @@ namespace pando {
 struct StepFeeds {
   // One for each column of the batches. The program may have no use for some of them.
   std::vector<std::string> columns = {};
-  // Holds 0 for each sample that only fills up a micro-batch, and 1, or its weight, for each other. If empty, batches
-  // must be full.
+  // The weight of each sample: 0 for one that only fills up a micro-batch, otherwise 1 or what the user gave. If empty,
+  // batches must be full.
   std::string mask = {};
   // Holds 1 / the number of samples that count. May be empty.
   std::string scale = {};
@@ -36,7 +36,7 @@ struct Step {
   Program program;
 
  private:
-  // For each feed of the program, its column; for the mask and the scale, the number of columns.
+  // For each feed of the program, its column; the number of columns stands for the mask and the scale.
   std::vector<std::size_t> column_of_feed_;
 };
 

@@ -14,7 +14,8 @@ struct Target {
   std::vector<Device> ipus;
   // Programs stop when a value becomes a NaN or infinite.
   bool check_numerics = false;
-  // The processes whose IPUs act as one system, each with as many as this target has; null if it is this one alone.
+  // The processes whose IPUs act as one system, each with as many IPUs as this target has; null if this process works
+  // alone.
   std::shared_ptr<Workers> workers = {};
 
   int worker_count() const { return workers ? workers->count() : 1; }
