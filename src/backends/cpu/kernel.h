@@ -14,7 +14,7 @@ struct Tile {
   std::byte* scratch = nullptr;
   // By buffer number of the Plan.
   std::byte* const* buffers = nullptr;
-  // As many bytes as the kernel asked for, the same for all tiles; aligned and undefined likewise.
+  // As many bytes as the kernel asked for, which all tiles share; 64-byte aligned, contents undefined.
   std::byte* shared = nullptr;
 };
 
@@ -24,8 +24,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::size_t scratch_bytes() const { return 0; }
-  // Memory by which that many tiles hand each other what their shares of finish() need. A kernel that asks for some has
-  // a second part, which begins when all tiles have ended the first.
+  // Memory in which that many tiles leave partial results for each other. A kernel that asks for some has a second
+  // part, finish(), which begins when all tiles have ended the first one.
   virtual std::size_t shared_bytes([[maybe_unused]] int tiles) const { return 0; }
   // Must not allocate, lock, throw or make a system call.
   virtual void run(const Tile& tile) const = 0;

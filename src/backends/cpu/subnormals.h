@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers below the smallest normal one (1.2e-38 in float32) are called subnormal. Processors of the x86-64 family take
-// more than a hundred cycles for an operation that reads or makes one. The moments of an optimizer become subnormal
-// where gradients stay away, and would remain so: 0.9 times the smallest number is rounded to that number.
+// more than a hundred cycles for an operation that reads or makes one. Where there are no gradients, the moments of an
+// optimizer become subnormal and stay so, because 0.9 times the smallest number is rounded to that number.
 #pragma once
 #include <cstdint>
 

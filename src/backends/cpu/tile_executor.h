@@ -28,8 +28,8 @@ class WorkingMemory {
 
  private:
   std::size_t scratch_bytes_ = 0, bytes_ = 0;
-  // The scratch of all tiles, what they share, then the arena: together they are more often large enough for large
-  // pages.
+  // The scratch of all tiles, what they share, then the arena. They are one allocation because that is more often large
+  // enough for large pages.
   Allocation allocation_;
   std::byte *scratch_ = nullptr, *shared_ = nullptr;
   Place arena_;
@@ -72,7 +72,8 @@ class TileExecutor final : public Executable {
   void run_tiles(int first, int last);
   // What tile 0 does before a step: the feed, and how many tiles share the step.
   void prepare_step(int halvings, bool has_others);
-  // Their shares of both parts of a superstep, and the wait after each; `number` is that of its first kernel.
+  // Does the shares of these tiles of both parts of a superstep, and waits after each part. `number` is the number of
+  // its first kernel.
   void run_superstep(std::size_t superstep, std::int64_t number, int first, int last, const auto& wait_for_others);
   template <class Work>
   void timed(int tile, RecordedEvent::Kind kind, std::int64_t number, const Work& work);
@@ -106,7 +107,8 @@ class TileExecutor final : public Executable {
   VariableUse variables_;
   InputCopies inputs_;
   std::vector<EveryStep> every_step_;
-  // For each output, whether kernels can write it where a step() wants it: it is in the arena, and no other output.
+  // For each output, whether kernels can write it straight to where a step() wants it: it lies in the arena, and no
+  // other output lies there.
   std::vector<bool> movable_;
   Execution execution_;
   Recorder* recorder_ = nullptr;

@@ -32,8 +32,9 @@ class TileBarrier {
   alignas(64) Awaited<std::uint32_t> generation_ = 0;
 };
 
-// How many of that many tiles are left after some halvings, and how many halvings leave one.
+// How many tiles are left after some halvings.
 constexpr int halved(int tiles, int halvings) { return std::max(tiles >> halvings, 1); }
+// How many halvings leave one tile.
 constexpr int most_halvings(int tiles) {
   int halvings = 0;
   while (tiles >> halvings > 1) ++halvings;
@@ -51,7 +52,7 @@ class TileGroup {
   TileGroup& operator=(const TileGroup&) = delete;
 
   int count() const { return count_; }
-  // Where the first of the tiles at work meet if these are halved so often that one is left at the end.
+  // The barrier of the tiles that are left at work after this many halvings.
   TileBarrier& barrier(int halvings = 0) { return barriers_[static_cast<std::size_t>(halvings)]; }
   // For tile 0 at work: whether fewer tiles are faster at the moment.
   Crowding& crowding() { return crowding_; }

@@ -21,7 +21,7 @@ class BoxCopy {
   template <class T>
   void run_piece(T* out, const T* in, std::int64_t first, std::int64_t count) const;
 
-  // All but the rows and columns below, which the pieces of work are cut from.
+  // All axes but the rows and columns below, which the pieces of work are cut from.
   Axes outer_;
   // A piece has all columns (input stride `columns_.strides[0]`, output stride 1) and some rows. Rows are the axis that
   // is contiguous in the input where the columns are not: then a piece is transposed in squares.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Correlation: rows of images made from rows of other images through a filter, as a product of pixels and filters, or
-// by planes where there are few filters. Small images are taken together where the filter is large: then each part of
-// it is read for the pixels of all of them.
+// by planes where there are few filters. Where the filter is large, small images are taken together, so that each part
+// of the filter is read once for all of them.
 #pragma once
 #include <optional>
 
@@ -13,12 +13,13 @@ namespace pando::cpu {
 template <class T, class S = T>
 class Correlation {
  public:
-  // Computes at most `most_steps` steps of the row axis at a time, or all steps of `most_images` images if these are
-  // several: at most images_at_once(). Its scratch memory is taken from `layout`.
+  // Computes at most `most_steps` steps of the row axis at a time. If `most_images` is more than 1 (at most
+  // images_at_once()), it computes all steps of that many images. Its scratch memory is taken from `layout`.
   Correlation(const CorrelationSizes& sizes, std::int64_t most_steps, std::int64_t most_images,
               const Routines& routines, ScratchLayout& layout);
 
-  // All channels of the result, or of each group of them; where images are taken together, a tile may make some alone.
+  // All channels of the result, or of each group of channels. Where images are taken together, a tile may make some of
+  // them alone.
   Range columns() const { return {0, columns_}; }
   // Once on each tile before run(): lays the filters of these columns out in scratch memory.
   void begin(const T* filter, Range columns, std::byte* scratch) const;
@@ -28,12 +29,12 @@ class Correlation {
 
  private:
   struct Phase {
-    // Rows and columns of the result before the phase's first, and how many columns it has.
+    // The first row and column of the phase in the result, and the number of its columns.
     std::int64_t row = 0, column = 0, columns = 0;
-    // Pixels from one step of an image to the next: its columns and, where that puts the pixels of several steps at
-    // equal distances, those between two rows, which have no result.
+    // Pixels from one step of an image to the next. They include the pixels between two rows, which have no result,
+    // where that puts the pixels of several steps at equal distances.
     std::int64_t pitch = 0;
-    // Its first row in the packed filter.
+    // The first row of the phase in the packed filter.
     std::int64_t filter_row = 0;
     TapSegments taps = {};
     // Pixels are those of the first step of all images, then those of the second.
@@ -55,7 +56,7 @@ class Correlation {
   std::int64_t panel_step(std::int64_t panel) const { return static_cast<std::int64_t>(taps_.size()) * depth_ * panel; }
 
   CorrelationSizes sizes_;
-  // What computes it, where that is faster.
+  // Computes everything instead, where that is faster.
   std::optional<PlaneCorrelation<T>> planes_;
   const ProductRoutines<T, S>& matrix_;
   PaddedImage image_;
@@ -64,7 +65,7 @@ class Correlation {
   // A convolution of each channel by itself runs over all channels at once, as one group.
   bool by_channel_;
   std::int64_t groups_, depth_, columns_, most_images_;
-  // What row_taps() is told, however many images there are: sums are split in the same places then.
+  // What row_taps() is told, however many images there are: so sums are always split in the same places.
   std::int64_t images_at_once_;
   std::vector<Phase> phases_;
   // The taps (row * kernel_width + column) in the order of the packed filter.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the ways to compute a correlation share: its axes and taps, the zeros around its images, and how its sums are
-// split. conv2d is a correlation, and so is the gradient of its input: each element of it belongs to one of stride x
-// stride phases, and a phase is a correlation of stride 1 with those taps of the filter that meet it.
+// split. conv2d is a correlation, and so is the gradient of its input. Each element of that gradient belongs to one of
+// stride x stride phases, and a phase is a correlation of stride 1 with the taps that meet it.
 #pragma once
 #include "backends/cpu/kernels/product.h"
 #include "ops/window.h"
@@ -39,7 +39,7 @@ struct PaddedImage {
 
   bool is_padded() const { return padded_height != height || padded_width != width; }
   std::int64_t row_elements() const { return padded_width * channels; }
-  // Rows [first, first + count) of the padded image; copy(from, count, to) copies elements.
+  // Makes rows [first, first + count) of the padded image; copy(from, count, to) copies elements.
   template <class T, class S>
   void copy_rows(const T* image, std::int64_t first, std::int64_t count, S* to, const auto& copy) const;
   template <class T>
@@ -57,9 +57,9 @@ struct CorrelationSizes {
   std::int64_t filter_taps() const;
 };
 
-// How the taps of a phase are summed. A segment is what one run of the source holds: a row of taps that lie side by
-// side in it if they are few, or else one tap. At most `at_once` segments are summed from zero, and each such sum is
-// added to the result.
+// How the taps of a phase are summed. A segment is one run of the source: a row of taps if these lie side by side in it
+// and are few, otherwise one tap. At most `at_once` segments are summed from zero; each such sum is then added to the
+// result.
 struct TapSegments {
   // Whether the taps of a row are one segment, and the products that a segment adds.
   bool joins = false;
@@ -69,19 +69,18 @@ struct TapSegments {
 // For factors of type S.
 template <class S>
 TapSegments tap_segments(const CorrelationSizes& sizes, std::int64_t column_phase);
-// How many whole images are multiplied by the filter together: one, unless they have few pixels and the filter is so
-// large that it would come from memory for each of them.
+// How many whole images are multiplied by the filter together. It is one, unless images have few pixels and the filter
+// is so large that it would come from memory for each of them.
 std::int64_t images_at_once(const CorrelationSizes& sizes);
-// The same, but no more than there are.
+// The same, but at most `images`.
 std::int64_t images_at_once(const CorrelationSizes& sizes, std::int64_t images);
 
-// The taps of the row axis that meet the source, not the zeros around it, at this step; all of them where the `pixels`
-// of a row, or of that row of all images that are taken at once, are so few that several rows fill a block of
-// registers.
+// The taps of the row axis that meet real pixels at this step. If a row (of all images taken at once) has too few
+// `pixels` to fill the block of registers, all taps: several rows are then computed together.
 Range row_taps(const CorrelationSizes& sizes, std::int64_t row_phase, std::int64_t pixels, std::int64_t block_rows,
                std::int64_t step);
 
-// The images that it reads.
+// The images that a correlation reads.
 PaddedImage padded_source(const CorrelationSizes& sizes);
 
 // The convolution of the call's first two inputs, x and the filter.

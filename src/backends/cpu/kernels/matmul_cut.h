@@ -32,13 +32,15 @@ class MatmulCut {
   const bool updates_;
 
  public:
-  // If not 0, tiles divide the inner dimension, and for an update the same rows of the parameter.
+  // If not 0, tiles divide the inner dimension into this many runs, and for an update the same rows of the parameter.
   const std::int64_t divided_runs;
   // Columns that tiles do not split: a vector of them, or a panel where a vector alone would leave a half unused.
   const std::int64_t unit;
   const bool packs_a, packs_b;
-  // The length of a run; what a row of it takes where a is rounded, an odd number of cache lines, so that rows do not
-  // share a few sets of the cache; and the rows that are multiplied by a panel of b before the next.
+  // `depth`: the length of a run.
+  // `rounded_row`: the elements of a row of a run where a is rounded. An odd number of cache lines, so that rows do not
+  // all share a few sets of the cache.
+  // `group_rows`: how many rows are multiplied by a panel of b before the next panel.
   const std::int64_t depth, rounded_row, group_rows;
 
   // The shares of tiles that divide rows and columns.
@@ -77,8 +79,8 @@ class MatmulCut {
   static constexpr std::int64_t most_group_rows = 128;
   // With a row or two nothing is used twice, and short runs read b in the order of its memory.
   static constexpr std::int64_t most_depth_of_few_rows = 16;
-  // The same where a is transposed and b is read in place: what a group and a panel read of both fits the first-level
-  // cache.
+  // The same where a is transposed and b is read in place: the parts of both that a group and a panel read then fit the
+  // first-level cache.
   static constexpr std::int64_t most_rows_in_place = 48, most_depth_in_place = 128;
 
   std::int64_t runs_to_divide(const KernelCall& call) const {
@@ -86,8 +88,9 @@ class MatmulCut {
     return 0;
   }
 
-  // Long rows of b would share few cache sets; copying them pays if enough rows of a meet the copy. A copy also waits
-  // for less than a product does where another tile has just written b, as it has the gradient that an update reads.
+  // Long rows of b would share few cache sets, so copying b pays if enough rows of a meet the copy. It also pays if
+  // another tile has just written b, such as the gradient that an update reads: a copy waits for that less than a
+  // product does.
   bool b_is_packed() const {
     const std::int64_t row_bytes = sizes_.columns * static_cast<std::int64_t>(sizeof(T));
     const bool has_long_rows = row_bytes >= 1024, is_written_by_others = updates_ && divided_runs > 0;
@@ -95,8 +98,8 @@ class MatmulCut {
            (sizes_.rows >= 4 * matrix_.block_rows && (has_long_rows || is_written_by_others));
   }
 
-  // The same for a, where a block of rows is transposed vector by vector. Rows that are side by side then, and were not
-  // before, pay for it sooner.
+  // The same for a, where a block of rows is transposed vector by vector. It pays sooner if the rows were not side by
+  // side before.
   bool a_is_packed() const {
     if constexpr (!rounds) {
       const std::int64_t step_bytes =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlaneCorrelation: a correlation with few result channels. The rows of an image that it needs are split into planes,
-// so that a vector holds pixels side by side, and the result's planes are joined. It adds in the order of Correlation,
-// and splits its sums where that splits them: both give the same bits.
+// so that a vector holds pixels side by side, and the result's planes are joined. It adds in the order of Correlation
+// and splits sums in the same places, so both give the same bits.
 #pragma once
 #include "backends/cpu/kernels/correlation_sizes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PooledGradient: the gradient of a convolution's result as it comes from a max pooling, values and positions. Of the
-// pixels of a window at most one has a gradient, in each filter, and with relu many have none: kernels visit only
-// those.
+// PooledGradient: the gradient of a convolution's result as it comes from a max pooling, values and positions. In each
+// filter at most one pixel of a window has a gradient, and with relu many windows have none. Kernels visit only the
+// pixels that have one.
 #pragma once
 #include "backends/cpu/kernels/product.h"
 #include "ops/window.h"
@@ -42,8 +42,8 @@ class PooledGradient {
     const std::int64_t* first_filter_of;
   };
 
-  // Lists what is not zero of a row of the convolution by pixels, or in these filters, counted from the first of them,
-  // by windows. The list has room for `slack` entries more.
+  // Lists what is not zero in a row of the convolution: by pixels, or by windows in these filters, whose numbers then
+  // count from the first of them. The list has room for `slack` entries more.
   void list_pixels(const Tile& tile, std::int64_t image, std::int64_t row, const PixelSteps& steps,
                    const GradientList<T>& list) const {
     if (is_wide()) routines_.list_pixels_wide(by_pixels<std::int32_t>(tile, image, row, steps), list);
@@ -56,7 +56,7 @@ class PooledGradient {
   }
   static constexpr std::int64_t slack = 16;
 
-  // The most that one filter has in this many rows of the convolution, one below the other.
+  // The most gradients that one filter has in this many rows of the convolution, one below the other.
   std::int64_t most_listed(std::int64_t rows) const {
     return std::min(rows / pool_.strides[0] + 2, dy_.type.shape[1]) * dy_.type.shape[2];
   }
@@ -97,7 +97,7 @@ class PooledGradient {
   }
 
   Operand dy_, positions_;
-  // Of the gradients of a row, in the order of memory.
+  // For each gradient of a row, in the order of memory.
   std::vector<std::int32_t> filter_of_, column_of_;
   Window pool_;
   Shape convolved_;

@@ -67,8 +67,7 @@ struct Work {
   std::int64_t batches = 1;
   std::int64_t blocks = 1;
   std::int64_t panels = 1;
-  // What a unit costs in addition to its own arithmetic, which costs `block_cost`: loading a block of a and a panel of
-  // b.
+  // The costs of a unit: its arithmetic, loading a block of rows of a, and loading a panel of b.
   double block_cost = 1;
   double load_rows = 0;
   double load_panel = 0;

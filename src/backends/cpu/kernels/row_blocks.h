@@ -28,7 +28,7 @@ class RowBlocks {
     blocks_ = divide_up(rows, block_rows_);
   }
 
-  // The number of blocks unless images are very large or very small: a multiple of that of the images.
+  // The number of blocks unless images are very large or very small: a multiple of the number of images.
   static std::int64_t fewest_of(std::int64_t images) {
     return images * divide_up(fewest_blocks, std::max<std::int64_t>(images, 1));
   }

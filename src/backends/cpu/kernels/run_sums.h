@@ -5,7 +5,7 @@
 
 namespace pando::cpu {
 
-// The sums of each run in the memory that tiles share, where tiles divide the runs among them: the second part of the
+// Tiles divide the runs among them and leave the sums of each run in the memory that they share. The second part of the
 // kernel adds them up in their order, so the result has the bits of one tile that does run after run.
 template <class T>
 class RunSums {
@@ -19,8 +19,8 @@ class RunSums {
   bool suits(int tiles) const { return bytes() <= most_bytes_of_a_tile * static_cast<std::size_t>(tiles); }
   std::size_t bytes() const { return static_cast<std::size_t>(runs_ * elements_) * sizeof(T); }
   T* of(const Tile& tile, std::int64_t run) const { return reinterpret_cast<T*>(tile.shared) + run * elements_; }
-  // The sum over all runs of elements [first, first + count). If they are a part, they lie far apart, and those of runs
-  // to come are fetched.
+  // The sum over all runs of elements [first, first + count). If they are a part of the sums, those of different runs
+  // lie far apart, and the next ones are fetched ahead.
   void add_up(const Tile& tile, std::int64_t first, std::int64_t count, T* to) const {
     constexpr std::int64_t runs_ahead = 4;
     std::copy_n(of(tile, 0) + first, count, to);

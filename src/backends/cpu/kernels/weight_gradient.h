@@ -23,7 +23,7 @@ class PixelRuns {
   std::int64_t most_pixels() const { return images_ * rows_ * dy_[2]; }
   // The rows of the padded image that this many rows of dy meet.
   std::int64_t source_rows(std::int64_t rows) const { return (rows - 1) * window_.strides[0] + window_.reach(0); }
-  // What one image of a run takes in a copy, and the copy of all that a run meets.
+  // The elements of the copy of one image of a run, and of all that a run meets.
   std::int64_t copy_elements() const { return source_rows(rows_) * image_.row_elements(); }
   template <class T>
   void copy_run(const T* x, const PixelRun& run, T* to) const {
@@ -55,8 +55,8 @@ class PixelRuns {
   std::int64_t images_ = 1, rows_ = 1;
 };
 
-// The pixels of x that runs meet, as they lie in x or, where they are padded or a kernel reads beyond them, in a copy
-// that has room for that.
+// The pixels of x that runs meet. They are read in x or, where they are padded or a kernel reads beyond them, in a copy
+// with room for that.
 template <class T>
 class RunPixels {
  public:
@@ -145,27 +145,27 @@ class ChannelBlocks {
   Table full_, last_;
 };
 
-// For convolutions with few filters, in one group; else null. They need not fill vectors.
+// For convolutions with few filters, which need not fill vectors, in one group. Null for all others.
 std::unique_ptr<Kernel> small_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                      const Routines& routines);
 // The same for conv2d_max_pool_weight_gradient, where it is faster than visiting the largest elements alone.
 std::unique_ptr<Kernel> spread_conv2d_weight_gradient(const KernelCall& call, const Window& window, const Window& pool,
                                                       const Routines& routines);
-// Filters whose pixels are so far apart that they share few sets of the cache are not few.
+// More filters than these are not few: their pixels are so far apart that they share few sets of the cache.
 inline constexpr std::int64_t most_small_filters = 64;
 
-// The shape of what conv2d_max_pool_weight_gradient's convolution makes.
+// The shape of the result of the convolution in conv2d_max_pool_weight_gradient.
 inline Shape convolved_of(const KernelCall& call, const Window& window) {
   const Shape& x = call.inputs[0].type.shape;
   return {x[0], window.output_size(0, x[1]), window.output_size(1, x[2]), call.inputs[1].type.shape[3]};
 }
 
-// For convolutions with channels that fill a block of rows, and enough filters; else null.
+// For convolutions with channels that fill a block of rows, and enough filters. Null for all others.
 std::unique_ptr<Kernel> wide_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                     const Routines& routines);
 
-// For convolutions that may round their factors to bfloat16 and become faster by it; else null. The first is for
-// batches of many images on processors that multiply tiles, the second for convolutions without strides.
+// For convolutions that may round their factors to bfloat16 and become faster by it; null for all others. The first is
+// for batches of many images on processors that multiply tiles, the second for convolutions without strides.
 std::unique_ptr<Kernel> images_conv2d_weight_gradient(const KernelCall& call, const Window& window,
                                                       const Routines& routines);
 std::unique_ptr<Kernel> mixed_conv2d_weight_gradient(const KernelCall& call, const Window& window,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images as planes, one for each channel: the inner loops of convolutions with few filters. A vector holds pixels side
-// by side there, while vectors of channels would be filled to a half or less.
+// by side; vectors of channels would be at least half empty.
 #pragma once
 #include <cstdint>
 

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products that visit only the elements of one factor that are not zero: the inner loops of the gradients of a
-// convolution before a max pooling. Each sum adds in the order of the elements, as the dense loops in matmul.h do, so
-// that both give the same bits: those add zeros in between.
+// convolution before a max pooling. Each sum adds in the order of the elements, as the dense loops in matmul.h do.
+// Those add zeros in between, so both give the same bits.
 #pragma once
 #include <cstdint>
 
 namespace pando::cpu {
 
-// The gradients of one row of a convolution as they come from the max pooling after it: for each window and filter a
-// value, and the place in the window that it belongs to.
+// The gradients of one row of a convolution as they come from the max pooling after it. Each window and filter has a
+// value, and the place in the window that the value belongs to.
 template <class T, class P>
 struct GradientRow {
-  // The first window's; `step` is what lies between windows.
+  // Those of the first window; windows are `step` apart.
   const T* dy = nullptr;
   const P* positions = nullptr;
   std::int64_t step = 0;
   std::int64_t filters = 0;
-  // The columns of the row, and its windows: columns of each, between them, and padded on the left.
+  // The columns of the row.
   std::int64_t width = 0;
+  // The number of windows; the columns of each, from one to the next, and padded on the left.
   std::int64_t windows = 0, kernel = 0, stride = 0, before = 0;
   // The place in a window of the row's first pixel there.
   std::int64_t place = 0;
-  // If nothing lies between the gradients of two windows: the filter of each gradient of the row, and the column where
-  // its window begins. Else null.
+  // The filter of each gradient of the row, and the column where its window begins. Null if something lies between the
+  // gradients of two windows.
   const std::int32_t *filter_of = nullptr, *column_of = nullptr;
-  // For a list by pixels: elements between the rows of two filters, and those from RowSums::filter to the row of the
-  // first one by columns; null if there are none.
+  // For a list by pixels: elements from the row of a filter to the next one's, and, for each column, from
+  // RowSums::filter to the first row; null if there are none.
   std::int64_t filter_step = 1;
   const std::int64_t* first_filter_of = nullptr;
 };
@@ -60,7 +61,7 @@ struct FilterSums {
 // each p that is a multiple of pixels_at_once:
 //   sums[p * sums_step + i] += values[e] * filter[filters[e] + i] for i < vectors * lanes
 // The sums of pixels side by side overlap; each adds in the order of pixels and entries. If several pixels are taken at
-// once, zeros lie before and after the row of a filter, and the entry of a later pixel begins in those before.
+// once, the row of a filter has zeros before and after it, and the entry of a later pixel begins in the zeros before.
 template <class T>
 struct RowSums {
   GradientList<T> list = {};
@@ -78,8 +79,7 @@ struct PooledRoutinesOf {
   // How many vectors of sums stay in registers, in how many rows and vectors of a row.
   std::int64_t most_sums, most_rows, most_vectors;
   // How to list a row; positions are uint8 or int32. A vector after the last entry is overwritten too.
-  //   by pixels: in the order of pixels, then filters, from the entry starts[0] on; those of the pixel in column p are
-  //     [starts[p], starts[p + 1]), without `columns`
+  //   by pixels: entries of column p are [starts[p], starts[p + 1]), by filter; starts[0] is given, `columns` not used
   //   by windows: in the order of windows, then filters, without `starts`; returns how many there are
   void (*list_pixels)(const GradientRow<T, std::uint8_t>& row, const GradientList<T>& list);
   void (*list_pixels_wide)(const GradientRow<T, std::int32_t>& row, const GradientList<T>& list);

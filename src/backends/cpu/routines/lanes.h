@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes: always 16 elements, in as many vectors as the instruction set needs, so that what a loop over them computes
-// does not depend on where a tile begins, and the last elements of a row go through the same code as the others.
+// Lanes: always 16 elements, in as many vectors as the instruction set needs. So the result of a loop over them does
+// not depend on where a tile begins, and the last elements of a row go through the same code as the others.
 #pragma once
 #include "backends/cpu/routines/vector.h"
 

@@ -7,15 +7,17 @@
 
 namespace pando::cpu {
 
-// T is the type of the results, S that of the factors: the same, or bfloat16 factors of float32 sums. For i < rows and
+// T is the type of the results, S the type of the factors: the same, or bfloat16 for float32 sums. For i < rows and
 // j < columns:
 //   c[c_rows[i] + j] = sum over s < segment_count and k < depth of
 //                      a[a_rows[i] + segments[s] + k * a_step] * b(s * depth + k, j)
-// where b(k, j) = b[j / panel * b_panel + k * b_step + j % panel]; with `accumulate` the sum times `scale` is added to
-// c instead. Each element is summed in the order of s and k, whatever the other sizes, so any split of rows and columns
-// gives the same bits. With `b_segments`, the rows of b that segment s meets begin at b_segments[s] instead, k * b_step
-// further each; products of each column by itself have none, and of bfloat16 only those that prefer equal distances,
-// with a depth that is a multiple of best_depth_step.
+//   where b(k, j) = b[j / panel * b_panel + k * b_step + j % panel]
+// With `accumulate` the sum times `scale` is added to c instead. Each element is summed in the order of s and k,
+// whatever the other sizes, so any split of rows and columns gives the same bits.
+//
+// With `b_segments`, the rows of b that segment s meets begin at b_segments[s], and are b_step apart. multiply_columns
+// takes none. Products of bfloat16 take them only if they prefer equal distances and the depth is a multiple of
+// best_depth_step.
 template <class T, class S = T>
 struct Product {
   const S* a = nullptr;
@@ -54,7 +56,8 @@ struct Packing {
 
 template <class T>
 struct MatmulRoutinesOf {
-  // The largest block that stays in registers: rows, and vectors of `lanes` columns, which bound `panel`.
+  // The largest block that stays in registers: rows, and vectors of `lanes` columns. A panel has at most as many
+  // columns.
   std::int64_t block_rows;
   std::int64_t panel_vectors;
   std::int64_t lanes;
@@ -80,8 +83,7 @@ struct RoundedTranspose {
   std::int64_t run = 0, run_step = 0;
 };
 
-// What products of bfloat16 take, in the time of one multiply-add of a float32 product, as kernels/mixed_cost.h adds it
-// up.
+// What products of bfloat16 cost, as kernels/mixed_cost.h adds it up. One multiply-add of a float32 product costs 1.
 struct MixedCosts {
   double product = 0, rounded = 0, packed = 0, transposed = 0, row = 0, result = 0;
 };
@@ -93,16 +95,16 @@ struct MixedMatmulRoutines {
   // As Capabilities have them.
   double gradient_gain = 1, group_gain = 1;
   std::int64_t image_group = 0;
-  // Shorter sums wait for the memory of their results.
+  // Sums shorter than this wait for the memory of their results.
   std::int64_t least_depth;
   std::int64_t block_rows;
   std::int64_t panel_vectors;
   std::int64_t lanes;
   std::int64_t depth_step;
-  // A multiple of that, of which `depth` should be a multiple where there is a choice.
+  // A multiple of depth_step. Where there is a choice, `depth` should be a multiple of this.
   std::int64_t best_depth_step;
-  // Whether many rows of a that lie at equal distances are read where they are, and others copied. Rows that are there
-  // for the distances only have a negative number in c_rows and no result.
+  // Whether many rows of a at equal distances are read where they are, while others are copied. Rows that only keep the
+  // distances equal have a negative number in c_rows, and no result.
   bool prefers_equal_distances = false;
   void (*multiply)(const Product<float, BFloat16>& product);
   // As above, also with zeros after the last row, up to the next multiple of `depth_step`.

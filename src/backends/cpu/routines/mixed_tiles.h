@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of bfloat16 by an instruction that multiplies tiles, for any `Tiles` that has it: AMX, or a model of it that
-// runs on any machine. Tiles::load<tile>(from, stride) reads a tile of 16 rows of 64 bytes, `stride` bytes apart,
-// load_once<tile> one that need not stay in the first-level cache, and store<tile> writes one; multiply<sum, a, b>()
-// adds a of 16 rows by 32 elements, times b of 16 columns, to 16 x 16 sums. b has pairs of rows side by side, as
-// mixed_pairs.h lays out panels. begin() comes before, end() after.
+// Products of bfloat16 by an instruction that multiplies tiles. `Tiles` is AMX, or a model of it that runs on any
+// machine:
+//   begin(), end()              come before and after everything else
+//   load<tile>(from, stride)    reads a tile of 16 rows of 64 bytes, `stride` bytes apart
+//   load_once<tile>(...)        the same for a tile that need not stay in the first-level cache
+//   store<tile>(to, stride)     writes a tile
+//   multiply<sum, a, b>()       adds the product of tiles a, 16 rows x 32 elements, and b, 16 columns, to 16 x 16 sums
+// b has pairs of rows side by side, as mixed_pairs.h lays out panels.
 #pragma once
 #include "backends/cpu/routines/matmul.h"
 #include "base/host_device.h"
@@ -19,7 +22,7 @@ class TileProduct {
  public:
   // Four tiles of sums, two rows by two columns; the other four hold the factors.
   static constexpr int block_rows = 2 * tile_rows, panel_vectors = 2;
-  // The pieces of a sum follow each other without gaps, so only its end may fill no tile.
+  // The pieces of a sum follow each other without gaps, so only the last one may not fill a tile.
   static constexpr int depth_step = 2;
 
   static void multiply(const Product<float, BFloat16>& product) {
@@ -48,8 +51,8 @@ class TileProduct {
   }
 
  private:
-  // Sums that are longer are added up in parts, the same ones for any block, so that 16 rows of a stay in the
-  // second-level cache.
+  // Longer sums are added up in parts, so that 16 rows of a stay in the second-level cache. The parts are the same for
+  // any block.
   static constexpr std::int64_t most_depth = 2048;
   // Between the rows of a copy: an odd number of cache lines, so that they do not share a few sets of the cache.
   static constexpr std::int64_t row_step = most_depth + tile_depth;
@@ -57,7 +60,7 @@ class TileProduct {
 
   static std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-  // Rows [begin, end), less than a tile of them or one, and the row that the tile begins with.
+  // Rows [begin, end), at most a tile of them, and the row that the tile begins with.
   struct TileRows {
     std::int64_t begin, end, first;
     // Where they are in a, `step` elements apart, or the copy, which has the segments one after the other. A last step
@@ -66,7 +69,7 @@ class TileProduct {
     std::int64_t step;
     bool in_place;
     const BFloat16* copy;
-    // Elements between the rows of c, if it has all of a tile, at equal distances.
+    // Elements from a row of c to the next, if c has all rows of the tile, at equal distances.
     std::int64_t c_step;
 
     const BFloat16* at(const Product<float, BFloat16>& part, std::int64_t segment) const {
@@ -93,7 +96,7 @@ class TileProduct {
     }
   }
 
-  // Whether the segments are multiplied as one long one, of which there are copies: no step may cross their ends.
+  // Whether the segments are copied and multiplied as one long segment: no step may cross their ends otherwise.
   static bool joins(const Product<float, BFloat16>& part) {
     return part.segment_count != 1 && part.depth % tile_depth != 0;
   }
@@ -191,8 +194,8 @@ class TileProduct {
     if constexpr (row_tiles == 2) write_sums<2, column_tiles>(part, column, lower);
   }
 
-  // What is added as it is goes on in the tiles. Sums that are scaled first are added to the results when they are
-  // made; meanwhile those come from memory.
+  // Whether sums go on in the tiles: they do if they are added as they are. Sums that are scaled first are added to the
+  // results at the end; meanwhile the results come from memory.
   static bool goes_on(const Product<float, BFloat16>& part) { return part.accumulate && part.scale == 1; }
 
   static bool has_all(const Product<float, BFloat16>& part, std::int64_t column, const TileRows& rows, int width) {

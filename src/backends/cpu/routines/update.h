@@ -21,8 +21,9 @@ struct AdamSettings {
   double decay, shrink, beta1, beta2, rate, root_scale, epsilon;
 };
 
-// Moves by gradient / (sqrt(mean square + inside) + outside), times -rate, or through the velocity:
-// velocity = momentum * velocity + gain * that; parameter -= rate * velocity. Adagrad: no rho, a sum for the mean.
+// move = gradient / (sqrt(mean square + inside) + outside); parameter -= rate * move. With a velocity:
+// velocity = momentum * velocity + gain * move; parameter -= rate * velocity. Adagrad has no rho, and a sum of squares
+// instead of the mean.
 struct RmspropSettings {
   double rho, momentum, inside, outside, gain, rate;
 };

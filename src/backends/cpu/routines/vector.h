@@ -59,8 +59,8 @@ inline Vector<T> splat(T value) {
   return value - Vector<T>{};
 }
 
-// a * b + c, rounded once where the instruction set can do that. By themselves compilers fuse only what they see at
-// once, so that two loops with the same sums may end with other bits; sanitizers put their checks in between.
+// a * b + c, rounded once where the instruction set can do that. Left alone, a compiler fuses only what it sees at
+// once, so two loops with the same sums may end with other bits; the checks of sanitizers come in between.
 inline float fused_multiply_add(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
   return __builtin_fmaf(a, b, c);
