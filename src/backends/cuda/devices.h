@@ -19,7 +19,7 @@ struct Gpu {
   int multiprocessors = 0;
   // The most shared memory that a block may ask for.
   std::size_t shared_bytes = 0;
-  // Of all GPUs of the world, it alone has this one.
+  // No other GPU of the world has the same.
   std::array<std::uint8_t, 16> uuid = {};
 };
 
@@ -38,8 +38,8 @@ const Machine& machine();
 std::string why_unusable(const Machine& machine);
 // The text of the Error when `bytes` for `what` did not fit into what is free on a GPU.
 std::string out_of_memory(std::size_t bytes, std::size_t free_bytes, const std::string& what);
-// The GPUs that a process takes, of `count`: workers on one machine, of which this is number `rank` of `workers`, take
-// different ones, as far as there are enough. 0 workers: their number is not known.
+// The GPUs that a process takes of the `count` of its machine. This is number `rank` of the `workers` on the machine,
+// which take different GPUs as far as there are enough. 0 workers: their number is not known.
 std::vector<int> own_gpus(int count, int rank, int workers);
 // The bytes that are free on the GPU now.
 std::size_t free_bytes(int gpu);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executor: runs a Plan on a GPU. The steps of its loop are CUDA graphs of up to 64 steps, captured when they are first
-// needed, and the host only launches them again and again: a graph counts its own steps, takes their rows of the feed
-// from a ring on the device, or gathers samples that are there, and hands the results to the host. Rows are copied to
-// that ring by a second stream while steps run. Kernels that do not depend on each other are branches of the graph.
+// Executor: runs a Plan on a GPU. The steps of its loop are CUDA graphs of up to 64 steps. They are captured when they
+// are first needed, and then the host only launches them again and again. A graph counts its own steps, takes their
+// rows of the feed from a ring on the device, or gathers samples that are there, and hands the results to the host.
+// Rows are copied to that ring by a second stream while steps run. Kernels that do not depend on each other are
+// branches of the graph.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -107,12 +108,13 @@ class Executor final : public Executable {
   int steps_of_graph_ = 0;
   Place rows_, counters_;
   std::vector<KeptOutput> kept_;
-  // Outputs that no kernel makes where they are kept from: their numbers in kept_, and their buffers.
+  // Outputs that must be copied because no kernel makes them where they are kept: their numbers in kept_, and their
+  // buffers.
   std::vector<std::pair<std::size_t, std::int32_t>> copied_outputs_;
   Allocation kept_memory_;
   std::int64_t room_ = 0;
-  // What the device knows about the feed, as bytes, and its ring: two groups of rows, of which one is copied while the
-  // steps of the other run.
+  // What the device knows about the feed (a LoopFeed and its fields), and its ring: two groups of rows. One is copied
+  // while the steps of the other run.
   Place feed_;
   std::vector<std::byte> described_;
   Place ring_;
@@ -122,7 +124,7 @@ class Executor final : public Executable {
   std::int64_t groups_ = 0;
   std::array<Event, 2> copied_, computed_;
   Event done_;
-  // What the state on the device is when all that was launched is done, unless something failed.
+  // The state on the device once everything that was launched is done, unless something failed.
   LoopState next_;
   bool is_state_known_ = false;
   // Graphs of 1, 2, 4, ... steps.

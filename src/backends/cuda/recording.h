@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the time of a kernel that does several calls of a Plan is divided among them in a recording.
+// How a recording divides the time of a kernel among the calls of the Plan that it does.
 #pragma once
 #include <cstddef>
 #include <cstdint>

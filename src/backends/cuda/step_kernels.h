@@ -14,7 +14,7 @@ namespace pando::cuda {
 
 // How far the loop is; in device memory.
 struct LoopState {
-  // Of the step that is next: its number since the executor was made, and that of its update.
+  // The number of the next step since the executor was made, and the number of its update.
   std::int64_t step = 0, update = 0;
   // Blocks of the last kernel that are done.
   unsigned blocks_done = 0;

@@ -56,7 +56,8 @@ struct DeviceProgram {
   Target target[most_targets] = {};
 };
 constexpr int most_instructions = static_cast<int>(most_fused_instructions);
-// select may have three new operands in each instruction. A result that is an operand is copied by a step of its own.
+// An instruction may have up to three new operands (select). A result that is also an operand is copied by one more
+// step.
 using LargeProgram = DeviceProgram<2 * most_instructions, 2 * most_instructions + 1, 2 * most_instructions>;
 using SmallProgram = DeviceProgram<8, 8, 4>;
 using SingleProgram = DeviceProgram<1, 3, 1>;

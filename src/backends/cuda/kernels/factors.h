@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factors of products: where the elements of a matrix lie in memory, for matrices that are stored and for those that a
 // convolution only implies. A product sums a(row, depth) * b(column, depth) over depth; rows of a and columns of b are
-// `lines` of the factor. A factor takes a line and a depth apart by themselves, so that a thread does each once, and
-// joins both into an offset, which is negative where the element is a zero of the padding. in_fours() says whether four
-// neighbours, from a multiple of four on, can be read at once.
+// `lines` of the factor. A factor works out a line and a depth separately, so that a thread does each once, and then
+// joins both into an offset. The offset is negative where the element is a zero of the padding. in_fours() says whether
+// four neighbours, from a multiple of four on, can be read at once.
 //
 // Plain functions of numbers: tests/cuda checks them on the host.
 #pragma once
@@ -188,7 +188,7 @@ class ConvolutionSource {
 };
 
 // What meets a pixel of the images in the gradient of their convolution: element (pixel of the images, tap and filter
-// of the group) of the gradient of the result. No row of it meets the tap where the stride steps over the pixel.
+// of the group) of the gradient of the result. Where the stride steps over the pixel, there is no such element.
 class GradientSource {
  public:
   static constexpr bool contiguous_depth = true;

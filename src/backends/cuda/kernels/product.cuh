@@ -10,13 +10,14 @@
 
 namespace pando::cuda {
 
-// Where the matrices of the result start, and the step between their rows; the input that holds the parameter to
-// update, -1 for none, which the rate follows; and whether input 2 is added to each row, which only a product of one
-// matrix does.
 struct ResultLayout {
+  // Where the matrices of the result start.
   BatchStarts starts = {};
+  // From a row of a matrix to the next.
   std::int64_t row_step = 0;
+  // The input that is the parameter to update, -1 for none; the rate is the input after it.
   int parameter = -1;
+  // Whether input 2 is added to each row. Only for a product of one matrix.
   BiasEpilogue bias = {};
 };
 

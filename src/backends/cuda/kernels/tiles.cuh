@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by tiles: a block computes a tile of the result from tiles of both factors in shared memory, of which there
-// are two each: while one is multiplied, the next is on its way through registers. Each thread holds a part of the
-// result in registers. Where the result has few tiles, the depth is split too: partial sums go to scratch memory, and a
-// second kernel adds them in the order of the splits. The order of all sums depends on the sizes alone.
+// Products by tiles: a block computes a tile of the result from tiles of both factors in shared memory. There are two
+// tiles of each factor: while one is multiplied, the next is on its way through registers. Each thread holds a part of
+// the result in registers. Where the result has few tiles, the depth is split too: partial sums go to scratch memory,
+// and a second kernel adds them in the order of the splits. The order of all sums depends on the sizes alone.
 #pragma once
 #include "backends/cuda/kernels/factors.h"
 #include "backends/cuda/kernels/product_result.cuh"

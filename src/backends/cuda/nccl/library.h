@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is used of NCCL, which is opened where workers need it: neither its header nor its library need be there when
-// Pando is built, and programs run without it.
+// What Pando uses of NCCL. It opens the library when workers need it: Pando is built without its header and library,
+// and programs run without it.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -36,8 +36,8 @@ struct Member {
   Membership kind = Membership::local;
   // Its number among all calls.
   int number = 0;
-  // Whether its elements are made by the threads that make those of the member before, which it alone reads; and which
-  // member follows this one in that way, or -1.
+  // Whether it follows the member before it: it alone reads that one's results, and the same threads make its elements.
+  // And the member that follows this one, or -1.
   bool follows = false;
   int follower = -1;
 };
@@ -114,17 +114,18 @@ class Emitter {
   void let_follow();
   // The member that can follow the last of a chain that begins at the first, or the number of members.
   std::size_t find_follower(std::size_t first, std::size_t last) const;
-  // A single thread replaces these numbers, and keeps for the second kernel what they were.
+  // A single thread replaces these numbers, and keeps the old ones for the second kernel.
   void emit_advances();
-  // Copies values to shared memory: those of the feed, which are there before the kernel before has ended, or others.
+  // Copies values to shared memory: the values of the feed, which are there before the previous kernel has ended, or
+  // the others.
   void stage_inputs(bool of_feed);
   // Begins the copies of filters that gradients of images read. They may come later than others.
   void copy_filters();
   // Where copies must have come: before the first phase that reads one.
   void await_copies();
-  // Other blocks do not write where a copy went before the second barrier of the cluster after it has come, though one
-  // barrier would do: racecheck of compute-sanitizer reports a race after one (CONTRIBUTING.md). `awaited` is the first
-  // phase that finds the copies of these storages there.
+  // After a copy has come, other blocks write to its place only after two barriers of the cluster. One would do, but
+  // racecheck of compute-sanitizer reports a race after one (CONTRIBUTING.md). `awaited` is the first phase that finds
+  // the copies of these storages there.
   void keep_copies(std::size_t awaited, std::size_t first_storage, std::size_t last_storage);
   // The first phase, from this one on, that reads one of these storages, or the number of phases.
   std::size_t first_reader(std::size_t from, std::size_t first_storage, std::size_t last_storage) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region: calls of a Plan that act on each sample alone, as one kernel in which a cluster of blocks takes a sample
-// through all of them, and a second one that sums what crosses samples and updates parameters. Here as plain data and
-// source text; it needs no GPU.
+// A region: one GPU kernel that runs all work of a step on single samples, and a second one that sums over samples and
+// updates parameters. In the first kernel a cluster of blocks takes a sample through all its calls of the Plan. Here a
+// region is plain data and source text, which needs no GPU.
 #pragma once
 #include <array>
 #include <optional>
@@ -18,8 +18,9 @@ struct RegionLimits {
   std::size_t shared_bytes = 48 * 1024;
   // The most blocks of a cluster; 1 where there are no clusters.
   int most_ranks = 1;
-  // By the blocks of a cluster: how many run at once, with a block on each multiprocessor. The multiprocessors of a
-  // cluster are neighbours, and groups of those differ in size, so there are fewer than one would think. 0: not known.
+  // By the blocks of a cluster: how many clusters run at once, with a block on each multiprocessor. The multiprocessors
+  // of a cluster are neighbours, and groups of neighbours differ in size, so there are fewer clusters than one would
+  // think. 0: not known.
   std::array<int, 9> clusters_at_once = {};
 };
 
@@ -45,8 +46,8 @@ struct RegionProgram {
   std::vector<int> calls, before;
   // The values of `inputs` and of `outputs`.
   std::vector<int> input_values, output_values;
-  // Whose time a recorded step measures (marks.h): the calls after which the first cluster reads the clock for each of
-  // its samples, how many samples those are, and the call of each block of the second kernel.
+  // Whose time a recorded step measures (marks.h): the calls after which the first cluster reads the clock, for each of
+  // its samples; how many samples it has; and the call of each block of the second kernel.
   std::vector<int> marked_calls, calls_of_blocks;
   int marked_samples = 1;
 };

@@ -14,14 +14,14 @@ class UpdateEmitter {
   // Empty if there is nothing to do.
   std::string run();
   int blocks() const { return blocks_; }
-  // The call that each block works for: that which makes a gradient of products, or moves parameters along sums.
+  // The call that each block works for: it makes a gradient of products, or moves parameters along sums.
   const std::vector<int>& calls_of_blocks() const { return calls_of_blocks_; }
   static constexpr int threads = 256;
 
  private:
   // The pointer to a value that a call reads.
   std::string input(int call, std::size_t input);
-  // A rate or a step, as an expression: read, or made of what is there before the region.
+  // A rate or a step, as an expression: it is read, or made of what is there before the region.
   std::string number(int call, std::size_t input);
   // Whether it can be read while the first kernel may still be at work, which does not write it.
   bool is_early(int call, std::size_t input) const;

@@ -7,8 +7,8 @@
 namespace pando::cuda {
 
 // Replaces kernels of calls that act on each sample alone by those of a region, where that is faster. What a region
-// writes gets memory of its own in the plan's arena: calls that run at once may not share memory as they do one after
-// the other. Does nothing where kernels cannot be compiled.
+// writes gets memory of its own in the plan's arena, because calls that run at once may not share memory as calls do
+// that run one after the other. Does nothing where kernels cannot be compiled.
 void use_regions(Plan& plan, const Gpu& gpu, PlanKernels& kernels);
 
 }  // namespace pando::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of a region ask of a GPU: its threads and their barriers, the shared memory of a block and of the
-// others in its cluster, and copies from global memory. cluster.h includes it, or what PANDO_EMULATION names: tests
-// have headers that emulate a GPU on the host.
+// others in its cluster, and copies from global memory. cluster.h includes this file, or the one that PANDO_EMULATION
+// names: tests have headers that emulate a GPU on the host.
 #pragma once
 
 #define PANDO_DEVICE __device__ __forceinline__
@@ -58,18 +58,18 @@ PANDO_DEVICE void begin_copy(const Thread&, int offset, const void* from) {
   if (bytes == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
   else asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
-// The copies that this thread has begun since the last group are a group.
+// Makes a group of the copies that this thread has begun since the last group.
 PANDO_DEVICE void end_group_of_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Until all of them have come but those of the last `later` groups.
+// Waits until all copies have come but those of the last `later` groups.
 template <int later>
 PANDO_DEVICE void wait_for_copies() {
   if (later == 0) asm volatile("cp.async.wait_all;" ::: "memory");
   else asm volatile("cp.async.wait_group %0;" ::"n"(later) : "memory");
 }
 
-// A kernel may begin while the one before it still runs. Here it waits for the end of that one, and then lets the next
-// one begin. So all earlier ones have ended when it begins, and until here it may touch whatever the one before it does
-// not write.
+// A kernel may begin while the one before it still runs. Here it waits for the end of that kernel, and then lets the
+// next one begin. Before this call it may only read what the kernel before it does not write. Kernels before that one
+// have ended already.
 PANDO_DEVICE void wait_for_kernel_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
