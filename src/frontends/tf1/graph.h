@@ -30,7 +30,7 @@ struct OperationState {
   Function<void(Session::State& session)> run;
 };
 
-// A place in a data set that a Saver stores: that of an iterator or an infeed queue.
+// The place of an iterator or an infeed queue in its data set, which a Saver stores.
 class DataSource {
  public:
   explicit DataSource(const data::Dataset& dataset) : dataset(dataset) {}

@@ -16,7 +16,7 @@ struct Optimizer::State {
 void add_update(Trace& trace, Variables& variables, const Optimizer& optimizer, const std::string& name,
                 const std::vector<Parameter>& parameters, const std::vector<Value>& gradients);
 
-// Those that the trace uses and that can be trained, or those of the list.
+// The parameters of the list; without a list, those that the trace uses and that can be trained.
 std::vector<Parameter> trained_parameters(const Trace& trace, const MinimizeOptions& options);
 
 }  // namespace pando::tf1::train

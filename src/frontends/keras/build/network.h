@@ -11,7 +11,7 @@ namespace pando::keras {
 
 struct Network {
   std::vector<Tensor> inputs, outputs;
-  // Inputs and calls as a summary lists them: the furthest from the outputs first, so each after what it uses.
+  // Inputs and calls in the order of a summary: the furthest from the outputs first, so each comes after what it uses.
   std::vector<std::shared_ptr<const Recording>> calls;
   // Each layer once, in the order of its first call.
   std::vector<Layer> layers;
@@ -37,7 +37,7 @@ class NetworkValues {
 // The outputs for these inputs.
 std::vector<Value> trace_network(const Network& network, Trace& trace, const std::vector<Value>& inputs);
 
-// The shapes of what a layer gives, in the order of its calls.
+// The shapes of a layer's outputs, in the order of its calls.
 std::vector<Shape> output_shapes(const Network& network, const Layer& layer);
 
 // The layers as Keras's summary() lists them, and what it counts below them.

@@ -12,7 +12,7 @@ namespace pando::keras {
 
 class TrainableLayers {
  public:
-  // Notes how the layer and those inside it are now.
+  // Notes whether the layer and those inside it are trainable now.
   void note(const Layer& layer);
   // What was noted for the layer, or its current state if nothing was.
   bool contains(const Layer& layer) const;

@@ -22,7 +22,7 @@ class Fit {
   void resume(const RunCheckpoints::Resumed& resumed);
   RunSettings settings_here() const;
   void restore_data(const RunPosition& position);
-  // Restores the callbacks, and what they might have changed at the beginning.
+  // Restores the callbacks, and what they may have changed when they began.
   void restore_state();
   bool is_over();
 
@@ -53,7 +53,7 @@ class Fit {
   bool agree_to_stop(bool stop);
   // Throws Error unless all workers start from the same weights and random numbers.
   void check_workers() const;
-  // What to resume from, if anything: that of the first worker, which alone has the folder.
+  // What to resume from, if anything. The first worker finds it, as only that one has the folder.
   std::optional<RunCheckpoints::Resumed> find_resumed();
   // Whether this process tells about the run.
   bool tells() const { return options_.verbose != 0 && is_first_worker(); }

@@ -24,7 +24,7 @@ class Job {
     std::optional<Array> sample_weight = {};
     std::int64_t batch_size = 32;
     bool shuffle = false;
-    // The most batches of a pass; 0 for all.
+    // A pass has at most this many batches; 0 means all.
     std::int64_t steps = 0;
   };
   // Builds the model for these samples if it is not built, and checks that it can take them.
@@ -46,10 +46,10 @@ class Job {
   const Network& network() const;
   Model::Training& training() const { return *model_.training_; }
   const CompileOptions& compiled() const { return *training().options; }
-  // What the program's learning rate is until the next call.
+  // Sets the program's learning rate until the next call.
   void apply_learning_rate() const;
   // The loss and metrics of each output, and how the step is divided over IPUs: as they were when the job took its
-  // samples, and from step() on as the step was made.
+  // samples and, once step() was called, as the step was made.
   const std::vector<OutputGoals>& goals() const { return *goals_; }
   const ModelDivision& division() const { return division_; }
   // Finds the division. Throws Error if there are too few IPUs.

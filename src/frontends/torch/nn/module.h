@@ -41,7 +41,7 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation);
 // "Conv2d", or the name of the user's class.
 std::string kind_of(const Module& module);
 
-// What a layer or a loss may ask for while it is turned into a graph.
+// What a layer or a loss may ask for while a graph is made of it.
 class LayerCall {
  public:
   LayerCall(const Module& module, Trace& trace) : state_(module.state()), trace_(trace) {}
@@ -86,7 +86,7 @@ class ModuleAccess {
   static Parameter parameter(const Layer::Body::Weight& weight, bool requires_grad);
 };
 
-// What a model's forward() says while it is traced.
+// What is known about a model while its forward() is traced.
 class Tracing {
  public:
   // `random_seed` replaces every module's own seed, so that equal models draw the same numbers.

@@ -21,8 +21,8 @@ struct Optimizer::State {
   std::vector<ParameterGroup> groups;
 };
 
-// Adds to the graph what the optimizer does with the gradients of these parameters; those that it does not have stay.
-// The update number `begin` is its first.
+// Adds to the graph what the optimizer does with the gradients of these parameters. Parameters that it does not have
+// stay as they are. Its first update has the number `begin`.
 void add_updates(Trace& trace, Variables& variables, const Optimizer& optimizer, std::int64_t begin,
                  const std::vector<Parameter>& parameters, const std::vector<Value>& gradients);
 // The rates of the groups are variables, so that a new rate needs no new program.

@@ -66,7 +66,7 @@ struct PoplarExecutor::State {
   void set_rates();
   Call prepared(const std::vector<Type>& inputs);
   void run_step(const Call& call, const Arrays& inputs);
-  // How many parts of these micro-batches of an output come from real samples, and of how many parts in all.
+  // Of these micro-batches of an output: how many parts come from real samples, and how many parts there are.
   struct Parts {
     std::int64_t real, all;
   };

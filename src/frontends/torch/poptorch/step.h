@@ -28,7 +28,7 @@ struct StepContext {
 struct ModuleStep : Step {
   // The type of each output of forward(), for one micro-batch.
   std::vector<Type> outputs;
-  // With a mask, which of them have rows for each sample; the others are one for the micro-batch.
+  // With a mask: which outputs have rows for each sample. The others have one value for the micro-batch.
   std::vector<bool> has_rows;
   // The modules of each stage.
   std::vector<std::string> modules;
