@@ -3,8 +3,8 @@
 // of a row of its filter's taps to the sums of the pixels under it. Pixels and taps come in the order of
 // conv2d_input_gradient, and the sums are split where it splits them, so the result has the same bits.
 //
-// Pixels have few gradients, of a number that no processor can predict. So where the sums under a pixel leave registers
-// free, those under a few pixels are made at once: zeros between the rows of the filters stand for the sums of the
+// A pixel has few gradients, and processors cannot predict how many. So where registers are free, the sums under
+// several pixels are made at once, without branches: the filter is padded with zeros, which stand for the sums of the
 // other pixels. As zero times infinity is not zero, gradients that are not finite are taken pixel by pixel.
 #include <cmath>
 #include <limits>
