@@ -23,7 +23,7 @@ class PANDO_API Tensor {
   DType dtype() const;
   // Whether it is a value of a graph that is being traced.
   bool is_traced() const;
-  // That value. Throws Error for a recorded tensor, and after the graph was traced.
+  // The value of the graph. Throws Error for a recorded tensor, and after the graph was traced.
   Value value() const;
 
   // The same elements in another shape; one size may be -1. In a recorded tensor that is the first size, or the first

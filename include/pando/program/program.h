@@ -42,8 +42,8 @@ class PANDO_API Device {
   std::shared_ptr<State> state_;
 };
 
-// The backends that Device knows: "cpu", "cuda" for NVIDIA GPUs, and "auto", which is "cuda" where there is a GPU that
-// it can use and "cpu" elsewhere.
+// The backends that Device knows: "cpu", "cuda" for NVIDIA GPUs, and "auto". "auto" is "cuda" where Pando can use a
+// GPU, and "cpu" elsewhere.
 PANDO_API std::vector<std::string> available_backends();
 
 // A GPU of this machine that the backend "cuda" can use.

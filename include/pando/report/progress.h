@@ -27,7 +27,7 @@ struct ProgressOptions {
   ProgressStyle style = ProgressStyle::bar;
   // What is counted, as in "4ms/step".
   std::string unit = "step";
-  // What was done before, by a run that this one resumes; times are of what comes after it.
+  // How much an earlier run did that this one resumes. Times do not include it.
   std::int64_t initial = 0;
 };
 

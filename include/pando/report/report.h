@@ -57,7 +57,7 @@ struct MemoryPart {
   // "weights"
   std::string name = {};
   std::uint64_t bytes = 0;
-  // What it is for, a sentence; shown once for each name.
+  // A sentence that says what it is for; shown once for each name.
   std::string meaning = {};
 };
 
@@ -78,8 +78,8 @@ struct Run {
   // A History converts to it.
   plot::Curves curves = {};
   plot::StepCurve loss_by_step = {};
-  // What a classifier said about samples: labels [n] or one-hot [n, classes], probabilities (or other scores, the
-  // largest wins) [n, classes]. Give both or neither.
+  // What a classifier said about samples. Labels are [n] or one-hot [n, classes]; probabilities, or other scores of
+  // which the largest wins, are [n, classes]. Give both or neither.
   Array labels = {};
   Array probabilities = {};
   // The names of the labels, label 0 first. If empty, the labels' numbers are shown.

@@ -125,7 +125,7 @@ struct LambdaCallbackOptions {
   Function<void()> on_train_begin = {};
   Function<void()> on_train_end = {};
 };
-// Calls functions of the program. Those that are empty are not called.
+// Calls functions of the program, but no empty ones.
 PANDO_API std::shared_ptr<Callback> LambdaCallback(const LambdaCallbackOptions& options);
 
 }  // namespace callbacks

@@ -27,7 +27,7 @@ class PANDO_API LayerBuild {
   Layer& layer_;
 };
 
-// What a layer's body may ask for while it is turned into a graph.
+// What a layer's body may ask for while a graph is made of the layer.
 class PANDO_API LayerCall {
  public:
   Graph& graph() const { return trace_.graph(); }
@@ -104,7 +104,7 @@ class PANDO_API Layer {
   std::vector<Tensor> inputs() const;
   std::vector<Tensor> outputs() const;
 
-  // Its own and those of the layers inside, layer by layer.
+  // Its own weights and those of the layers inside, layer by layer.
   std::vector<Parameter> weights() const;
   std::vector<Parameter> trainable_weights() const;
   std::int64_t count_params() const;

@@ -179,7 +179,8 @@ class PANDO_API Model : public Layer {
   // Makes fit() end after the current execution. Callbacks and other threads may call it.
   void stop_training();
 
-  // What summary() prints; on a terminal in colours and not wider than that. Null: as plain text.
+  // The text that summary() prints. If it is shown on a terminal, it has colours and the terminal's width at most. Null
+  // gives plain text.
   std::string summary_text(std::FILE* shown_on = nullptr) const;
   // Prints to standard output.
   void summary() const;
@@ -187,7 +188,7 @@ class PANDO_API Model : public Layer {
   // Throws Error if the model is not built: it has no weights yet.
   std::vector<Array> get_weights() const;
 
-  // What it was made of. Both throw Error if the model is not built.
+  // The inputs and outputs that it was made of. Both throw Error if the model is not built.
   std::vector<Tensor> inputs() const;
   std::vector<Tensor> outputs() const;
 

@@ -18,9 +18,9 @@ struct ReportOptions {
   std::int64_t samples = 0;
 };
 
-// Shows how the model was trained, by which command and where, what fit() returned as curves and numbers, the model's
-// layers, what ran where, and the timeline if fit() recorded one (FitOptions::record_timeline). Throws Error if the
-// model is not built and compiled.
+// Shows how the model was trained, by which command and on which machine; what fit() returned, as curves and numbers;
+// the model's layers; what ran where; and the timeline if fit() recorded one (FitOptions::record_timeline). Throws
+// Error if the model is not built and compiled.
 PANDO_API report::Run make_report(Model& model, const History& history, const ReportOptions& options = {});
 
 // The same, and what the model says about these samples: losses and metrics, and, for a model whose only output is one

@@ -5,11 +5,13 @@
 
 namespace pando::tf1::train {
 
-// Stores the values of all variables of the default graph, what its compiled computations keep (the states of
-// optimizers and the number of updates, on which random numbers and schedules depend), and the places of its iterators
-// and infeed queues in their data sets. A program that builds the same graph in a new process and restores the file
-// goes on with the bits of one that was never interrupted. What is still in an outfeed queue is not stored: dequeue it
-// first.
+// Stores what the default graph keeps:
+// - the values of all variables;
+// - the states of optimizers, and the number of updates, on which random numbers and schedules depend;
+// - the places of iterators and infeed queues in their data sets.
+//
+// A program that builds the same graph in a new process and restores the file goes on with the bits of one that was
+// never interrupted. What is still in an outfeed queue is not stored: dequeue it first.
 class PANDO_API Saver {
  public:
   // Replaces the file at once, when everything is on the disk; if it throws, an old file is unchanged. Throws Error
