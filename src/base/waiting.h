@@ -38,9 +38,9 @@ bool wait_awake(std::chrono::nanoseconds time, const Ready& ready) {
   }
 }
 
-// A number that threads wait for. It counts those that sleep: std::atomic shares its own count among all atomics of a
-// process whose addresses have the same low bits, so that one thread asleep anywhere would make notices elsewhere
-// system calls.
+// A number that threads wait for. It counts those that sleep: std::atomic has one count for all atomics of a process
+// whose addresses have the same low bits. One thread asleep anywhere would then make notify_all() elsewhere a system
+// call.
 template <class T>
 class Awaited : public std::atomic<T> {
  public:

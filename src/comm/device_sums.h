@@ -42,13 +42,13 @@ class SumDevice {
 // over the replicas of all workers.
 void reduce_on_device(SumDevice& device, std::span<const std::span<const std::span<float>>> parts, bool mean);
 
-// What a worker tells the others of a device, so that all come to the same verdict. It is sent as it is.
+// What a worker tells the others about a device, so that all of them decide the same. It is sent as it is.
 struct SumOffer {
   // Why it cannot be connected, in words that end a message; empty if it can.
   std::array<char, 240> problem = {};
-  // What tells the device from all others.
+  // Identifies the device among all others.
   std::array<std::uint8_t, 16> device = {};
-  // Of the library that would connect them.
+  // The version of the library that would connect the devices.
   std::int32_t version = 0;
   // Whether the host cannot reach its numbers.
   std::int32_t is_far = 0;

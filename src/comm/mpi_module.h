@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the library uses of MPI, as a table of functions that a module provides. The library opens the module only where
-// workers are asked for, so it neither needs MPI to load nor depends on which MPI that is. Functions that return an int
-// return 0, or 1 after writing a message. One thread at a time may call them.
+// workers are asked for. So it loads without MPI, and works with any MPI. Functions that return an int return 0, or 1
+// after writing a message. One thread at a time may call them.
 #pragma once
 #include <cstddef>
 

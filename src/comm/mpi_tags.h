@@ -4,7 +4,8 @@
 
 namespace pando {
 
-// That a worker has failed, and that a worker is alive or has ended its program; channels are tags above these.
+// Tags of the messages that a worker has failed, and that it is alive or has ended its program. Channels are tags above
+// these.
 inline constexpr int failure_tag = 0, pulse_tag = 1, first_channel_tag = 2;
 // For the names of processes.
 inline constexpr int process_channel = (1 << 12) + 100;

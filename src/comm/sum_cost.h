@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sums over workers cost, as a formula of the messages that worker_sums sends: times of any number of workers
-// follow from what one message costs.
+// The cost of sums over workers, as a formula of the messages that worker_sums sends. So the time for any number of
+// workers follows from the cost of one message.
 #pragma once
 #include <cstddef>
 
@@ -27,10 +27,10 @@ double sum_seconds(const NetworkCost& network, int workers, int replicas, std::s
 // messages between devices, of which all of a round travel at the same time, and of copies on a device.
 double device_sum_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes);
 
-// The same in buckets of at most `bucket` bytes, which become ready one after the other during the last `backward`
+// The same in buckets of at most `bucket` bytes. They become ready one after the other during the last `backward`
 // seconds of the backward pass, and are added up in that order while it goes on.
 struct SumTimes {
-  // Of all buckets, and the part of it after the backward pass.
+  // The time of all buckets, and the part of it after the backward pass.
   double all = 0, after = 0;
 };
 SumTimes bucket_seconds(const NetworkCost& network, int workers, int replicas, std::size_t bytes, std::size_t bucket,

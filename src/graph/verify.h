@@ -5,8 +5,10 @@
 
 namespace pando {
 
-// Throws Error naming the node if a node is used before it is made (a cycle), an id names nothing, a type differs from
-// what the op infers, an assignment does not fit, or two variables or two inputs share a name.
+// Throws Error naming the node if
+// - a node is used before it is made (a cycle), or an id names nothing;
+// - a type differs from what the op infers, or an assignment does not fit;
+// - two variables or two inputs share a name.
 void verify(const Graph& graph);
 
 }  // namespace pando

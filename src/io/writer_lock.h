@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WriterLock: a file in a folder that names the one process that writes there, on any machine that shares the folder.
+// WriterLock: a file that names the one process that writes in its folder, on any machine that shares the folder.
 //
 // The file is locked as long as the process lives, so a file that can be locked was left by a process that is gone.
 // Where the file system has no locks, or a child of a dead process still holds one, what the file says of its owner

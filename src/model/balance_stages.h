@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Automatic stages. A front end traces a step with a stage for each call of a layer, a module or a function: its parts.
-// The work of a part is that of the kernels which the compiler makes of it, and parts that follow each other then make
-// stages of about equal work. Names do not matter.
+// The work of a part is the work of the kernels that the compiler makes of it. Neighbouring parts then make stages of
+// about equal work. Names do not matter.
 #pragma once
 #include <pando/graph/graph.h>
 

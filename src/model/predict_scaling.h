@@ -12,7 +12,7 @@ namespace pando {
 // What the user gives instead of what was measured; 0 and an empty list mean nothing is given.
 struct GivenFigures {
   std::vector<int> workers = {};
-  // Of a micro-batch on one IPU, with all stages.
+  // The time of a micro-batch on one IPU, with all stages.
   double step_seconds = 0;
   // In seconds, and in bytes a second.
   double latency = 0, bandwidth = 0;

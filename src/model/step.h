@@ -31,7 +31,7 @@ struct Step {
 
   Division division;
   StepFeeds feeds;
-  // Those of the program's options.
+  // The workers of the program's options.
   std::shared_ptr<Workers> workers;
   Program program;
 

@@ -18,7 +18,7 @@ struct Recording {
   // The front end's layer, if a layer was called, and how often it had been called before.
   std::shared_ptr<void> layer = {};
   int call = 0;
-  // What the call asked for; if unset, it follows the model around it.
+  // Whether the call asked for training; if unset, it follows the model around it.
   std::optional<bool> training = {};
   // The stage of the PipelineStage scope that the call was made in.
   std::optional<int> stage = {};
@@ -64,7 +64,7 @@ class TraceScope {
   Import import_;
   TraceScope* outer_;
 };
-// That of the innermost scope on this thread; null outside all scopes.
+// The trace of the innermost scope on this thread; null outside all scopes.
 Trace* current_trace();
 
 bool is_recorded(const Tensor& tensor);

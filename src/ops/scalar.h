@@ -180,7 +180,7 @@ template <class T>
 PANDO_INLINE T gelu_tanh_sigmoid(T x) {
   return sigmoid(T(1.5957691216057308) * (x + T(0.044715) * x * x * x));
 }
-// Of these derivatives, parts that vanish far from 0 would be 0 times infinity there.
+// Far from 0, parts of these derivatives vanish, but would be computed as 0 times infinity.
 template <class T>
 PANDO_INLINE T gelu_derivative(T x) {
   const T near = between(x, T(-15), T(15));

@@ -19,7 +19,7 @@ struct Matrices {
       for (int axis = 0; axis < shape.rank(); ++axis) strides.push_back(shape.stride(axis));
   }
 
-  // Between the rows of a matrix.
+  // The step between the rows of a matrix.
   std::int64_t row_step() const { return strides[strides.size() - 2]; }
   // Whether the rows of all matrices follow each other at one step.
   bool is_one() const {

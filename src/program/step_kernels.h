@@ -9,7 +9,7 @@ namespace pando {
 
 // In the order in which they run.
 std::vector<KernelInfo> kernels_of(const StepPlan& plan);
-// Those of the program that the graph would make, with as many stages as its nodes have. Nothing is loaded.
+// The kernels of the program that the graph would make, with as many stages as its nodes have. Nothing is loaded.
 std::vector<KernelInfo> kernels_of(const Graph& step);
 
 }  // namespace pando

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kind of hardware offers: its memory, and Plans loaded onto one of its devices, which run there.
+// What a kind of hardware offers: its memory, and Plans that are loaded onto one of its devices and run there.
 #pragma once
 #include <pando/base/function.h>
 

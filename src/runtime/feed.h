@@ -20,7 +20,7 @@ namespace pando {
 // there are no more rows; may throw, and the exception reaches the caller that runs the program.
 using Fill = Function<bool(std::int64_t row, std::span<std::byte* const> feeds)>;
 
-// What the rows of a ring are gathered from by the device that takes them.
+// The samples from which a device gathers the rows of a ring itself.
 struct FeedSamples {
   std::shared_ptr<const SampleTable> table;
   // For each feed, its column of the table: a slot then holds the numbers of its samples, 32 bits each. -1 for a feed

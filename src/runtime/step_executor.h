@@ -67,7 +67,7 @@ class StepExecutor {
     std::byte* results = nullptr;
   };
   // Returns the number of rows that were run: fewer if the feed ends. If it ends within an update, the update is made
-  // from the rows that there are. Throws what the first device that fails throws, and Error in a child made by fork(),
+  // from the rows that there are. Throws what the first failing device throws, and Error in a child made by fork(),
   // where the devices' threads do not exist.
   std::int64_t run(const Launch& launch);
 

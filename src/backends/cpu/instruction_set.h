@@ -9,7 +9,7 @@ namespace pando::cpu {
 enum class InstructionSet { portable, neon, avx2, avx512 };
 
 std::string_view name(InstructionSet set);
-// Those compiled in that this machine can run, the slowest first.
+// The compiled instruction sets that this machine can run, the slowest first.
 const std::vector<InstructionSet>& available_instruction_sets();
 // The best available one for an empty name; throws Error naming the available ones otherwise. The environment variable
 // PANDO_INSTRUCTION_SET replaces an empty name.

@@ -11,7 +11,7 @@
 
 namespace pando {
 
-// While one of these lives, its thread takes subnormal numbers as 0, those that it reads and those that it makes.
+// While one of these lives, its thread takes subnormal numbers as 0, both operands and results.
 class SubnormalsAreZero {
  public:
   SubnormalsAreZero() : before_(mode()) { set_mode(before_ | flush); }

@@ -10,7 +10,7 @@ namespace pando::cpu {
 
 // Microseconds of a step on that many tiles of a machine with that many cores.
 double estimated_time(const Plan& plan, InstructionSet set, int tiles, int cores);
-// Of at most `most` tiles; plans may be null.
+// The number of tiles, at most `most`. Plans may be null.
 int suggested_tiles(std::span<const Plan* const> plans, InstructionSet set, int most);
 
 }  // namespace pando::cpu

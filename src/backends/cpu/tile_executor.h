@@ -90,7 +90,7 @@ class TileExecutor final : public Executable {
 
   Plan plan_;
   PlanKernels kernels_;
-  // What each kernel shares, null if nothing; and whether a kernel of the superstep has a second part.
+  // The shared memory of each kernel, null if it has none; and whether a kernel of the superstep has a second part.
   std::vector<std::vector<std::byte*>> shared_;
   std::vector<bool> has_second_part_;
   std::shared_ptr<TileGroup> tiles_;

@@ -14,7 +14,7 @@ namespace pando::cuda {
 struct PlanKernel {
   std::unique_ptr<Kernel> kernel;
   std::vector<Operand> inputs, outputs;
-  // Its call, or the first of them, as plan.supersteps[superstep][call], and the number of that among all calls.
+  // Its (first) call, plan.supersteps[superstep][call], and the number of that call among all calls.
   std::size_t superstep = 0, call = 0, number = 0;
 };
 // In an order in which they can run.
@@ -33,7 +33,7 @@ class WorkingMemory {
   Place arena() const { return allocation_.place() + scratch_bytes_ * lanes_; }
 
  private:
-  // Those of one lane.
+  // The bytes of scratch of one lane.
   std::size_t scratch_bytes_ = 0;
   std::size_t lanes_ = 1, arena_bytes_ = 0;
   Allocation allocation_;

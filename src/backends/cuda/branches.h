@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pieces of work must wait for which: a piece waits for those before it that write what it reads or writes, or
-// that read what it writes. The rest may run at the same time, as branches of a CUDA graph.
+// Which pieces of work must wait for which: a piece waits for earlier pieces that write what it reads or writes, or
+// read what it writes. The rest may run at the same time, as branches of a CUDA graph.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Access {
 
 class WorkOrder {
  public:
-  // Adds a piece of work. Returns the numbers of the earlier ones that it waits for, in ascending order, without those
-  // that one of them waits for.
+  // Adds a piece of work. Returns the numbers of the earlier pieces that it waits for, in ascending order. Pieces that
+  // one of these waits for are left out.
   std::vector<std::size_t> add(std::span<const Access> accesses);
   // The pieces that no other waits for.
   std::vector<std::size_t> last() const;

@@ -130,7 +130,7 @@ class Executor final : public Executable {
   // Graphs of 1, 2, 4, ... steps.
   std::vector<std::unique_ptr<StepGraph>> loop_graphs_;
   StepGraph step_graph_;
-  // Of the last turn, what the host expects of the next one, and whether this turn made a graph.
+  // The time of a step in the last turn, what the host expects of the next turn, and whether this turn made a graph.
   double seconds_per_step_ = 0;
   ExpectedTime expected_;
   bool made_graph_ = false;

@@ -39,15 +39,16 @@ class Kernel {
   // read device memory on the host. It may be called several times, with other pointers.
   virtual void launch(const Operands& operands, cudaStream_t stream) const = 0;
 
-  // A step that is recorded is not captured, and a kernel that does several calls may do them in parts, whose times are
-  // measured one by one. This makes ready what only that needs; it may take long, and is called before the others.
+  // A recorded step is not captured. A kernel that does several calls may then do them in parts, so that each part has
+  // a time. This function prepares that; it may take long, and is called before the other functions of a recording.
   virtual void prepare_recording() {}
   virtual std::size_t recorded_parts() const { return 1; }
   // Enqueues one part.
   virtual void launch_recorded([[maybe_unused]] std::size_t part, const Operands& operands, cudaStream_t stream) const {
     launch(operands, stream);
   }
-  // What took the time of a part, when it has ended: its calls in the order in which they ran; empty if it does one.
+  // What took the time of a part, once it has ended: its calls in the order in which they ran; empty if it does one
+  // call.
   virtual std::vector<CallCycles> recorded_calls(std::size_t) const { return {}; }
 };
 

@@ -5,8 +5,8 @@
 
 namespace pando::cuda {
 
-// Addresses are device pointers. What it copies has arrived when a call returns; it waits for no program that runs at
-// the same time.
+// Addresses are device pointers. When a call of copy returns, the bytes have arrived. It does not wait for programs
+// that run at the same time.
 class CudaMemory final : public Memory {
  public:
   explicit CudaMemory(int gpu) : gpu_(gpu) {}
@@ -26,7 +26,7 @@ class CudaMemory final : public Memory {
   const int gpu_;
 };
 
-// That of a GPU; devices on the same one share it.
+// The memory of a GPU; devices on the same GPU share it.
 std::shared_ptr<Memory> memory_of(int gpu);
 // Memory of the host whose pages stay where they are.
 const std::shared_ptr<Memory>& pinned_memory();

@@ -13,8 +13,8 @@
 
 namespace pando {
 
-// Grows a graph out of parts of another: a value that is asked for is copied with all that it needs, up to the values
-// that were cut.
+// Grows a graph out of parts of another: copying a value also copies everything that it needs, up to the values that
+// were cut.
 class GraphPart {
  public:
   // Both live as long as it does.

@@ -66,7 +66,8 @@ class DefaultGraph {
   void reset(std::size_t end) const;
   void clear();
 
-  // Sources are named "KIND", "KIND_1", ... The two lists have those that still live, in the order in which they came.
+  // Sources are named "KIND", "KIND_1", ... The two lists have the computations and sources that still live, in the
+  // order in which they came.
   void add(const std::weak_ptr<Computation>& computation) { computations_.push_back(computation); }
   void add(const std::string& kind, const std::weak_ptr<DataSource>& source);
   std::vector<std::shared_ptr<Computation>> computations() const;

@@ -32,7 +32,7 @@ struct MeasuredStep {
 };
 
 struct Measurements {
-  // Between workers, and between GPUs of workers that NCCL connects.
+  // The network between workers, and between GPUs of workers that NCCL connects.
   std::optional<MeasuredNetwork> network = {}, gpu_network = {};
   std::vector<MeasuredStep> steps = {};
 

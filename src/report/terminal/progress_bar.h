@@ -28,7 +28,7 @@ struct ProgressCount {
   // 0: not known.
   std::int64_t total = 0;
   std::string unit = "step";
-  // What was done before; times are of what comes after it.
+  // How much was done before. Times do not include it.
   std::int64_t initial = 0;
 };
 

@@ -12,7 +12,7 @@ struct ProgressMoment {
   std::int64_t current = 0;
   // 0: not known.
   std::int64_t total = 0;
-  // What was done before the clock started.
+  // How much was done before the clock started.
   std::int64_t initial = 0;
   double seconds = 0;
   Metrics metrics = {};

@@ -31,8 +31,8 @@ class Correlation {
   struct Phase {
     // The first row and column of the phase in the result, and the number of its columns.
     std::int64_t row = 0, column = 0, columns = 0;
-    // Pixels from one step of an image to the next. They include the pixels between two rows, which have no result,
-    // where that puts the pixels of several steps at equal distances.
+    // Pixels from one step of an image to the next. If that puts the pixels of several steps at equal distances, they
+    // include the pixels between two rows, which have no result.
     std::int64_t pitch = 0;
     // The first row of the phase in the packed filter.
     std::int64_t filter_row = 0;

@@ -53,7 +53,7 @@ struct CorrelationSizes {
   std::int64_t kernel_width;
   bool transposed;
 
-  // Of all phases together.
+  // The number of taps of all phases together.
   std::int64_t filter_taps() const;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When products of bfloat16 are faster than those of float32, although their factors must be rounded first: an
-// estimate, so that the choice, and with it the bits, is the same in every run. Its figures were measured (MixedCosts).
+// estimate, so that the choice, and with it the bits, is the same in every run. The figures of the estimate were
+// measured (MixedCosts).
 #pragma once
 #include "backends/cpu/kernels/product.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products that visit only the elements of one factor that are not zero: the inner loops of the gradients of a
-// convolution before a max pooling. Each sum adds in the order of the elements, as the dense loops in matmul.h do.
-// Those add zeros in between, so both give the same bits.
+// convolution before a max pooling. Each sum adds in the order of the elements, as the dense loops in matmul.h do. The
+// dense loops add zeros in between, so both give the same bits.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace pando::cpu {
 // value, and the place in the window that the value belongs to.
 template <class T, class P>
 struct GradientRow {
-  // Those of the first window; windows are `step` apart.
+  // The gradients and positions of the first window; windows are `step` apart.
   const T* dy = nullptr;
   const P* positions = nullptr;
   std::int64_t step = 0;

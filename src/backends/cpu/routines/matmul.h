@@ -61,7 +61,7 @@ struct MatmulRoutinesOf {
   std::int64_t block_rows;
   std::int64_t panel_vectors;
   std::int64_t lanes;
-  // Rows of a that lie side by side are multiplied faster than those that are apart.
+  // Rows of a are multiplied faster if they lie side by side.
   bool prefers_side_by_side;
   // A core reads ahead so far that tiles which write parts of the same rows disturb each other.
   bool prefers_whole_rows;

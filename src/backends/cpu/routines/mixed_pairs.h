@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of bfloat16 as x86 multiplies them: its instructions take pairs of the inner dimension, so a panel has those
-// side by side, to[j / panel * panel_step + k / 2 * 2 * panel + j % panel * 2 + k % 2] = from(k, j).
+// Matrices of bfloat16 as x86 multiplies them: its instructions take pairs of the inner dimension, so a panel has the
+// two numbers of a pair side by side:
+//   to[j / panel * panel_step + k / 2 * 2 * panel + j % panel * 2 + k % 2] = from(k, j)
 #pragma once
 #include <immintrin.h>
 

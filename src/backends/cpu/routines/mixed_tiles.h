@@ -54,7 +54,7 @@ class TileProduct {
   // Longer sums are added up in parts, so that 16 rows of a stay in the second-level cache. The parts are the same for
   // any block.
   static constexpr std::int64_t most_depth = 2048;
-  // Between the rows of a copy: an odd number of cache lines, so that they do not share a few sets of the cache.
+  // From a row of a copy to the next: an odd number of cache lines, so that rows do not share a few sets of the cache.
   static constexpr std::int64_t row_step = most_depth + tile_depth;
   static constexpr auto element = std::int64_t{sizeof(BFloat16)};
 
@@ -146,8 +146,8 @@ class TileProduct {
     }
   }
 
-  // Tiles 0 to 3 are sums, 4 and 5 rows of a, which the next columns of b meet again, 6 and 7 columns of b, which make
-  // room for others before the next rows of a.
+  // Tiles 0 to 3 are sums. Tiles 4 and 5 are rows of a, which stay for the next columns of b. Tiles 6 and 7 are columns
+  // of b, which make room for others before the next rows of a.
   template <int row_tiles, int column_tiles>
   static inline __attribute__((always_inline)) void add_step(const BFloat16* upper, std::int64_t upper_stride,
                                                              const BFloat16* lower, std::int64_t lower_stride,

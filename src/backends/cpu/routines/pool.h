@@ -15,7 +15,7 @@ struct PoolRow {
   std::int64_t kernel = 0;
   std::int64_t stride = 0;
   std::int64_t before = 0;
-  // Those rows of the window that lie in the image; `x` and `dx` point at the first of them.
+  // The rows of the window that lie in the image; `x` and `dx` point at the first of them.
   std::int64_t first_row = 0;
   std::int64_t last_row = 0;
   // Gradients only: write what would be added, which is right if nothing was written before and no windows overlap.

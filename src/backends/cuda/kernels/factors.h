@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factors of products: where the elements of a matrix lie in memory, for matrices that are stored and for those that a
-// convolution only implies. A product sums a(row, depth) * b(column, depth) over depth; rows of a and columns of b are
-// `lines` of the factor. A factor works out a line and a depth separately, so that a thread does each once, and then
-// joins both into an offset. The offset is negative where the element is a zero of the padding. in_fours() says whether
-// four neighbours, from a multiple of four on, can be read at once.
+// Factors of products: where the elements of a matrix lie in memory. Some matrices are stored, others are only implied
+// by a convolution. A product sums a(row, depth) * b(column, depth) over depth; rows of a and columns of b are `lines`
+// of the factor. A factor works out a line and a depth separately, so that a thread does each once, and then joins both
+// into an offset. The offset is negative where the element is a zero of the padding. in_fours() says whether four
+// neighbours, from a multiple of four on, can be read at once.
 //
 // Plain functions of numbers: tests/cuda checks them on the host.
 #pragma once

@@ -64,7 +64,7 @@ class PooledPixels {
   std::int32_t kernel_[2], before_[2], pooled_[2], filters_;
 };
 
-// What GradientSource is to a convolution of stride 1 in one group.
+// The same as GradientSource, for a convolution of stride 1 in one group.
 class PooledGradientSource {
  public:
   static constexpr bool contiguous_depth = true;

@@ -19,7 +19,7 @@ struct WindowRange {
 // All elements are counted in 32 bits.
 struct Pooling {
   std::int32_t images = 0, channels = 0;
-  // Of the images and of the pooled images.
+  // The rows and columns of the images and of the pooled images.
   std::int32_t sizes[2] = {}, pooled[2] = {};
   std::int32_t kernel[2] = {}, strides[2] = {}, before[2] = {}, after[2] = {};
   // By the numbers above; made by prepare().

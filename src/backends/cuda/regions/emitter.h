@@ -173,7 +173,8 @@ class Emitter {
     std::string prototype, definition, call;
   };
   Function function_of(std::size_t begin, std::size_t end) const;
-  // What a source begins with, the kernel of these phases, some phases, and a text with the places of its storages.
+  // The parts of a source: its beginning, the kernel of these phases, some phases, and a text with the places of its
+  // storages filled in.
   std::string header() const;
   std::string kernel(const std::string& phases) const;
   std::string phases_text(std::size_t begin, std::size_t end) const;
@@ -197,7 +198,8 @@ class Emitter {
   static std::string value_text(const struct ElementwiseProgram& program, const std::vector<std::string>& operands);
   std::string program_text(const Member& member, const struct ElementwiseProgram& program,
                            const std::vector<std::string>& operands, const std::string& put);
-  // Statements that put element `i` of an output, or compute with it what follows, and put that.
+  // Statements that put element `i` of an output. If a member follows, they compute that one's result with it and put
+  // that instead.
   std::string put_text(const Member& member, std::size_t output, const std::string& value, const std::string& put);
   // The same for what comes after a product, which may have a program.
   std::string finish_text(const Member& member, const std::string& value, const std::string& put);
@@ -225,7 +227,7 @@ class Emitter {
   // Then come copies of filters; by the number of the call that reads it, where each is.
   std::size_t copying_phases_ = 0, copied_storages_ = 0;
   std::map<int, std::string> filter_copies_;
-  // Of the values that phases make, by the number in their name.
+  // Declarations of the values that phases make, by the number in their name.
   std::vector<std::string> declarations_;
   std::map<int, PartialSum> sums_;
   // Storage in shared memory; of values by their numbers.

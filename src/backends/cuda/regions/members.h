@@ -17,7 +17,7 @@ enum class Membership : std::uint8_t {
 
 struct RegionCalls {
   std::int64_t batch = 0;
-  // Of each call.
+  // The membership of each call.
   std::vector<Membership> membership;
   // The calls outside that the region reads from.
   std::vector<bool> is_before;

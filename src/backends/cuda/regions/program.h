@@ -14,7 +14,7 @@ namespace pando::cuda {
 // What a GPU offers a region.
 struct RegionLimits {
   int multiprocessors = 1;
-  // Of a block.
+  // The shared memory of a block.
   std::size_t shared_bytes = 48 * 1024;
   // The most blocks of a cluster; 1 where there are no clusters.
   int most_ranks = 1;

@@ -21,8 +21,8 @@ struct LoadedKernel {
 };
 
 // The bytes of a kernel for that architecture (90 is compute capability 9.0), from the cache if it has them. Its
-// sources are compiled at once and linked, or joined where the linker is missing; `threads` are those of a block.
-// Throws InternalError with the compiler's messages if a source is wrong.
+// sources are compiled at the same time and linked. Without the linker they are compiled as one source. `threads`: the
+// threads of a block. Throws InternalError with the compiler's messages if a source is wrong.
 std::string compiled_kernel(const std::vector<std::string>& sources, int threads, int architecture);
 // Loads the kernel `name` of such bytes.
 LoadedKernel load_kernel(const std::string& bytes, const std::string& name, int ranks, std::size_t shared_bytes);

@@ -29,9 +29,9 @@ class UpdateEmitter {
   bool is_prepared_early(int call) const;
   // The pointer to an output; empty if it is never read outside.
   std::string output(int call, std::size_t output);
-  // A task of `items`, one for each thread, which has the number `e`. Its time is that of `owner`. Its blocks run
-  // `before`, if there is something to prepare, then its threads `body`. They run `early`, and `before` if it says so,
-  // while the first kernel may still be at work.
+  // A task has `items`, one for each thread, which knows it by the number `e`. Its time counts to the call `owner`. Its
+  // blocks run `before`, if there is something to prepare, then its threads run `body`. They run `early`, and `before`
+  // if is_before_early, while the first kernel may still be at work.
   struct Task {
     int owner;
     std::int64_t items;

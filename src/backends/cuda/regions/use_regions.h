@@ -6,9 +6,9 @@
 
 namespace pando::cuda {
 
-// Replaces kernels of calls that act on each sample alone by those of a region, where that is faster. What a region
-// writes gets memory of its own in the plan's arena, because calls that run at once may not share memory as calls do
-// that run one after the other. Does nothing where kernels cannot be compiled.
+// Replaces the kernels of calls on single samples by a region, where that is faster. What a region writes gets memory
+// of its own in the plan's arena: its calls run at once, and cannot share memory as calls do that run in turn. Does
+// nothing where kernels cannot be compiled.
 void use_regions(Plan& plan, const Gpu& gpu, PlanKernels& kernels);
 
 }  // namespace pando::cuda

@@ -6,7 +6,7 @@
 
 namespace pando::keras {
 
-// What users said about it.
+// What the user said about the division.
 struct Parallelism {
   // The stage of each call, in the order of a model's stage assignment; if empty, the scopes decide.
   std::vector<int> stages = {};

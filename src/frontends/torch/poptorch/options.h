@@ -23,7 +23,7 @@ struct OptionsState {
   // The processes that share the replicas; null if it is this one alone.
   std::shared_ptr<Workers> workers = {};
 
-  // Those of all processes.
+  // The replicas of all processes.
   int all_replicas() const { return replicas * (workers ? workers->count() : 1); }
 };
 

@@ -83,8 +83,8 @@ PANDO_DEVICE void copy_number(const Thread& t, const float* from, int offset) {
   begin_copy<static_cast<int>(sizeof(float))>(t, offset, from);
 }
 
-// A value that a region makes: where it is in shared memory, unless that is negative, and this sample's in global
-// memory, unless that is null.
+// A value that a region makes: its place in shared memory (negative: none), and the place of this sample's part in
+// global memory (null: none).
 template <class T, bool is_shared, bool is_global>
 struct Out {
   int offset;

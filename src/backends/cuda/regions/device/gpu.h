@@ -77,7 +77,8 @@ PANDO_DEVICE void wait_for_kernel_before() {
 #endif
 }
 
-// What functions take instead of a pointer: it says that the memory is global, as that of a kernel's pointers is.
+// Functions take this instead of a pointer. It says that the memory is global, which the compiler knows of a kernel's
+// own pointers.
 using Address = unsigned long long;
 PANDO_DEVICE Address address_of(char* pointer) { return __cvta_generic_to_global(pointer); }
 PANDO_DEVICE char* pointer_to(Address address) { return static_cast<char*>(__cvta_global_to_generic(address)); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What begins the source of a kernel: PANDO_KERNEL(name, number of pointers) { body }, in which `t` is the thread,
-// `p.at` are the pointers, `cluster` is the number of the cluster, and of the block if a cluster has one. Before it, or
-// in other sources, are functions that it calls, PANDO_FUNCTION void name(parameters) { PANDO_THIS_THREAD body }.
+// What begins the source of a kernel: PANDO_KERNEL(name, number of pointers) { body }. In the body, `t` is the thread,
+// `p.at` are the pointers, and `cluster` is the number of the cluster, or of the block if a cluster has one block.
+// Before it, or in other sources, are functions that it calls, PANDO_FUNCTION void name(parameters) { PANDO_THIS_THREAD
+// body }.
 #pragma once
 #include "backends/cuda/kernels/update_rules.h"
 #include "backends/cuda/regions/device/casts.h"

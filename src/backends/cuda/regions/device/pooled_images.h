@@ -267,7 +267,7 @@ PANDO_DEVICE void pool_largest(const Thread& t, const float* x, F f) {
     f(i, largest.value, largest.position);
   });
 }
-// Its gradient: the sum over all windows that an element is the largest of.
+// Its gradient: for each element, the sum over all windows of which it is the largest.
 template <class P, int height, int width, int channels, class F>
 PANDO_DEVICE void pool_largest_back(const Thread& t, const float* dy, const std::uint8_t* positions, F f) {
   each<height * width * channels>(t, [&](int i) {
