@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/local_group.h"
 
+#include "base/machine/subnormals.h"
+
 namespace pando {
 
 namespace {
 
 void reduce_range(std::span<const std::span<const std::span<float>>> parts, std::size_t array, std::size_t first,
                   std::size_t last, bool mean) {
+  const SubnormalsAreZero are_zero;
   const float scale = mean ? 1.0f / static_cast<float>(parts.size()) : 1.0f;
   for (std::size_t i = first; i < last; ++i) {
     // In the order of the members, so that no member's timing shows in the result.

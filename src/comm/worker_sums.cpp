@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/machine/subnormals.h"
+
 namespace pando {
 
 namespace {
@@ -90,6 +92,7 @@ void pack(Parts parts, std::size_t first, std::span<float> packed) {
 // others, [worker][replica][number], in `received`.
 void add_in_order(const Workers& workers, Parts parts, std::size_t first, std::span<float> received, bool mean,
                   std::span<float> sums) {
+  const SubnormalsAreZero are_zero;
   std::fill(sums.begin(), sums.end(), 0.0f);
   for (int worker = 0; worker < workers.count(); ++worker)
     for (const auto& part : parts) {

@@ -55,6 +55,25 @@ TEST(Callbacks, SeeEveryBatchWhateverTheExecution) {
   EXPECT_EQ(losses(1), losses(100));
 }
 
+// Tiles take numbers below the smallest normal one as 0; a callback runs on the caller's thread and must not.
+TEST(Callbacks, ComputeInTheModeOfTheCaller) {
+  const Line line;
+  volatile float below_normal = 1e-40f;
+  int batches = 0;
+  for (const std::int64_t steps_per_execution : {1, 3}) {
+    Sequential model = line_model(steps_per_execution);
+    model.fit(line.x, line.y,
+              {.batch_size = 8,
+               .verbose = 0,
+               .callbacks = {callbacks::LambdaCallback({.on_train_batch_end = [&](std::int64_t, const Logs&) {
+                 EXPECT_GT(below_normal * 2, 0);
+                 ++batches;
+               }})}});
+    EXPECT_GT(below_normal * 2, 0);
+  }
+  EXPECT_EQ(batches, 16);
+}
+
 TEST(Callbacks, StopEarlyAndRestoreTheBest) {
   const Line line;
   Sequential model = line_model(4, 0.0);

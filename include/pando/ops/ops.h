@@ -148,8 +148,7 @@ PANDO_API Value batch_norm_inference(Value x, Value scale, Value offset, Value m
 PANDO_API Value layer_norm(Value x, Value scale, Value offset, double epsilon);
 
 // updates: what a parameter and its state become; `rate` is a scalar. The states are those of the options, in the
-// order of the comment, and are returned after the parameter. On CPUs updates take numbers below the smallest normal
-// one (1.2e-38 in float32), which are slow to compute with, as 0.
+// order of the comment, and are returned after the parameter.
 struct SgdOptions {
   double momentum = 0.0;  // state: velocity, if not 0
   bool nesterov = false;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/machine/subnormals.h"
 #include "base/waiting.h"
 
 namespace pando {
@@ -222,6 +223,8 @@ void TileExecutor::run_tiles(int first, int last) {
       first = count * tile / working;
       last = count * (tile + 1) / working;
     }
+    // The thread that called run() is tile 0: between steps, when it takes data, it has its own mode again.
+    const SubnormalsAreZero are_zero;
     std::int64_t number = 0;
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
       run_superstep(s, number, first, last, wait_for_others);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/subnormals.h"
 #include "ops/update.h"
 
 namespace pando::cpu {
@@ -78,7 +77,6 @@ std::unique_ptr<Kernel> update(const KernelCall& call, const Routines& routines,
         const double now = rate.type.dtype == DType::float64 ? *pointer<const double>(tile, rate)
                                                              : static_cast<double>(*pointer<const float>(tile, rate));
         const auto settings = prepare(now, tile);
-        const SubnormalsAreZero are_zero;
         run_groups(groups, blocks, tile, &settings);
       },
       most_outputs * static_cast<std::size_t>(elements_per_block) * sizeof(double));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers below the smallest normal one (1.2e-38 in float32) are called subnormal. Processors of the x86-64 family take
-// more than a hundred cycles for an operation that reads or makes one. Where there are no gradients, the moments of an
-// optimizer become subnormal and stay so, because 0.9 times the smallest number is rounded to that number.
+// more than a hundred cycles for an operation that reads or makes one. They come up by themselves: gradients shrink
+// with each step back through a long sequence, and the moments of an optimizer fade where gradients stay away. There
+// they would remain, because 0.9 times the smallest number is rounded to that number. So threads take them as 0 while
+// they compute, as those of TensorFlow and XLA do.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +13,7 @@
 
 namespace pando {
 
-// While one of these lives, its thread takes subnormal numbers as 0, both operands and results.
+// While one of these lives, its thread takes subnormal numbers as 0, those that it reads and those that it makes.
 class SubnormalsAreZero {
  public:
   SubnormalsAreZero() : before_(mode()) { set_mode(before_ | flush); }
