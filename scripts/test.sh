@@ -2,23 +2,46 @@
 # SPDX-License-Identifier: Apache-2.0
 # Build Pando and run its tests:
 #
-#   scripts/test.sh          everything: checks, all tests, instruction counts, the installed tree and packages, no optional
-#                            dependency, sanitizers, fuzzers
+#   scripts/test.sh          what guards a landing: checks, tests of the release build, the installed tree, readers of files
+#                            and kernels with the address and undefined behaviour sanitizers
 #   scripts/test.sh quick    the checks and the quick tests on the release build
+#   scripts/test.sh all      everything: also long tests, the backend of the tests whose memory is far away, clang-tidy,
+#                            instruction counts, packages, programs, the API reference, a build without optional
+#                            dependencies, all tests with each sanitizer, fuzzers, and `peers`
+#   scripts/test.sh peers    Keras layers, losses and the like beside those of Keras 3, from the Python package index
 #
-# Installs the missing Debian packages (as root or with sudo). Exit status 0 only if everything passed.
+# Installs the missing Debian packages (as root or with sudo). Says at the end how long each part took. Exit status 0 only
+# if everything passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-mode=${1:-all}
+mode=${1:-landing}
 case "$mode" in
-    all | quick) ;;
-    *) echo "usage: scripts/test.sh [quick]" >&2; exit 2 ;;
+    landing | quick | all) ;;
+    peers) exec scripts/test_peers.sh ;;
+    *) echo "usage: scripts/test.sh [quick|all|peers]" >&2; exit 2 ;;
 esac
 
 jobs=$(nproc)
-title() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
+titles=() starts=()
 
+# title TEXT: begins a part
+title() {
+    titles+=("$*") starts+=("$SECONDS")
+    printf '\n== %s (%s s)\n' "$*" "$SECONDS"
+}
+
+# say_times: how long each part took
+say_times() {
+    local i end
+    printf '\n== Seconds of each part\n'
+    for i in "${!titles[@]}"; do
+        end=${starts[i + 1]:-$SECONDS}
+        printf '%6d  %s\n' "$((end - starts[i]))" "${titles[i]}"
+    done
+    printf '%6d  in all\n' "$SECONDS"
+}
+trap say_times EXIT
 
 # build PRESET [CMAKE_OPTION...] [TARGET...]
 build() {
@@ -32,6 +55,9 @@ build() {
     cmake --preset "$preset" "${options[@]}" >/dev/null
     cmake --build --preset "$preset" -j "$jobs" "${targets[@]}"
 }
+
+# run_tests PRESET [CTEST_OPTION...]
+run_tests() { ctest --preset "$1" -j "$jobs" --output-junit "$PWD/build/$1/times.xml" "${@:2}"; }
 
 scripts/install.sh git g++ clang libclang-rt-dev cmake ninja-build python3 libfmt-dev libgtest-dev librapidcheck-dev clang-format clang-tidy \
     binutils pkg-config tmux
@@ -56,23 +82,43 @@ else
 fi
 
 title "Release build"
-# Where a CUDA toolkit is found, its backend for the oldest and the newest kind of GPU.
-build release -DPANDO_BUILD_TESTS=ON -DPANDO_BUILD_BENCHMARKS=ON "-DCMAKE_CUDA_ARCHITECTURES=80-real;90-real"
+# Where a CUDA toolkit is found, its backend for the newest kind of GPU, and for the oldest one, too, in `all`.
+architectures="90-real"
+[ "$mode" != all ] || architectures="80-real;90-real"
+build release -DPANDO_BUILD_TESTS=ON -DPANDO_BUILD_BENCHMARKS="$([ "$mode" = all ] && echo ON || echo OFF)" \
+    "-DCMAKE_CUDA_ARCHITECTURES=$architectures"
 tools/check_symbols.sh build/release
 
 if [ "$mode" = quick ]; then
     title "Quick tests"
-    ctest --preset release -L quick -j "$jobs"
+    run_tests release -L quick -LE thorough
     exit
 fi
-title "Clang-tidy"
-python3 tools/check_tidy.py build/release
 
 title "Data"
 scripts/fetch_data.sh || echo "Tests that need real data are left out."
 
+if [ "$mode" = landing ]; then
+    title "Tests"
+    run_tests release -LE thorough
+    python3 tools/check_test_times.py build/release
+
+    title "Installed tree"
+    scripts/test_package.sh build/release
+
+    title "Address and undefined behaviour sanitizers"
+    build asan op_tests data_tests graph_tests io_tests runtime_tests
+    run_tests asan -R '^(op|data|graph|io|runtime)$'
+
+    title "Everything that guards a landing passed; scripts/test.sh all has more"
+    exit
+fi
+
+title "Clang-tidy"
+python3 tools/check_tidy.py build/release
+
 title "Tests"
-ctest --preset release -j "$jobs"
+run_tests release
 
 title "Instructions of a training step"
 python3 benchmarks/instruction_counts.py --build build/release
@@ -95,13 +141,16 @@ PANDO_INSTRUCTION_SET=portable ctest --preset minimal -R '^(op|compiler|data)$'
 
 title "Address and undefined behaviour sanitizers"
 build asan
-ctest --preset asan -j "$jobs"
+run_tests asan
 
 title "Thread sanitizer"
 build tsan
-ctest --preset tsan -j "$jobs"
+run_tests tsan
 
 title "Fuzzing"
 scripts/fuzz.sh 20s
+
+title "Keras beside Keras 3"
+scripts/test_peers.sh
 
 title "Everything passed"
