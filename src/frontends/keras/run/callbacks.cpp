@@ -10,12 +10,12 @@
 #include <cmath>
 #include <limits>
 
-#include "io/json.h"
 #include "base/notice.h"
 #include "base/text.h"
 #include "frontends/keras/files/log_path.h"
 #include "frontends/keras/files/saving.h"
 #include "frontends/keras/build/names.h"
+#include "io/json.h"
 #include "io/probe.h"
 
 namespace pando::keras {
