@@ -4,8 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
+
+#include "base/machine/system_file.h"
 
 namespace pando {
 
@@ -25,13 +26,6 @@ int cores_of_affinity_mask() {
   return 1;
 }
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // A quota for less than a core still lets one thread run.
 int whole_cores(double quota, double period) {
   return quota > 0 && period > 0 ? std::max(1, static_cast<int>(quota / period)) : 0;
@@ -40,9 +34,10 @@ int whole_cores(double quota, double period) {
 // "200000 100000" or "max 100000" in cgroup 2, one number per file in cgroup 1.
 int cores_of_folder(const std::string& folder) {
   double quota = 0, period = 0;
-  if (std::istringstream both(text_of(folder + "/cpu.max")); both >> quota >> period) return whole_cores(quota, period);
-  std::istringstream(text_of(folder + "/cpu.cfs_quota_us")) >> quota;
-  std::istringstream(text_of(folder + "/cpu.cfs_period_us")) >> period;
+  if (std::istringstream both(system_text(folder + "/cpu.max")); both >> quota >> period)
+    return whole_cores(quota, period);
+  std::istringstream(system_text(folder + "/cpu.cfs_quota_us")) >> quota;
+  std::istringstream(system_text(folder + "/cpu.cfs_period_us")) >> period;
   return whole_cores(quota, period);
 }
 
@@ -84,7 +79,8 @@ int quota_cores(const std::string& membership, const std::string& root) {
 }
 
 int usable_cores() {
-  const int allowed = cores_of_affinity_mask(), granted = quota_cores(text_of("/proc/self/cgroup"), "/sys/fs/cgroup");
+  const int allowed = cores_of_affinity_mask(),
+            granted = quota_cores(system_text("/proc/self/cgroup"), "/sys/fs/cgroup");
   return granted == 0 ? allowed : std::min(allowed, granted);
 }
 

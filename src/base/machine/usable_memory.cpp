@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <string_view>
+
+#include "base/machine/system_file.h"
 
 namespace pando {
 
@@ -17,16 +18,9 @@ namespace {
 
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // A number of bytes; "max" or a missing file means no limit.
 std::uint64_t limit_in(const std::string& path) {
-  const std::string text = text_of(path);
+  const std::string text = system_text(path);
   std::uint64_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   return error == std::errc() ? bytes : unlimited;
@@ -61,7 +55,7 @@ std::uint64_t control_group_limit(const std::string& groups, const std::string& 
 
 std::uint64_t usable_memory() {
   static const std::uint64_t bytes = [] {
-    std::uint64_t least = control_group_limit(text_of("/proc/self/cgroup"), "/sys/fs/cgroup");
+    std::uint64_t least = control_group_limit(system_text("/proc/self/cgroup"), "/sys/fs/cgroup");
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
     if (pages > 0 && page > 0)
       least = std::min(least, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
