@@ -113,7 +113,8 @@ Plan compile(const Graph& original, const CompileOptions& options) {
   for (const NamedPass& pass : graph_passes) {
     if (!is_enabled(options, pass.name) || (pass.needs != nullptr && !(options.capabilities.*pass.needs))) continue;
     const Timer timer;
-    graph = pass.run(graph, {options.evaluate, options.capabilities, options.mixed_bfloat16});
+    graph = pass.run(graph,
+                     {options.evaluate, options.capabilities, options.prefers_pooled_gradient, options.mixed_bfloat16});
     verify(graph);
     report(pass.name, timer, [&] { return to_string(graph); });
   }

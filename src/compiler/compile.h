@@ -22,6 +22,7 @@ struct CompileOptions {
   // What the backend that will run the plan wants.
   std::string backend = "cpu";
   Capabilities capabilities = {};
+  PrefersPooledGradient prefers_pooled_gradient = prefers_fewer_products;
   // Why it has no kernel for a call; empty if it has one.
   Function<std::string(const KernelCall& call)> why_unsupported = {};
   Function<void(const PassReport&)> on_pass = {};

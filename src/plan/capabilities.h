@@ -2,7 +2,6 @@
 // Capabilities: what a backend wants from the compiler. Passes read them, and none assumes a kind of device.
 #pragma once
 #include <cstddef>
-#include <cstdint>
 
 namespace pando {
 
@@ -22,23 +21,8 @@ struct Capabilities {
   bool early_pooling = true;
   // Whether there are kernels for ops that stand for two: conv2d_max_pool and its gradients, and matmul_update.
   bool convolution_with_pooling = true, matmul_with_update = true;
-  // Up to this many filters, the weight gradient reads pooled gradients even when it computes densely: it makes the
-  // zeros in the cache.
-  std::int64_t most_spread_filters = 0;
-  // The speed of the products of a dense bfloat16 gradient of a convolution, relative to a sparse float32 one. 1: never
-  // prefer it.
-  double mixed_gradient_gain = 1;
-  // The same for batches that fill groups of image_group images, which are multiplied together. image_group is 0 if
-  // there are no such groups.
-  double mixed_group_gain = 1;
-  std::int64_t image_group = 0;
   // Whether one kernel updates all parameters.
   bool merged_updates = true;
 };
-
-// Whether the last group lacks only a few images, so that zeros in their place do not matter.
-inline bool fills_groups(std::int64_t images, std::int64_t group) {
-  return group > 0 && 4 * images >= 3 * ((images + group - 1) / group * group);
-}
 
 }  // namespace pando

@@ -20,10 +20,8 @@ std::int64_t whole_vectors(std::int64_t elements) { return (elements + lanes - 1
 
 double as_double(std::int64_t count) { return static_cast<double>(count); }
 
-}  // namespace
-
-double places_of(const Shape& dense, const Shape& pooled) {
-  return as_double(dense[1] * dense[2]) / std::max(as_double(pooled[1] * pooled[2]), 1.0);
+double pixels_for_each_pooled_one(const Shape& pixels, const Shape& pooled) {
+  return as_double(pixels[1] * pixels[2]) / std::max(as_double(pooled[1] * pooled[2]), 1.0);
 }
 
 bool visits_for_filter(const Shape& filter, double places, double gain) {
@@ -37,5 +35,15 @@ bool visits_for_images(const Shape& filter, double places, double gain) {
   const double products = as_double(filter[0] * filter[1] * whole_vectors(filter[2]));
   return places * products > gain * cost_of_stores * (products + find_cost);
 }
+
+}  // namespace
+
+bool visits_maxima(const PooledGradientChoice& choice, double gain) {
+  const double places = pixels_for_each_pooled_one(choice.pixels, choice.pooled);
+  return choice.of_filter ? visits_for_filter(choice.filter, places, gain)
+                          : visits_for_images(choice.filter, places, gain);
+}
+
+bool prefers_fewer_products(const PooledGradientChoice& choice) { return visits_maxima(choice, 1); }
 
 }  // namespace pando

@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of a convolution before a max pooling: whether to visit the largest elements alone. Passes and backends ask
-// the same rule.
+// The gradients of a convolution before a max pooling. They read the gradient of the pooling either with its zeros, or
+// as values and positions, so that they visit only the largest elements. The compiler asks the backend which is faster.
 #pragma once
 #include <pando/base/shape.h>
 
 namespace pando {
 
-// `places`: the elements of the dense gradient for each pooled one. `gain`: the speed of its products, relative to
-// those of a kernel that visits.
-bool visits_for_filter(const Shape& filter, double places, double gain);
-bool visits_for_images(const Shape& filter, double places, double gain);
+// What the choice depends on.
+struct PooledGradientChoice {
+  // Whether it is the gradient of the filter, or that of the images.
+  bool of_filter = false;
+  // Of the convolution's filter, and of the gradient after the pooling.
+  Shape filter = {}, pooled = {};
+  // A gradient that reads the zeros adds products of the whole filter for each of these pixels. They are the images, or
+  // for the gradient of the filter the result of the convolution.
+  Shape pixels = {};
+  // Whether products may round their factors to bfloat16.
+  bool mixed_bfloat16 = false;
+  // Whether something else reads the gradient with its zeros, which is then made in either case.
+  bool keeps_zeros = false;
+};
 
-// The pixels of images of the shape `dense`, [batch, height, width, ...], for each pixel of images of the shape
-// `pooled`.
-double places_of(const Shape& dense, const Shape& pooled);
+// Whether to visit only the largest elements is faster than to multiply the zeros too, by products that are `gain`
+// times as fast.
+bool visits_maxima(const PooledGradientChoice& choice, double gain);
+// The answer of a backend whose products are equally fast in both cases.
+bool prefers_fewer_products(const PooledGradientChoice& choice);
 
 }  // namespace pando

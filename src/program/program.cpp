@@ -58,6 +58,8 @@ CompileOptions compile_options(const Backend& backend, const ProgramOptions& opt
                       .evaluate = cpu::evaluate,
                       .backend = backend.name(),
                       .capabilities = backend.capabilities(),
+                      .prefers_pooled_gradient =
+                          [&](const PooledGradientChoice& choice) { return backend.prefers_pooled_gradient(choice); },
                       .why_unsupported = [&](const KernelCall& call) { return backend.why_unsupported(call); }};
   if (options.on_pass)
     made.on_pass = [&](const PassReport& report) {

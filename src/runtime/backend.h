@@ -12,6 +12,7 @@
 #include "comm/device_sums.h"
 #include "plan/capabilities.h"
 #include "plan/plan.h"
+#include "plan/pooled_gradients.h"
 #include "runtime/feed.h"
 #include "runtime/memory.h"
 #include "runtime/recorder.h"
@@ -95,6 +96,11 @@ class Backend {
   virtual std::string instruction_set() const = 0;
   virtual int tiles() const = 0;
   virtual Capabilities capabilities() const { return {}; }
+  // Whether a gradient of a convolution is faster here if it reads the gradient of the max pooling after it as values
+  // and positions.
+  virtual bool prefers_pooled_gradient(const PooledGradientChoice& choice) const {
+    return prefers_fewer_products(choice);
+  }
   // Where its arenas and variables are.
   virtual const std::shared_ptr<Memory>& memory() const = 0;
   // Where the host fills feeds for it, and can reach them.

@@ -55,30 +55,29 @@ TEST(FusePoolingGradients, WindowsThatOverlapStayDense) {
   EXPECT_EQ(ops_of(fuse_pooling_gradients(graph, {})), ops_of(graph));
 }
 
-// On a device whose products of bfloat16 are much faster, dense gradients of many channels are worth their zeros.
-TEST(FusePoolingGradients, FastProductsOfManyChannelsStayDense) {
-  const Graph graph = parse_graph(
-      "%0 = input() {name = \"x\", shape = [2, 12, 12, 64]}\n"
-      "%1 = variable() {name = \"w\", shape = [3, 3, 64, 64]}\n"
-      "%2 = input() {name = \"g\", shape = [2, 6, 6, 64]}\n"
-      "%3 = input() {name = \"positions\", dtype = uint8, shape = [2, 6, 6, 64]}\n"
-      "%4 = max_pool_gradient(%2, %3) {input_size = [12, 12]}\n"
-      "%5 = conv2d_weight_gradient(%0, %4) {kernel_size = [3, 3], padding = [1, 1, 1, 1]}\n"
-      "%6 = conv2d_input_gradient(%4, %1) {input_size = [12, 12], padding = [1, 1, 1, 1]}\n"
-      "output dw = %5\n"
-      "output dx = %6\n");
-  const Capabilities fast = {.mixed_gradient_gain = 4};
-  const auto kept = [&](const Graph& graph, const PassContext& context) {
-    return ops_of(fuse_pooling_gradients(graph, context)) == ops_of(graph);
+// It is asked about each gradient by itself, with the shapes that the kernels have.
+TEST(FusePoolingGradients, TheBackendDecides) {
+  std::vector<PooledGradientChoice> asked;
+  const auto decide = [&](bool of_filter, bool mixed_bfloat16) {
+    asked.clear();
+    const PassContext context = {.prefers_pooled_gradient =
+                                     [&](const PooledGradientChoice& choice) {
+                                       asked.push_back(choice);
+                                       return choice.of_filter == of_filter;
+                                     },
+                                 .mixed_bfloat16 = mixed_bfloat16};
+    return ops_of(remove_dead_nodes(fuse_pooling_gradients(pooling_gradients("", ""), context), {}));
   };
-  EXPECT_TRUE(kept(graph, {.capabilities = fast, .mixed_bfloat16 = true}));
-  EXPECT_FALSE(kept(graph, {.capabilities = fast}));
-  EXPECT_FALSE(kept(graph, {.mixed_bfloat16 = true}));
-  // The gain of a group of two images, and of one that this batch does not fill.
-  EXPECT_TRUE(kept(graph, {.capabilities = {.mixed_group_gain = 4, .image_group = 2}, .mixed_bfloat16 = true}));
-  EXPECT_FALSE(kept(graph, {.capabilities = {.mixed_group_gain = 4, .image_group = 3}, .mixed_bfloat16 = true}));
-  // 16 channels do not fill blocks of bfloat16.
-  EXPECT_FALSE(kept(pooling_gradients("", ""), {.capabilities = fast, .mixed_bfloat16 = true}));
+  EXPECT_EQ(decide(true, false), "max_pool_gradient conv2d_max_pool_weight_gradient conv2d_input_gradient");
+  EXPECT_EQ(decide(false, true), "max_pool_gradient conv2d_weight_gradient conv2d_max_pool_input_gradient");
+  ASSERT_EQ(std::ssize(asked), 2);
+  for (const PooledGradientChoice& choice : asked) {
+    EXPECT_EQ(choice.filter, (Shape{3, 3, 16, 32}));
+    EXPECT_EQ(choice.pooled, (Shape{2, 6, 6, 32}));
+    EXPECT_EQ(choice.pixels, choice.of_filter ? (Shape{2, 12, 12, 32}) : (Shape{2, 14, 14, 16}));
+    EXPECT_TRUE(choice.mixed_bfloat16);
+    EXPECT_TRUE(choice.keeps_zeros);
+  }
 }
 
 // The first layer of a network for grey images multiplies less than it takes to find the largest elements.
@@ -87,10 +86,10 @@ TEST(FusePoolingGradients, FewProductsStayDense) {
   EXPECT_NE(text.find("max_pool_gradient reduce_sum conv2d_weight_gradient"), std::string::npos) << text;
 }
 
-// A device whose gradients of narrow filters make the zeros themselves stores none, unless something else reads them.
-TEST(FusePoolingGradients, TheGradientOfANarrowFilterMakesTheZeros) {
-  const auto first_layer = [](const std::string& more) {
-    return parse_graph(
+// Where nothing else reads the zeros, a backend may make them itself.
+TEST(FusePoolingGradients, TheBackendIsToldWhoReadsTheZeros) {
+  const auto keeps_zeros = [](const std::string& more) {
+    const Graph graph = parse_graph(
         "%0 = input() {name = \"x\", shape = [2, 14, 14, 1]}\n"
         "%1 = input() {name = \"g\", shape = [2, 6, 6, 32]}\n"
         "%2 = input() {name = \"positions\", dtype = uint8, shape = [2, 6, 6, 32]}\n"
@@ -98,14 +97,15 @@ TEST(FusePoolingGradients, TheGradientOfANarrowFilterMakesTheZeros) {
         "%4 = conv2d_weight_gradient(%0, %3) {kernel_size = [3, 3]}\n"
         "output dw = %4\n" +
         more);
+    std::vector<bool> told;
+    fuse_pooling_gradients(graph, {.prefers_pooled_gradient = [&](const PooledGradientChoice& choice) {
+                             told.push_back(choice.keeps_zeros);
+                             return true;
+                           }});
+    return told;
   };
-  const auto fused = [](const Graph& graph, std::int64_t most_filters) {
-    const Capabilities capabilities = {.most_spread_filters = most_filters};
-    return ops_of(remove_dead_nodes(fuse_pooling_gradients(graph, {.capabilities = capabilities}), {}));
-  };
-  EXPECT_EQ(fused(first_layer(""), 32), "conv2d_max_pool_weight_gradient");
-  EXPECT_EQ(fused(first_layer(""), 31), "max_pool_gradient conv2d_weight_gradient");
-  EXPECT_EQ(fused(first_layer("output dy = %3\n"), 32), "max_pool_gradient conv2d_weight_gradient");
+  EXPECT_EQ(keeps_zeros(""), std::vector<bool>{false});
+  EXPECT_EQ(keeps_zeros("output dy = %3\n"), std::vector<bool>{true});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/kernels/weight_gradient.h"
+#include "backends/cpu/kernels/conv_pool_choice.h"
 #include "backends/cpu/suggested_tiles.h"
 #include "backends/cpu/tile_executor.h"
 #include "base/machine/subnormals.h"
@@ -44,14 +44,8 @@ CpuBackend::CpuBackend(int tiles, std::string_view instruction_set, std::shared_
 
 std::string CpuBackend::instruction_set() const { return std::string(cpu::name(routines_.instruction_set)); }
 
-Capabilities CpuBackend::capabilities() const {
-  const MixedMatmulRoutines* const mixed = mixed_routines_.matmul.mixed;
-  Capabilities capabilities = {.gradient_epilogues = true, .most_spread_filters = most_small_filters};
-  if (mixed == nullptr) return capabilities;
-  capabilities.mixed_gradient_gain = mixed->gradient_gain;
-  capabilities.mixed_group_gain = mixed->group_gain;
-  capabilities.image_group = mixed->image_group;
-  return capabilities;
+bool CpuBackend::prefers_pooled_gradient(const PooledGradientChoice& choice) const {
+  return cpu::prefers_pooled_gradient(choice, mixed_routines_);
 }
 
 std::string CpuBackend::why_unsupported(const KernelCall& call) const {

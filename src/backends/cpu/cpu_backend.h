@@ -17,7 +17,8 @@ class CpuBackend : public Backend {
   std::string instruction_set() const override;
   int tiles() const override { return tiles_->count(); }
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
-  Capabilities capabilities() const override;
+  Capabilities capabilities() const override { return {.gradient_epilogues = true}; }
+  bool prefers_pooled_gradient(const PooledGradientChoice& choice) const override;
   std::string why_unsupported(const KernelCall& call) const override;
   LoadedPlans load(std::span<const Plan* const> plans, const BindVariable& bind) override;
 

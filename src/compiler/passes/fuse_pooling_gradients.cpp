@@ -2,24 +2,16 @@
 // The gradient of a max pooling of two by two is zero in three of four places, and after relu in more. A gradient of
 // the convolution before it that reads (value, position) instead of the zeros needs a fraction of the multiplications.
 // What it leaves out are additions of zero, in the same order, so it gives the same bits for finite images and filters.
-// It also takes the place of products of bfloat16 where those are not much faster; its results are more exact. The
-// gradient of a narrow filter that does not visit maxima alone reads values and positions too, if nothing else needs
-// the zeros: its kernel makes them in the cache, piece by piece.
-#include <algorithm>
-
+// The backend says where that is faster than to multiply the zeros.
 #include "compiler/passes/pass.h"
 #include "graph/op_definition.h"
 #include "graph/rewrite.h"
 #include "ops/op_list.h"
 #include "ops/window.h"
-#include "plan/pooled_gradients.h"
 
 namespace pando {
 
 namespace {
-
-// Fewer channels or filters do not fill blocks of bfloat16.
-constexpr std::int64_t least_mixed = 32;
 
 // Which input of a gradient of a convolution is the gradient of its result; -1 if the node is another op.
 int gradient_input(const Node& node) {
@@ -35,20 +27,12 @@ bool has_kernel(const Node& node, const Window& pool) {
          (node.op->id == Op::conv2d_weight_gradient || node.attributes.integers("strides") == ones);
 }
 
-// Whether a gradient of a convolution is faster from a pooled gradient, which has this shape.
-bool is_worth_it(const Graph& graph, const Node& node, const Shape& pooled, bool has_other_users,
-                 const PassContext& context) {
-  const bool is_input = node.op->id == Op::conv2d_input_gradient;
-  const Shape& filter = is_input ? graph.type(node.inputs[1]).shape : node.outputs[0].shape;
-  const bool is_mixed = context.mixed_bfloat16 && std::min(filter[2], filter[3]) >= least_mixed;
-  const Capabilities& capabilities = context.capabilities;
-  const double gain = !is_mixed                                           ? 1
-                      : fills_groups(pooled[0], capabilities.image_group) ? capabilities.mixed_group_gain
-                                                                          : capabilities.mixed_gradient_gain;
-  // The dense gradient has a sum over the filter for each pixel of the image, or of the gradient that it reads.
-  if (is_input) return visits_for_images(filter, places_of(node.outputs[0].shape, pooled), gain);
-  const bool is_spread = !is_mixed && !has_other_users && filter[3] <= capabilities.most_spread_filters;
-  return is_spread || visits_for_filter(filter, places_of(graph.type(node.inputs[1]).shape, pooled), gain);
+// What the backend is asked about a gradient of a convolution; the gradient of the pooling has this shape.
+PooledGradientChoice choice_of(const Graph& graph, const Node& node, const Shape& pooled) {
+  if (node.op->id == Op::conv2d_input_gradient)
+    return {.filter = graph.type(node.inputs[1]).shape, .pooled = pooled, .pixels = node.outputs[0].shape};
+  return {
+      .of_filter = true, .filter = node.outputs[0].shape, .pooled = pooled, .pixels = graph.type(node.inputs[1]).shape};
 }
 
 // The gradient of a pooling that a gradient of a convolution takes in; null if it must not, or is another op.
@@ -60,9 +44,10 @@ const Node* scatter_of(const Graph& graph, const Node& node, const std::vector<s
   const Node& scatter = graph.node(gradient);
   if (scatter.op->id != Op::max_pool_gradient) return nullptr;
   const Window pool = pool_window(scatter.attributes);
-  const Shape& pooled = graph.type(scatter.inputs[0]).shape;
-  const bool has_other_users = uses[static_cast<std::size_t>(gradient.node)][0] > 1;
-  return has_kernel(node, pool) && is_worth_it(graph, node, pooled, has_other_users, context) ? &scatter : nullptr;
+  PooledGradientChoice choice = choice_of(graph, node, graph.type(scatter.inputs[0]).shape);
+  choice.mixed_bfloat16 = context.mixed_bfloat16;
+  choice.keeps_zeros = uses[static_cast<std::size_t>(gradient.node)][0] > 1;
+  return has_kernel(node, pool) && context.prefers_pooled_gradient(choice) ? &scatter : nullptr;
 }
 
 }  // namespace

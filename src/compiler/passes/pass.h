@@ -10,15 +10,21 @@
 #include <pando/graph/graph.h>
 
 #include "plan/capabilities.h"
+#include "plan/pooled_gradients.h"
 
 namespace pando {
 
 // Runs one node on host arrays, for folding constants.
 using Evaluate = Function<std::vector<Array>(const Node& node, const std::vector<Array>& inputs)>;
 
+// Whether a gradient of a convolution is faster on the backend if it reads the gradient of the max pooling as values
+// and positions.
+using PrefersPooledGradient = Function<bool(const PooledGradientChoice& choice)>;
+
 struct PassContext {
   Evaluate evaluate = {};
   Capabilities capabilities = {};
+  PrefersPooledGradient prefers_pooled_gradient = prefers_fewer_products;
   // Whether products may round their factors to bfloat16.
   bool mixed_bfloat16 = false;
 };

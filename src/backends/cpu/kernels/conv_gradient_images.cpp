@@ -5,7 +5,6 @@
 // of all runs stay in their caches, or else channels, taps and filters.
 #include "backends/cpu/kernels/mixed_cost.h"
 #include "backends/cpu/kernels/weight_gradient.h"
-#include "plan/capabilities.h"
 
 namespace pando::cpu {
 

@@ -204,7 +204,7 @@ std::unique_ptr<Kernel> spread_conv2d_weight_gradient(const KernelCall& call, co
                                                       const Routines& routines) {
   const Shape &dy = call.inputs[1].type.shape, &result = call.outputs[0].type.shape;
   if (result.elements() == 0 || result[3] > most_small_filters ||
-      visits_for_filter(result, places_of(convolved_of(call, window), dy), 1))
+      prefers_fewer_products({.of_filter = true, .filter = result, .pooled = dy, .pixels = convolved_of(call, window)}))
     return nullptr;
   if (call.inputs[0].type.dtype == DType::float64)
     return std::make_unique<SmallWeightGradient<double>>(call, window, &pool, routines);

@@ -30,4 +30,9 @@ inline bool pays(const MixedMatmulRoutines& mixed, const MixedWork& work) {
 
 inline std::int64_t round_up(std::int64_t count, std::int64_t step) { return divide_up(count, step) * step; }
 
+// Whether the last group lacks only a few images, so that zeros in their place do not matter.
+inline bool fills_groups(std::int64_t images, std::int64_t group) {
+  return group > 0 && 4 * images >= 3 * round_up(images, group);
+}
+
 }  // namespace pando::cpu

@@ -92,8 +92,12 @@ struct MixedCosts {
 // of `depth_step`; `panel` is one or more times `lanes`, up to `panel_vectors` times, and b_step the same.
 struct MixedMatmulRoutines {
   MixedCosts costs;
-  // As Capabilities have them.
-  double gradient_gain = 1, group_gain = 1;
+  // The speed of the products of a dense bfloat16 gradient of a convolution, relative to a sparse float32 one. 1: never
+  // prefer it.
+  double gradient_gain = 1;
+  // The same for batches that fill groups of image_group images, which are multiplied together. image_group is 0 if
+  // there are no such groups.
+  double group_gain = 1;
   std::int64_t image_group = 0;
   // Sums shorter than this wait for the memory of their results.
   std::int64_t least_depth;
