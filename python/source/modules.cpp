@@ -35,7 +35,7 @@ nn::ConvPadding padding_from(const py::object& padding) {
   return {size.height, size.width};
 }
 
-void bind_parameters(py::module_& module) {
+void bind_torch_parameters(py::module_& module) {
   py::class_<nn::Parameter>(module, "Parameter", "A weight in PyTorch's layout; copies are the same parameter.")
       .def(py::init<const Array&, bool>(), py::arg("value"), py::arg("requires_grad") = true)
       .def_property_readonly("shape", &nn::Parameter::shape)
@@ -158,7 +158,7 @@ void bind_activations(py::module_& module) {
   module.def("identity", []() -> nn::Layer { return nn::Identity(); });
 }
 
-void bind_losses(py::module_& module) {
+void bind_torch_losses(py::module_& module) {
   module.def(
       "cross_entropy_loss",
       [](const Weight& weight, std::int64_t ignored, const std::string& reduction, double smoothing) -> nn::Loss {
@@ -239,7 +239,7 @@ void read_all(const py::dict& from, optim::AdagradOptions& into) {
 }
 
 template <class Rule, class Options>
-optim::Optimizer make_optimizer(const Groups& groups) {
+optim::Optimizer make_torch_optimizer(const Groups& groups) {
   std::optional<Rule> made;
   for (const auto& [parameters, given] : groups) {
     Options options;
@@ -251,28 +251,28 @@ optim::Optimizer make_optimizer(const Groups& groups) {
   return *made;
 }
 
-void bind_optimizers(py::module_& module) {
+void bind_torch_optimizers(py::module_& module) {
   py::class_<optim::Optimizer>(module, "Optimizer")
       .def("set_lr", &optim::Optimizer::set_lr, py::arg("lr"), py::arg("group"))
       .def("lr", &optim::Optimizer::lr, py::arg("group"));
-  module.def("sgd", &make_optimizer<optim::SGD, optim::SGDOptions>, py::arg("groups"));
-  module.def("adam", &make_optimizer<optim::Adam, optim::AdamOptions>, py::arg("groups"));
-  module.def("adamw", &make_optimizer<optim::AdamW, optim::AdamWOptions>, py::arg("groups"));
-  module.def("adadelta", &make_optimizer<optim::Adadelta, optim::AdadeltaOptions>, py::arg("groups"));
-  module.def("adagrad", &make_optimizer<optim::Adagrad, optim::AdagradOptions>, py::arg("groups"));
-  module.def("rmsprop", &make_optimizer<optim::RMSprop, optim::RMSpropOptions>, py::arg("groups"));
+  module.def("sgd", &make_torch_optimizer<optim::SGD, optim::SGDOptions>, py::arg("groups"));
+  module.def("adam", &make_torch_optimizer<optim::Adam, optim::AdamOptions>, py::arg("groups"));
+  module.def("adamw", &make_torch_optimizer<optim::AdamW, optim::AdamWOptions>, py::arg("groups"));
+  module.def("adadelta", &make_torch_optimizer<optim::Adadelta, optim::AdadeltaOptions>, py::arg("groups"));
+  module.def("adagrad", &make_torch_optimizer<optim::Adagrad, optim::AdagradOptions>, py::arg("groups"));
+  module.def("rmsprop", &make_torch_optimizer<optim::RMSprop, optim::RMSpropOptions>, py::arg("groups"));
 }
 
 }  // namespace
 
 void bind_modules(py::module_& module) {
   py::module_ part = module.def_submodule("torch", "What pando.torch is made of.");
-  bind_parameters(part);
+  bind_torch_parameters(part);
   bind_linear(part);
   bind_pooling_and_norms(part);
   bind_activations(part);
-  bind_losses(part);
-  bind_optimizers(part);
+  bind_torch_losses(part);
+  bind_torch_optimizers(part);
 }
 
 }  // namespace pando::python

@@ -29,7 +29,7 @@ class Refusals : public testing::Test {
 };
 
 constexpr std::int64_t huge = std::int64_t{1} << 40;
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 #define PANDO_EXPECT_REFUSAL(call, text) EXPECT_EQ(message([&] { (void)(call); }), text)
 
@@ -99,7 +99,8 @@ TEST_F(Refusals, Elementwise) {
                        "huber_error: 'delta' is -1 but must be a finite number of at least 0");
   PANDO_EXPECT_REFUSAL(ops::binary_cross_entropy(f32({2}), f32({2}), 0.5),
                        "binary_cross_entropy: 'epsilon' is 0.5 but must be at least 0 and below 0.5");
-  PANDO_EXPECT_REFUSAL(ops::clip(f32({2}), nan, 1), "clip: 'min' is nan and 'max' 1; min must not be above max");
+  PANDO_EXPECT_REFUSAL(ops::clip(f32({2}), not_a_number, 1),
+                       "clip: 'min' is nan and 'max' 1; min must not be above max");
 }
 
 TEST_F(Refusals, Matmul) {
@@ -282,7 +283,7 @@ TEST_F(Refusals, DataMovement) {
 TEST_F(Refusals, RandomOps) {
   const Value counter = i32({2});
   PANDO_EXPECT_REFUSAL(ops::dropout(f32({4}), counter, 1), "dropout: 'rate' is 1 but must be at least 0 and below 1");
-  PANDO_EXPECT_REFUSAL(ops::dropout(f32({4}), counter, nan),
+  PANDO_EXPECT_REFUSAL(ops::dropout(f32({4}), counter, not_a_number),
                        "dropout: 'rate' is nan but must be at least 0 and below 1");
   PANDO_EXPECT_REFUSAL(ops::dropout(f32({4}), i32({3}), 0.5),
                        "dropout: input 1 has the shape [3] but must have [2], the update and the number of the first "
@@ -327,7 +328,7 @@ TEST_F(Refusals, Updates) {
                        "adam_update: input 1 is float32[] but must be int32 or float64; cast it");
   PANDO_EXPECT_REFUSAL(ops::adam_update(rate, i32({}), parameter, gradient, {parameter, parameter}, {.beta1 = 1}),
                        "adam_update: 'beta1' is 1 but must be at least 0 and below 1");
-  PANDO_EXPECT_REFUSAL(ops::rmsprop_update(rate, parameter, gradient, {parameter}, {.epsilon = nan}),
+  PANDO_EXPECT_REFUSAL(ops::rmsprop_update(rate, parameter, gradient, {parameter}, {.epsilon = not_a_number}),
                        "rmsprop_update: 'epsilon' is nan but must be a finite number of at least 0");
 }
 
