@@ -30,10 +30,10 @@ class Holder {
       // Each writes its number once.
       if (child == 0 && heir) {
         const pid_t own = getpid();
-        if (write(ends[1], &own, sizeof own) < 0) _exit(1);
+        if (::write(ends[1], &own, sizeof own) < 0) _exit(1);
       } else if (!heir) {
         const pid_t none = lock.is_ours() ? -1 : -2;
-        if (write(ends[1], &none, sizeof none) < 0) _exit(1);
+        if (::write(ends[1], &none, sizeof none) < 0) _exit(1);
       }
       while (true) pause();
     }

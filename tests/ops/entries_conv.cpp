@@ -13,8 +13,6 @@ struct Convolution {
   Geometry geometry = {};
 };
 
-Integers list(const auto& values) { return {values.begin(), values.end()}; }
-
 Geometry geometry_of(const Convolution& c) {
   Geometry geometry = c.geometry;
   geometry.kernel = {c.filter[0], c.filter[1]};

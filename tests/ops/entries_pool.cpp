@@ -10,8 +10,6 @@ struct Pooling {
   Geometry geometry;
 };
 
-Integers list(const auto& values) { return {values.begin(), values.end()}; }
-
 Attributes attributes_of(const Pooling& p) {
   return {{"window", list(p.geometry.kernel)},
           {"strides", list(p.geometry.strides)},

@@ -12,6 +12,9 @@
 
 namespace pando::test {
 
+// An array of sizes as the value of an attribute.
+inline Integers list(const auto& values) { return {values.begin(), values.end()}; }
+
 struct InputSpec {
   Shape shape;
   // The type under test unless given.

@@ -53,8 +53,6 @@ Shape pooled_by(const Network& n) {
   return {y[0], n.pool.output_size(0, y[1]), n.pool.output_size(1, y[2]), y[3]};
 }
 
-Integers list(const auto& values) { return {values.begin(), values.end()}; }
-
 // Four gradients: of the filter and the images, each with and without the zeros.
 void build(Graph& graph, const Network& n, DType dtype) {
   const Shape convolved = convolved_by(n);

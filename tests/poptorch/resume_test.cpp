@@ -11,8 +11,8 @@ namespace {
 using torch::utils::data::LoaderState;
 using torch::utils::data::TensorDataset;
 
-struct Trained {
-  explicit Trained(std::int64_t workers, int replicas = 1)
+struct TrainingRun {
+  explicit TrainingRun(std::int64_t workers, int replicas = 1)
       : options(divided(replicas)),
         loader(options, TensorDataset(waves({44, 1, 6, 6}, 1.3), labels(44)),
                {.batch_size = 2, .shuffle = true, .seed = 5, .num_workers = workers}) {}
@@ -46,17 +46,17 @@ TEST(Resuming, GivesTheBitsOfAnUnbrokenTraining) {
   const std::string path = testing::TempDir() + "poptorch_resumed.npz";
   for (const std::int64_t workers : {0, 2})
     for (const int replicas : {1, 2}) {
-      Trained unbroken(workers, replicas);
+      TrainingRun unbroken(workers, replicas);
       for (int epoch = 0; epoch < 3; ++epoch) unbroken.train(-1);
 
       {
-        Trained first(workers, replicas);
+        TrainingRun first(workers, replicas);
         first.train(-1);
         EXPECT_TRUE(first.train(3));
         EXPECT_EQ(first.loader.state(), (LoaderState{5, 1, 3}));
         first.training.save(path, first.loader);
       }
-      Trained second(workers, replicas);
+      TrainingRun second(workers, replicas);
       second.training.load(path, second.loader);
       EXPECT_EQ(second.loader.state(), (LoaderState{5, 1, 3}));
       for (int epoch = 1; epoch < 3; ++epoch) second.train(-1);
@@ -69,7 +69,7 @@ TEST(Resuming, GivesTheBitsOfAnUnbrokenTraining) {
 
 TEST(Resuming, RefusesAFileThatSaysNothingOfTheLoader) {
   const std::string path = testing::TempDir() + "poptorch_without_loader.npz";
-  Trained run(0);
+  TrainingRun run(0);
   run.train(2);
   run.training.save(path);
   const nn::StateDict before = run.network.state_dict();
@@ -84,7 +84,7 @@ TEST(Resuming, RefusesAFileThatSaysNothingOfTheLoader) {
 }
 
 TEST(Resuming, RefusesTheStateOfAnotherLoader) {
-  Trained run(0);
+  TrainingRun run(0);
   EXPECT_EQ(
       message([&] { run.loader.load_state({.seed = 1, .epoch = 2, .batches = 11}); }),
       "DataLoader: the state is of batch 11 of epoch 2 but an epoch has 11 batches; give it to a loader of the same "
