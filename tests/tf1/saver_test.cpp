@@ -39,7 +39,7 @@ struct SmallModel {
   keras::Layer dropout = keras::layers::Dropout(0.3), normalise = keras::layers::BatchNormalization({.name = "norm"});
 };
 
-const tf::train::AdamOptimizer adam({.learning_rate = 0.02});
+const tf::train::AdamOptimizer adam_of_session({.learning_rate = 0.02});
 
 struct NewGraph {
   explicit NewGraph(int ipus) {
@@ -72,7 +72,7 @@ struct QueueProgram : NewGraph {
 };
 
 struct LoopProgram : QueueProgram {
-  explicit LoopProgram(const tf::train::Optimizer& optimizer = adam, Dataset (*data)() = shuffled)
+  explicit LoopProgram(const tf::train::Optimizer& optimizer = adam_of_session, Dataset (*data)() = shuffled)
       : QueueProgram(1, data) {
     computation = compiled([&] {
       return repeat(
@@ -91,7 +91,9 @@ struct PipelineProgram : QueueProgram {
   PipelineProgram() : QueueProgram(Ipus) {
     const auto first = [&](Tensor x, Tensor y) -> tf::Outputs { return {model.first(x), y}; };
     const auto second = [&](Tensor x, Tensor y) -> tf::Outputs { return {model.loss(x, y)}; };
-    const auto minimise = [](const tf::Outputs& outputs) { return OptimizerFunctionOutput{adam, outputs.tensor(0)}; };
+    const auto minimise = [](const tf::Outputs& outputs) {
+      return OptimizerFunctionOutput{adam_of_session, outputs.tensor(0)};
+    };
     computation = compiled([&] {
       return pipeline({first, second}, {.gradient_accumulation_count = 2,
                                         .repeat_count = 2,
@@ -311,13 +313,13 @@ TEST_F(Refusals, APlaceBeyondTheData) {
             said_of("IPUInfeedQueue: it is at element 4000000000000 of a data set that has 24"));
   // The number of elements is not known before they are read.
   const auto some = [] { return shuffled().filter([](const data::Element&) { return true; }); };
-  EXPECT_EQ(verdict(LoopProgram(adam, some)),
+  EXPECT_EQ(verdict(LoopProgram(adam_of_session, some)),
             said_of("IPUInfeedQueue: it is at element 4000000000000 of a data set that has 24"));
 }
 
 TEST_F(Refusals, OtherData) {
   const auto twice = [] { return shuffled().shuffle(2); };
-  EXPECT_EQ(verdict(LoopProgram(adam, twice)),
+  EXPECT_EQ(verdict(LoopProgram(adam_of_session, twice)),
             said_of("IPUInfeedQueue: the data set is shuffled where it was not; make it as it was"));
 }
 
