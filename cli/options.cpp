@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -17,14 +16,6 @@
 namespace pando::cli {
 
 namespace {
-
-template <class Number>
-std::optional<Number> parsed(const std::string& text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // "a whole number of at least 1".
 std::string wanted(const Option& option) {
@@ -47,12 +38,12 @@ bool is_right(const Option& option, const std::string& value) {
     case Option::Kind::choice:
       return std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end();
     case Option::Kind::whole: {
-      const auto number = parsed<std::int64_t>(value);
+      const auto number = number_in<std::int64_t>(value);
       return number && static_cast<double>(*number) >= option.smallest &&
              (option.largest == 0 || *number <= option.largest);
     }
     case Option::Kind::number: {
-      const auto number = parsed<double>(value);
+      const auto number = number_in<double>(value);
       return number && std::isfinite(*number) &&
              (option.above ? *number > option.smallest : *number >= option.smallest);
     }
@@ -81,6 +72,7 @@ Arguments::Arguments(const Command& command, const std::vector<std::string>& wor
   bool options_ended = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
+    if (word.empty()) fail("an argument is empty; a variable of the shell may have no value");
     if (options_ended || !word.starts_with('-') || word == "-") {
       words_.push_back(word);
       continue;
@@ -138,9 +130,9 @@ std::string Arguments::text(const std::string& option) const {
 }
 
 std::int64_t Arguments::whole(const std::string& option) const {
-  return parsed<std::int64_t>(text(option)).value_or(0);
+  return number_in<std::int64_t>(text(option)).value_or(0);
 }
 
-double Arguments::number(const std::string& option) const { return parsed<double>(text(option)).value_or(0.0); }
+double Arguments::number(const std::string& option) const { return number_in<double>(text(option)).value_or(0.0); }
 
 }  // namespace pando::cli

@@ -3,8 +3,10 @@
 #pragma once
 #include <pando/base/function.h>
 
+#include <charconv>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,6 +14,15 @@
 namespace pando::cli {
 
 class Arguments;
+
+// The number that the text is; nothing if it is empty, holds anything else, or is too large.
+template <class Number>
+std::optional<Number> number_in(const std::string& text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
 
 struct Option {
   enum class Kind { flag, text, choice, whole, number, file, folder };

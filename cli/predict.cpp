@@ -50,9 +50,9 @@ class SubjectReader {
 
   std::vector<Subject> read() {
     for (const std::string& word : arguments_.words()) {
-      const bool is_number = word.find_first_not_of("0123456789") == std::string::npos && word.size() < 10;
+      const auto number = number_in<std::int32_t>(word);
       if (path_exists(word)) attempt([&] { add_file(word); });
-      else if (is_number) add_number(std::stoll(word));
+      else if (number && *number >= 0) add_number(*number);
       else attempt([&] { fail_absent(word); });
     }
     if (!resized_.empty())

@@ -97,6 +97,8 @@ std::vector<std::int64_t> all_rows(const std::vector<std::int32_t>& labels) {
 data::CsvTable read(const std::string& path, const OwnDataOptions& options, datasets::OwnData& data) {
   data::CsvTable table = data::read_csv(path, {.label = options.label, .skip_bad = options.skip_bad});
   for (const std::string& row : table.skipped) data.skipped.push_back(fmt::format("{}: {}", path, row));
+  if (table.labels.empty() && !table.skipped.empty())
+    throw_file_error(path, fmt::format("has no rows that can be read: {}", table.skipped.front()), "correct its lines");
   if (table.labels.empty()) throw_file_error(path, "has no rows that can be read", "add a line for each row");
   return table;
 }

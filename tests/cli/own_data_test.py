@@ -114,6 +114,13 @@ class OwnTables(ProgramTest):
         self.assertIn(f"1 row of flowers.csv cannot be read and is left out:\n  {problem}\n",
                       self.run_pando(*words, "--skip-bad").stderr)
 
+    def test_with_a_column_of_words_are_refused_by_its_name(self):
+        (self.folder / "flowers.csv").write_text("width,colour,kind\n1,red,a\n2,blue,b\n3,red,a\n")
+        for words in [], ["--skip-bad"]:
+            self.assertEqual(self.run_pando("train", "mlp", "--dataset", "flowers.csv", *words, expect=1).stderr,
+                             "pando: flowers.csv: the column 'colour' holds words, such as 'red', and not numbers; replace them "
+                             "by numbers, take the column out, or name it as that of the labels\n")
+
     def test_need_a_model_for_rows(self):
         self.write_table()
         self.assertEqual(self.run_pando("train", "lenet", "--dataset", "flowers.csv", expect=1).stderr.splitlines()[-1],

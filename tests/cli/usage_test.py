@@ -125,7 +125,10 @@ class Mistakes(ProgramTest):
                             (["explain", "mlp", "--workers", "2,,4"],
                              "--workers '2,,4' is not a list of numbers from 1 to 1000000, such as 1,2,1000"),
                             (["predict", "0"], "--model is missing: --model DIR names the trained model"),
-                            (["predict", "--model", "m"], "IMAGE... is missing")]:
+                            (["predict", "--model", "m"], "IMAGE... is missing"),
+                            (["predict", "--model", "m", ""],
+                             "an argument is empty; a variable of the shell may have no value"),
+                            (["predict", "--model", "", "0"], "--model is '' but must be something")]:
             self.assertEqual(self.run_pando(*words, expect=2).stderr.splitlines()[0], f"pando {words[0]}: {text}")
 
     def test_in_names_have_the_same_exit_status_everywhere(self):

@@ -76,6 +76,14 @@ TEST_F(Csv, IsRefusedByTheLine) {
   EXPECT_EQ(refusal("a,b\n1,\n"), ": line 2: the label in the column 'b' is missing; correct the line, or take it out");
 }
 
+TEST_F(Csv, IsRefusedByTheColumnIfThatHoldsWordsInEveryRow) {
+  const std::string problem = ": the column 'b' holds words, such as 'x', and not numbers; replace them by numbers";
+  EXPECT_EQ(refusal("a,b,c\n1,x,3\n2,y,3\n"), problem + ", take the column out, or name it as that of the labels");
+  EXPECT_EQ(refusal("a,b,c\n1,x,3\n2,y,3\n", {.has_labels = false}), problem + ", or take the column out");
+  EXPECT_EQ(refusal("a,b,c\n1,x,3\n2,7,3\n"),
+            ": line 2: 'x' in the column 'b' is not a number; correct the line, or take it out");
+}
+
 TEST_F(Csv, IsRefusedWithoutAFirstLineOfNames) {
   const std::string form = "; give a first line that names the columns, and a line of numbers for each row";
   EXPECT_EQ(refusal(""), ": is empty" + form);

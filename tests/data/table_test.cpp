@@ -86,6 +86,9 @@ TEST_F(Table, RefusesWhatIsNoClass) {
             ": the column 'class' has 1 different label; 2 to 1000 classes are told apart" + remedy);
   EXPECT_EQ(refusal(rows({{1, "a"}, {2, "b"}})), ": has no class of five rows; add rows");
   EXPECT_EQ(refusal("x,class\n"), ": has no rows that can be read; add a line for each row");
+  const std::string path = folder.write("table.csv", "x,class\n?,a\n");
+  EXPECT_EQ(message([&] { datasets::load_own(path, {.skip_bad = true}); }),
+            path + ": has no rows that can be read: line 2: '?' in the column 'x' is not a number; correct its lines");
 }
 
 TEST_F(Table, MayBeNamedInCapitals) {

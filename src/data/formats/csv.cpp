@@ -114,8 +114,8 @@ class CsvReader {
   CsvReader(ByteFile& file, const CsvOptions& options) : file_(file), options_(options) {}
 
   CsvTable read() {
-    const std::string text = text_of(file_);
-    CsvRows rows(text);
+    text_ = text_of(file_);
+    CsvRows rows(text_);
     if (!rows.next(cells_)) file_.fail("is empty", csv_form);
     read_header();
     while (rows.next(cells_)) add_row(rows.line());
@@ -149,8 +149,31 @@ class CsvReader {
     const std::string problem = problem_of_row();
     if (problem.empty()) return;
     values_.resize(before);
+    if (table_.skipped.empty()) check_columns();
     if (!options_.skip_bad) file_.fail(fmt::format("line {}: {}", line, problem), "correct the line, or take it out");
     table_.skipped.push_back(fmt::format("line {}: {}", line, problem));
+  }
+
+  // A column that has words in every row is a mistake in the table, not in a line.
+  void check_columns() const {
+    std::vector<std::int64_t> words(header_.size());
+    std::vector<std::string> cells, firsts(header_.size());
+    CsvRows rows(text_);
+    rows.next(cells);
+    std::int64_t count = 0;
+    while (rows.next(cells)) {
+      if (cells.size() != header_.size()) continue;
+      ++count;
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        if (cells[i].empty() || number_of(cells[i])) continue;
+        if (words[i]++ == 0) firsts[i] = cells[i];
+      }
+    }
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (i != label_ && count > 1 && words[i] == count)
+        file_.fail(fmt::format("the column '{}' holds words, such as '{}', and not numbers", header_[i], firsts[i]),
+                   options_.has_labels ? "replace them by numbers, take the column out, or name it as that of the labels"
+                                       : "replace them by numbers, or take the column out");
   }
 
   std::string problem_of_row() {
@@ -173,6 +196,7 @@ class CsvReader {
   ByteFile& file_;
   const CsvOptions& options_;
   CsvTable table_;
+  std::string text_;
   std::vector<std::string> cells_, header_;
   // The place of the labels in a row; that of no column if there are none.
   std::size_t label_ = 0;
