@@ -222,6 +222,14 @@ void bind_optimizers(py::module_& module) {
       .def_property_readonly("name", &Optimizer::name)
       .def_property("learning_rate", &Optimizer::learning_rate, &Optimizer::set_learning_rate)
       .def_property_readonly("iterations", &Optimizer::iterations);
+  // Calls a function that takes nothing and returns a number before each execution.
+  module.def("called_rate", [](const py::object& function) {
+    const Held held(function);
+    return LearningRate(Function<double()>([held] {
+      const WithGil gil;
+      return held.get()().cast<double>();
+    }));
+  });
   module.def("make_optimizer", &make_optimizer);
   module.def("make_schedule", &make_schedule);
 }

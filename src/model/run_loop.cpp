@@ -48,9 +48,11 @@ std::int64_t RunLoop::run(std::int64_t batches) {
 }
 
 std::int64_t RunLoop::run_all(std::int64_t batches, std::int64_t per_execution,
-                              const Function<bool(std::int64_t first, std::int64_t count)>& after) {
+                              const Function<bool(std::int64_t first, std::int64_t count)>& after,
+                              const Function<void()>& before) {
   std::int64_t done = 0;
   while (batches < 0 || done < batches) {
+    if (before) before();
     const std::int64_t count = run(batches < 0 ? per_execution : std::min(per_execution, batches - done));
     if (count == 0) break;
     done += count;

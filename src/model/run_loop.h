@@ -18,10 +18,11 @@ class RunLoop {
   // end.
   std::int64_t run(std::int64_t batches);
   // Runs that many batches (negative: until the data ends), about `per_execution` in each execution. After each,
-  // `after` takes the number of its first batch and how many there were; it ends the run by returning false. Returns
-  // the number of batches that were run.
+  // `after` takes the number of its first batch and how many there were; it ends the run by returning false. `before`
+  // is called before each. Returns the number of batches that were run.
   std::int64_t run_all(std::int64_t batches, std::int64_t per_execution,
-                       const Function<bool(std::int64_t first, std::int64_t count)>& after);
+                       const Function<bool(std::int64_t first, std::int64_t count)>& after,
+                       const Function<void()>& before = {});
 
   // The number of updates of the last execution, and of the next one's first update.
   std::int64_t updates() const { return updates_; }

@@ -8,8 +8,9 @@ from typing import Any
 from pando import _core
 from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.keras import schedules as schedules
 from pando.core.nearest import unknown_argument
+from pando.keras import schedules as schedules
+from pando.keras.arguments import number
 
 _CLIPS = ("clipnorm", "clipvalue", "global_clipnorm")
 _WITHOUT_EFFECT = ("jit_compile", "ema_momentum", "ema_overwrite_frequency", "gradient_aggregator",
@@ -36,6 +37,9 @@ class Optimizer:
 
     @learning_rate.setter
     def learning_rate(self, value):
+        if callable(value):
+            raise TypeError(f"{self._name}: learning_rate can be set to a number only; give a schedule or a function to the "
+                            "optimizer when you make it")
         self._native.learning_rate = float(value)
 
     @property
@@ -53,8 +57,13 @@ class Optimizer:
         return self._native.iterations
 
     def get_config(self) -> Any:
-        """The name and the learning rate."""
-        return {"name": self._name, **self._config}
+        """The name and the arguments, with the learning rate as it is now."""
+        config = {"name": self._name, **self._config}
+        rate = config.get("lr", config.get("learning_rate"))
+        if not isinstance(rate, schedules.LearningRateSchedule) and not config.get("decay"):
+            config["learning_rate"] = self._native.learning_rate
+            config.pop("lr", None)
+        return config
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
@@ -120,12 +129,17 @@ def _checked(who, kwargs):
     return kwargs
 
 
+def _epsilon(optimizer, value):
+    """Keras's own where it is None."""
+    return 1e-7 if value is None else number(optimizer, "epsilon", value)
+
+
 class SGD(Optimizer):
     """Gradient descent, with momentum if it is given."""
 
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False,
                  name: str | None = "SGD", **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, momentum=float(momentum), nesterov=bool(nesterov),
+        super().__init__(name, learning_rate=learning_rate, momentum=number(self, "momentum", momentum), nesterov=bool(nesterov),
                          **_checked("SGD", kwargs))
 
 
@@ -134,8 +148,8 @@ class Adam(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
                  epsilon: float | None = 1e-7, amsgrad: bool = False, name: str | None = "Adam", **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, beta_1=float(beta_1), beta_2=float(beta_2),
-                         epsilon=float(epsilon if epsilon is not None else 1e-7), amsgrad=amsgrad,
+        super().__init__(name, learning_rate=learning_rate, beta_1=number(self, "beta_1", beta_1), beta_2=number(self, "beta_2", beta_2),
+                         epsilon=_epsilon(self, epsilon), amsgrad=amsgrad,
                          **_checked("Adam", kwargs))
 
 
@@ -144,8 +158,8 @@ class Nadam(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
                  epsilon: float | None = 1e-7, name: str | None = "Nadam", **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, beta_1=float(beta_1), beta_2=float(beta_2),
-                         epsilon=float(epsilon), **_checked("Nadam", kwargs))
+        super().__init__(name, learning_rate=learning_rate, beta_1=number(self, "beta_1", beta_1), beta_2=number(self, "beta_2", beta_2),
+                         epsilon=_epsilon(self, epsilon), **_checked("Nadam", kwargs))
 
 
 class AdamW(Optimizer):
@@ -154,8 +168,8 @@ class AdamW(Optimizer):
     def __init__(self, learning_rate: Any = 0.001, weight_decay: float | None = 0.004, beta_1: float = 0.9,
                  beta_2: float = 0.999, epsilon: float | None = 1e-7, amsgrad: bool = False, name: str | None = "AdamW",
                  **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, weight_decay=float(weight_decay), beta_1=float(beta_1),
-                         beta_2=float(beta_2), epsilon=float(epsilon), amsgrad=amsgrad, **_checked("AdamW", kwargs))
+        super().__init__(name, learning_rate=learning_rate, weight_decay=number(self, "weight_decay", weight_decay), beta_1=number(self, "beta_1", beta_1),
+                         beta_2=number(self, "beta_2", beta_2), epsilon=_epsilon(self, epsilon), amsgrad=amsgrad, **_checked("AdamW", kwargs))
 
 
 class RMSprop(Optimizer):
@@ -164,8 +178,8 @@ class RMSprop(Optimizer):
     def __init__(self, learning_rate: Any = 0.001, rho: float = 0.9, momentum: float = 0.0,
                  epsilon: float | None = 1e-7, centered: bool = False, name: str | None = "RMSprop",
                  **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, rho=float(rho), momentum=float(momentum),
-                         epsilon=float(epsilon if epsilon is not None else 1e-7), centered=bool(centered),
+        super().__init__(name, learning_rate=learning_rate, rho=number(self, "rho", rho), momentum=number(self, "momentum", momentum),
+                         epsilon=_epsilon(self, epsilon), centered=bool(centered),
                          **_checked("RMSprop", kwargs))
 
 
@@ -174,8 +188,8 @@ class Adagrad(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float | None = 1e-7,
                  name: str | None = "Adagrad", **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, epsilon=float(epsilon),
-                         initial_accumulator_value=float(initial_accumulator_value), **_checked("Adagrad", kwargs))
+        super().__init__(name, learning_rate=learning_rate, epsilon=_epsilon(self, epsilon),
+                         initial_accumulator_value=number(self, "initial_accumulator_value", initial_accumulator_value), **_checked("Adagrad", kwargs))
 
 
 adam, sgd, rmsprop, nadam, adagrad = Adam, SGD, RMSprop, Nadam, Adagrad

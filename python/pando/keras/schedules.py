@@ -111,11 +111,15 @@ class InverseTimeDecay(LearningRateSchedule):
 
 
 def native(rate: float) -> Any:
-    """What C++ takes for a learning rate: a number, a schedule or a function of symbols."""
+    """What C++ takes for a learning rate: a number, a schedule, or a function that is called before each execution."""
     if isinstance(rate, LearningRateSchedule):
         return rate._native()
-    if callable(rate) and not isinstance(rate, (int, float)):
-        return symbol_function(lambda step: step * 0.0 + rate())
+    if isinstance(rate, type):
+        raise TypeError(f"learning_rate is the class {rate.__name__}, but must be an object, such as {rate.__name__}(...)")
+    if callable(rate):
+        return _core.called_rate(lambda: float(rate()))
+    if rate is None:
+        raise TypeError("learning_rate is None, but must be a number, a schedule or a function")
     return float(rate)
 
 # A type checker knows what there is.

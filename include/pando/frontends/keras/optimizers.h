@@ -11,19 +11,25 @@ namespace pando::keras {
 
 namespace optimizers {
 
-// Maps the number of updates done (a float32 scalar) to the rate of the next; computed inside the program.
+// A number, a schedule, or a function of the host.
 class LearningRate {
  public:
   LearningRate(double rate) : rate_(rate) {}
+  // A schedule maps the number of updates done (a float32 scalar) to the rate of the next; computed inside the program.
   LearningRate(Function<Value(Value step)> schedule) : schedule_(std::move(schedule)) {}
+  // Called before each execution; all updates of an execution have the rate that it returns.
+  LearningRate(Function<double()> function) : function_(std::move(function)) {}
 
-  double rate() const { return rate_; }
-  // Empty for a plain number.
+  bool is_number() const { return !schedule_ && !function_; }
+  // The number, or what the function returns now; 0 for a schedule.
+  double rate() const { return function_ ? function_() : rate_; }
+  // Empty for a number and for a function of the host.
   const Function<Value(Value)>& schedule() const { return schedule_; }
 
  private:
   double rate_ = 0.0;
   Function<Value(Value)> schedule_ = {};
+  Function<double()> function_ = {};
 };
 
 namespace schedules {
@@ -67,7 +73,7 @@ class PANDO_API Optimizer {
   Optimizer(const std::string& name);
 
   const std::string& name() const;
-  // Throws Error if the rate follows a schedule.
+  // What a function of the host returns now. Throws Error if the rate follows a schedule.
   double learning_rate() const;
   void set_learning_rate(double rate) const;
   // The number of updates done.

@@ -19,7 +19,7 @@ void check_rate(const std::string& optimizer, double rate) {
 
 template <class Options>
 std::shared_ptr<Optimizer::State> make_state(UpdateRule rule, const Options& options) {
-  if (!options.learning_rate.schedule()) check_rate(rule.name, options.learning_rate.rate());
+  if (options.learning_rate.is_number()) check_rate(rule.name, options.learning_rate.rate());
   const GradientClipping clipping{options.clipvalue, options.clipnorm, options.global_clipnorm};
   for (const auto& limit : {clipping.value, clipping.norm, clipping.global_norm})
     if (limit && !(*limit > 0))
@@ -86,7 +86,9 @@ std::int64_t Optimizer::iterations() const { return state_->iterations; }
 double Optimizer::learning_rate() const {
   if (state_->learning_rate.schedule())
     throw Error(fmt::format("{}: the learning rate follows a schedule and is not a single number", name()));
-  return state_->learning_rate.rate();
+  const double rate = state_->learning_rate.rate();
+  check_rate(name(), rate);
+  return rate;
 }
 void Optimizer::set_learning_rate(double rate) const {
   if (state_->learning_rate.schedule())
@@ -173,6 +175,8 @@ LearningRate PiecewiseConstantDecay(const std::vector<double>& boundaries, const
 
 LearningRate WarmUp(double steps, const LearningRate& after) {
   check_steps("WarmUp", steps);
+  if (!after.schedule() && !after.is_number())
+    throw Error("WarmUp: the rate after it is a function of the host; give a number or a schedule");
   return {[=](Value step) {
     const auto follow = [&](Value count) {
       return after.schedule() ? after.schedule()(count) : ops::scalar(count, after.rate());

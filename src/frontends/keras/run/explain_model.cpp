@@ -42,9 +42,9 @@ Explanation explain_model(Model& model, const Model::ExplainOptions& options) {
                           .gradient_accumulation = division.accumulation,
                           .reduction = division.reduction == ipu::GradientReduction::Sum ? "sum" : "mean",
                           .optimizer = optimizer.rule.name,
-                          .learning_rate = optimizer.learning_rate.schedule()
-                                               ? std::nullopt
-                                               : std::optional(optimizer.learning_rate.rate()),
+                          .learning_rate = optimizer.learning_rate.is_number()
+                                               ? std::optional(optimizer.learning_rate.rate())
+                                               : std::nullopt,
                           .steps_grow_with_gradients = optimizer.rule.grows_with_gradients,
                           .steps_per_execution = training.options->steps_per_execution,
                           .cores = usable_cores(),

@@ -149,7 +149,7 @@ void Fit::resume(const RunCheckpoints::Resumed& resumed) {
 
 RunSettings Fit::settings_here() const {
   const auto& rate = job_.compiled().optimizer.state().learning_rate;
-  return {.seed = random_seed(), .learning_rate = rate.schedule() ? std::nullopt : std::optional(rate.rate())};
+  return {.seed = random_seed(), .learning_rate = rate.is_number() ? std::optional(rate.rate()) : std::nullopt};
 }
 
 void Fit::restore_data(const RunPosition& position) {
@@ -180,6 +180,7 @@ void Fit::for_callbacks(const Function<void(Callback&)>& tell) const {
 
 History Fit::run() {
   if (tells()) tell_about_steps_per_execution();
+  tell_about_learning_rate();
   job_.training().stop = false;
   std::optional<Profiler> profiler;
   if (!options_.profile.empty() || options_.record_timeline) {
@@ -189,7 +190,6 @@ History Fit::run() {
   interrupt_.emplace();
   for_callbacks([&](Callback& callback) { callback.on_train_begin(model_); });
   if (resumed_) restore_state();
-  job_.apply_learning_rate();
   check_workers();
   while (!is_over()) run_epoch();
   for_callbacks([&](Callback& callback) { callback.on_train_end(model_); });
@@ -213,10 +213,8 @@ void Fit::save_profile(const report::Timeline& timeline) const {
 }
 
 void Fit::run_epoch() {
-  if (position_.batches == 0) {
+  if (position_.batches == 0)
     for_callbacks([&](Callback& callback) { callback.on_epoch_begin(model_, position_.epoch); });
-    job_.apply_learning_rate();
-  }
   if (tells()) tell(options_.output, fmt::format("Epoch {}/{}\n", position_.epoch + 1, options_.epochs));
   ProgressBar bar = make_bar(samples_.steps, options_.verbose, options_.output, batches_before_);
   const auto begun = std::chrono::steady_clock::now();
@@ -241,14 +239,17 @@ bool Fit::train(ProgressBar& bar) {
   RunningMeans means(job_.step().names, position_.sums);
   const std::int64_t left = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - batches_before_);
   auto begun = std::chrono::steady_clock::now();
-  const std::int64_t done =
-      loop.run_all(left, job_.compiled().steps_per_execution, [&](std::int64_t first, std::int64_t count) {
+  const std::int64_t done = loop.run_all(
+      left, job_.compiled().steps_per_execution,
+      [&](std::int64_t first, std::int64_t count) {
         interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
         after_execution(loop, means, first + count);
         bar.update(position_.batches, shown_metrics(means.logs()));
         begun = std::chrono::steady_clock::now();
         return !stopped_inside_;
-      });
+      },
+      // A callback may have changed it.
+      [&] { job_.apply_learning_rate(); });
   // For an interrupt during validation.
   if (checkpoints_) locate(done);
   const bool ran_out = !stopped_inside_ && done < left;
@@ -277,8 +278,6 @@ void Fit::after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t
   means.add(loop, after_batch);
   position_.batches = batches_before_ + batches;
   position_.sums = means.sums();
-  // A callback may have changed it.
-  job_.apply_learning_rate();
   stopped_inside_ = agree_to_stop(job_.training().stop);
   if (checkpoints_ && (checkpoints_->is_due() || stopped_inside_)) {
     locate(batches);
@@ -332,7 +331,7 @@ RunState Fit::describe() const {
                  .weights = {},
                  .optimizer_states = {},
                  .callbacks = std::vector<CallbackState>(options_.callbacks.size())};
-  if (!optimizer.learning_rate.schedule()) state.learning_rate = optimizer.learning_rate.rate();
+  if (optimizer.learning_rate.is_number()) state.learning_rate = optimizer.learning_rate.rate();
   for (const Parameter& weight : model_.weights()) state.weights.push_back({weight.name(), weight.value()});
   for (const VariableInfo& variable : job_.step().program.variables())
     if (variable.role == VariableRole::slot)
@@ -362,6 +361,17 @@ void Fit::tell_about_steps_per_execution() const {
          fmt::format("The model '{}' has been configured with only 1 step per execution. Consider increasing the value "
                      "of `steps_per_execution` passed to `compile()` to improve performance.",
                      model_.name()));
+}
+
+void Fit::tell_about_learning_rate() const {
+  static std::atomic<bool> told = false;
+  const auto& rate = job_.compiled().optimizer.state().learning_rate;
+  const std::int64_t steps = job_.compiled().steps_per_execution;
+  if (rate.is_number() || rate.schedule() || steps == 1 || told.exchange(true)) return;
+  notify("keras",
+         fmt::format("The learning rate is a function, which is called before each execution of {} steps: their updates "
+                     "have the same rate. A schedule changes it with every update.",
+                     steps));
 }
 
 void Fit::tell_of_the_end() {

@@ -47,6 +47,7 @@ class Fit {
   void save_profile(const report::Timeline& timeline) const;
   // Shown once per process.
   void tell_about_steps_per_execution() const;
+  void tell_about_learning_rate() const;
   void tell_of_the_end();
   void for_callbacks(const Function<void(Callback&)>& tell) const;
   // Finds out whether the run was interrupted; true if any worker was asked to `stop`, or was interrupted.

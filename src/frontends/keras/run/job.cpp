@@ -213,8 +213,9 @@ RunLoop Job::begin(std::int64_t done) {
 }
 
 void Job::apply_learning_rate() const {
-  const auto& rate = compiled().optimizer.state().learning_rate;
-  if (!rate.schedule()) training().variables.set(rate_variable, Array::scalar(static_cast<float>(rate.rate())));
+  const Optimizer& optimizer = compiled().optimizer;
+  if (optimizer.state().learning_rate.schedule()) return;
+  training().variables.set(rate_variable, Array::scalar(static_cast<float>(optimizer.learning_rate())));
 }
 
 std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const Function<bool()>& stopping) {
