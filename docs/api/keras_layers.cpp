@@ -95,6 +95,14 @@ TEST(KerasLayers, OwnLayer) {
   keras::CallOptions as_in_training{.training = true};
   Tensor y = model.layers()[0](keras::Input({3}), as_in_training);
   EXPECT_EQ(y.shape(), (Shape{-1, 3}));
+
+  layers::Dense tried(2);
+  {
+    keras::BuildScope scope;
+    tried(keras::Input({3}));
+    if (tried.built_for()[0][1] == 4) scope.keep();
+  }
+  EXPECT_FALSE(tried.built());  // it can be built for other inputs now
 }
 
 }  // namespace

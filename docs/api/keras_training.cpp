@@ -162,6 +162,8 @@ TEST_F(KerasTraining, OptimizersAndSchedules) {
       schedules::PiecewiseConstantDecay({100, 200}, {0.1, 0.01, 0.001}),
       schedules::WarmUp(50, schedules::CosineDecay({.initial_learning_rate = 0.1, .decay_steps = 950})),
   };
+  // A function of the program, which is called before each execution.
+  rates.emplace_back(Function<double()>([] { return 0.01; }));
   for (const optimizers::LearningRate& rate : rates) all.push_back(optimizers::SGD({.learning_rate = rate}));
   for (const keras::Optimizer& optimizer : all) {
     keras::Sequential model({layers::Dense(1)});
@@ -252,7 +254,12 @@ TEST_F(KerasTraining, FilesCheckpointsAndReports) {
   keras::Model fresh = keras::model_from_json(model.to_json());
   model.save_weights("digits.safetensors");
   again.load_weights("digits.safetensors");
+  // The same connections with layers of your choice, here those of the model itself.
+  keras::Model twin = keras::clone_model(model, [](const keras::Layer& layer) { return layer; });
+  std::string options = keras::layer_config(model.layers().back());  // {"name": ..., "units": 10, ...}
   //! [saving]
+  EXPECT_EQ(twin.get_weights().size(), model.get_weights().size());
+  EXPECT_NE(options.find("\"units\""), options.npos);
   EXPECT_EQ(fresh.layers().size(), again.layers().size());
   //! [report]
   keras::ReportOptions about{.title = "Digits", .samples = 200};

@@ -32,19 +32,28 @@ Shape read_shape(py::handle value) {
   return shape;
 }
 
+void read(py::handle value, std::int64_t& field) {
+  const bool is_real = PyFloat_Check(value.ptr()) || PyObject_HasAttrString(value.ptr(), "is_integer") != 0;
+  if (is_real && value.attr("is_integer")().cast<bool>()) field = value.attr("__int__")().cast<std::int64_t>();
+  else field = value.cast<std::int64_t>();
+}
+
 void read(py::handle value, Shape& field) { field = read_shape(value); }
 
 void read(py::handle value, DType& field) { field = parse_dtype(py::str(value).cast<std::string>()); }
 
 void read(py::handle value, keras::Pair& field) {
   if (py::isinstance<py::sequence>(value)) {
-    const auto sizes = value.cast<std::vector<std::int64_t>>();
+    std::vector<std::int64_t> sizes;
+    for (py::handle size : value) read(size, sizes.emplace_back());
     if (sizes.size() == 1) field = {sizes[0], sizes[0]};
     else if (sizes.size() == 2) field = {sizes[0], sizes[1]};
     else throw py::cast_error();
     return;
   }
-  field = value.cast<std::int64_t>();
+  std::int64_t size = 0;
+  read(value, size);
+  field = size;
 }
 
 void read(py::handle value, std::optional<keras::Pair>& field) {

@@ -24,6 +24,9 @@ void read(py::handle value, keras::optimizers::LearningRate& field);
 void read(py::handle value, Shape& field);
 void read(py::handle value, DType& field);
 
+// Also a number such as 16.0, which is what a division gives in Python.
+void read(py::handle value, std::int64_t& field);
+
 template <class T>
 void read(py::handle value, T& field) {
   field = value.cast<T>();

@@ -34,8 +34,9 @@ class PythonBody : public keras::LayerBody {
     Caller caller{call};
     py::list symbols;
     for (const Value& value : inputs) symbols.append(py::cast(Tensor(call.trace(), value)));
-    const py::object outputs =
-        object_->get().attr("_trace")(py::cast(&caller, py::return_value_policy::reference), symbols);
+    const auto* arguments = static_cast<const Held*>(call.arguments().get());
+    const py::object outputs = object_->get().attr("_trace")(py::cast(&caller, py::return_value_policy::reference), symbols,
+                                                             arguments ? arguments->get() : py::none());
     std::vector<Value> values;
     for (py::handle output : outputs) values.push_back(output.cast<Tensor>().value());
     return values;
@@ -106,12 +107,21 @@ void bind_layer(py::module_& module) {
              for (const py::object& shape : shapes) sizes.push_back(read_shape(shape));
              layer.build(sizes);
            })
+      .def("built_for",
+           [](const Layer& layer) {
+             std::vector<std::vector<std::int64_t>> list;
+             for (const Shape& shape : layer.built_for()) list.emplace_back(shape.begin(), shape.end());
+             return list;
+           })
       .def(
           "call",
-          [](const Layer& layer, const std::vector<Tensor>& inputs, std::optional<bool> training) {
-            return layer.call(inputs, {.training = training});
+          [](const Layer& layer, const std::vector<Tensor>& inputs, std::optional<bool> training,
+             const py::object& arguments) {
+            keras::CallOptions options{.training = training};
+            if (!arguments.is_none()) options.arguments = std::make_shared<const Held>(arguments);
+            return layer.call(inputs, options);
           },
-          py::arg("inputs"), py::arg("training") = py::none())
+          py::arg("inputs"), py::arg("training") = py::none(), py::arg("arguments") = py::none())
       .def("inputs", [](const Layer& layer) { return layer.inputs(); })
       .def("outputs", [](const Layer& layer) { return layer.outputs(); })
       .def("weights", &Layer::weights)
@@ -141,6 +151,7 @@ void bind_python_layer(py::module_& module) {
       .def_property_readonly("trainable", [](const Caller& caller) { return caller.call.trainable(); })
       .def("weight", [](const Caller& c, std::size_t i) { return Tensor(c.call.trace(), c.call.weight(i)); })
       .def("assign", [](const Caller& c, std::size_t i, const Tensor& value) { c.call.assign(i, value.value()); })
+      .def("parameter", [](const Caller& c, const Parameter& p) { return Tensor(c.call.trace(), c.call.trace().value_of(p)); })
       .def("add_loss", [](const Caller& caller, const Tensor& term) { caller.call.add_loss(term.value()); })
       .def("dropout",
            [](Caller& caller, const Tensor& x, double rate) {
@@ -162,12 +173,35 @@ void bind_python_layer(py::module_& module) {
   });
 }
 
+// `with build_scope():` takes the weights of the layers that were built in it if an exception ends it.
+struct PythonBuildScope {
+  std::optional<keras::BuildScope> scope = {};
+};
+
+void bind_build_scope(py::module_& module) {
+  py::class_<PythonBuildScope>(module, "build_scope")
+      .def(py::init<>())
+      .def("__enter__", [](PythonBuildScope& self) { self.scope.emplace(); })
+      .def("__exit__", [](PythonBuildScope& self, const py::object& type, const py::object&, const py::object&) {
+        if (type.is_none()) self.scope->keep();
+        self.scope.reset();
+      });
+}
+
 }  // namespace
 
 void bind_layers(py::module_& module) {
   bind_layer(module);
+  bind_build_scope(module);
   bind_python_layer(module);
   module.def("make_layer", &make_layer, "A layer by the name of its class, from a dictionary of its arguments.");
+  // The weight as a tensor of the model that `like` belongs to.
+  module.def("weight", [](const Tensor& like, const Parameter& parameter) {
+    const TensorFunction value = [parameter](Trace& trace, const std::vector<Value>&) {
+      return std::vector<Value>{trace.value_of(parameter)};
+    };
+    return apply(parameter.name(), {like}, value).at(0);
+  });
   module.def("input", [](const py::object& shape, const std::string& dtype, const std::string& name) {
     return keras::Input(read_shape(shape), {.dtype = parse_dtype(dtype), .name = name});
   });

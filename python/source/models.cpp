@@ -170,6 +170,12 @@ void bind_files(py::module_& module, py::class_<Model, Layer>& model) {
       .def("to_json", &Model::to_json, WithoutGil())
       .def("save", &Model::save, WithoutGil());
   module.def("model_from_json", &keras::model_from_json, WithoutGil());
+  module.def("layer_config", [](const Layer& layer, bool leave_out_functions) {
+    return keras::layer_config(layer, {.leave_out_functions = leave_out_functions});
+  });
+  module.def("clone_model", [](const Model& original, const py::function& clone) {
+    return keras::clone_model(original, [&](const Layer& layer) { return clone(layer).cast<Layer>(); });
+  });
   module.def("load_model", &keras::load_model, WithoutGil());
 }
 
@@ -196,6 +202,8 @@ void bind_models(py::module_& module) {
       .def("summary_text", [](const Model& self) { return self.summary_text(); })
       .def("inputs", &Model::inputs)
       .def("outputs", &Model::outputs)
+      .def("output_names", &Model::output_names)
+      .def("metrics_names", &Model::metrics_names)
       .def("layers", &Model::layers)
       .def("output_shapes", &Model::output_shapes)
       .def(

@@ -20,6 +20,8 @@ struct Recording {
   int call = 0;
   // Whether the call asked for training; if unset, it follows the model around it.
   std::optional<bool> training = {};
+  // What else the call gave to the layer.
+  std::shared_ptr<const void> arguments = {};
   // The stage of the PipelineStage scope that the call was made in.
   std::optional<int> stage = {};
 };

@@ -133,6 +133,47 @@ TEST(Fit, LosesNoSampleWhenNothingDivides) {
   EXPECT_EQ(tail.predict(data.x, {.batch_size = 64}).shape(), Shape({10'000, 3}));
 }
 
+TEST(Fit, AsksAFunctionForTheRateBeforeEachExecution) {
+  const Array x = ones({8, 1}), y = zeros({8, 1});
+  const auto weight_after = [&](std::int64_t steps_per_execution, int* calls) {
+    Sequential model({layers::Dense(1, {.use_bias = false, .kernel_initializer = "ones"})});
+    const optimizers::LearningRate rate(Function<double()>([calls] { return 0.1 / ++*calls; }));
+    model.compile({.optimizer = optimizers::SGD({.learning_rate = rate}),
+                   .loss = "mse",
+                   .steps_per_execution = steps_per_execution});
+    model.fit(x, y, {.batch_size = 2, .epochs = 2, .verbose = 0});
+    return model.get_weights()[0].item<float>();
+  };
+  int calls = 0;
+  double expected = 1;
+  for (int step = 1; step <= 8; ++step) expected -= 0.1 / step * 2 * expected;
+  EXPECT_NEAR(weight_after(1, &calls), expected, 1e-6);
+  EXPECT_EQ(calls, 8);
+  calls = 0;
+  expected = 1;
+  for (int step = 0; step < 8; ++step) expected -= 0.1 / (1 + step / 4) * 2 * expected;
+  EXPECT_NEAR(weight_after(4, &calls), expected, 1e-6);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(message([] {
+              optimizers::schedules::WarmUp(5, optimizers::LearningRate(Function<double()>([] { return 0.1; })));
+            }),
+            "WarmUp: the rate after it is a function of the host; give a number or a schedule");
+}
+
+TEST(Fit, NamesWhatEvaluateGives) {
+  const Tensor a = Input({1}), b = Input({1});
+  const Sequential inner({layers::Dense(1)}, {.name = "inner"});
+  Model model({a, b}, {inner(a), inner(b)});
+  EXPECT_TRUE(model.metrics_names().empty());
+  EXPECT_EQ(model.output_names(), (std::vector<std::string>{"inner", "inner_1"}));
+  model.compile({.optimizer = "sgd", .loss = "mse", .metrics = {"mae"}});
+  const Logs logs = model.evaluate({ones({2, 1}), ones({2, 1})}, {ones({2, 1}), ones({2, 1})}, {.verbose = 0});
+  std::vector<std::string> names;
+  for (const auto& [name, value] : logs) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"loss", "inner_loss", "inner_1_loss", "inner_mae", "inner_1_mae"}));
+  EXPECT_EQ(model.metrics_names(), names);
+}
+
 TEST(Fit, KeepsTheWeightsWhenCompiledAgain) {
   const Clouds data = clouds(100);
   Sequential model = model_of(2);

@@ -127,6 +127,54 @@ TEST(Models, HaveTheParametersOfTheTutorials) {
   EXPECT_EQ(Model(input, layers::Dense(10)(x)).count_params(), 34'826);
 }
 
+TEST(Layers, AreNotBuiltByACallThatFails) {
+  const layers::Dense first(6);
+  const layers::Conv2D wide(3, 5);
+  Sequential model({first, layers::Reshape({5})});
+  EXPECT_NE(message([&] { model.build({{-1, 4}}); }), "(nothing was thrown)");
+  EXPECT_NE(message([&] { wide(Input({4, 4, 1})); }), "(nothing was thrown)");
+  EXPECT_FALSE(first.built());
+  EXPECT_FALSE(wide.built());
+  EXPECT_TRUE(model.weights().empty());
+  wide(Input({9, 9, 2}));
+  EXPECT_EQ(wide.built_for(), (std::vector<Shape>{{-1, 9, 9, 2}}));
+}
+
+TEST(Layers, SayTheirOptions) {
+  const layers::Dense dense(3, {.activation = "relu", .use_bias = false, .name = "d"});
+  const std::string config = layer_config(dense);
+  for (const char* part : {"\"name\": \"d\"", "\"units\": 3", "\"activation\": \"relu\"", "\"use_bias\": false"})
+    EXPECT_NE(config.find(part), config.npos) << config;
+  const layers::Dense own(3, {.activation = Activation("twice", [](Value x) { return x * 2.0; }), .name = "own"});
+  EXPECT_EQ(message([&] { layer_config(own); }),
+            "the layer 'own' (Dense) cannot be saved: the activation 'twice' is your own function, which a file cannot "
+            "hold; use one of Keras's");
+  const std::string rest = layer_config(own, {.leave_out_functions = true});
+  EXPECT_NE(rest.find("\"units\": 3"), rest.npos);
+  EXPECT_EQ(rest.find("activation\": \"twice"), rest.npos);
+}
+
+TEST(Models, AreClonedLayerByLayer) {
+  const Tensor x = Input({3}, {.name = "x"});
+  const layers::Dense shared(3, {.use_bias = false, .name = "shared"});
+  const Model model(x, shared(shared(x)) + x * 2.0, {.name = "twice"});
+  int asked = 0;
+  const Model clone = clone_model(model, [&](const Layer& layer) {
+    ++asked;
+    return layers::Dense(3, {.use_bias = false, .kernel_initializer = "ones", .name = layer.name()});
+  });
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(clone.name(), "twice");
+  EXPECT_EQ(Model(clone).predict({ones({1, 3})}).data<float>()[0], 11.0f);
+  const Sequential stack({Input({4}, {.name = "in"}), layers::Dense(2), layers::ReLU()}, {.name = "stack"});
+  const Model wider = clone_model(stack, [](const Layer& layer) -> Layer {
+    if (layer.kind() == "Dense") return layers::Dense(5);
+    return layers::ReLU();
+  });
+  EXPECT_TRUE(wider.built());
+  EXPECT_EQ(wider.count_params(), 25);
+}
+
 TEST(Models, NestAndShareLayers) {
   const Sequential inner({layers::Dense(4, {.activation = "relu", .input_shape = Shape{3}}), layers::Dense(2)});
   const Tensor x = Input({3});

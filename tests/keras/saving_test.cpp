@@ -105,6 +105,22 @@ TEST_F(Saving, RefusesAModelThatIsNotBuiltAndKeepsWhatIsThere) {
   EXPECT_FALSE(model_from_json(open.to_json()).built());
 }
 
+TEST_F(Saving, MakesNoFolderWithTheNameOfAnotherFormat) {
+  const std::string name = folder.path() + "/m.onnx";
+  const std::string expected =
+      "save: '" + name +
+      "' would be a folder and not a .onnx file: Pando saves models as folders, with the layers "
+      "in model.json and the weights in weights.safetensors; give a name without '.onnx', or "
+      "save the weights alone with save_weights(), as .safetensors or .npz";
+  EXPECT_EQ(message([&] { small_model().save(name); }), expected);
+  EXPECT_EQ(message([&] { probe_save(name); }), expected);
+  EXPECT_TRUE(names_in(folder.path()).empty());
+  EXPECT_EQ(message([&] { load_model(folder.write("m.keras", "PK")); }),
+            "load_model: '" + folder.path() +
+                "/m.keras' is a file, but Pando reads models from folders that save() has "
+                "written; load_weights() reads .safetensors and .npz files");
+}
+
 TEST_F(Saving, NamesTheFileThatIsWrong) {
   const std::string model = path + "/model.json", weights = path + "/weights.safetensors";
   EXPECT_EQ(message([&] { load_model(path); }),

@@ -5,6 +5,7 @@
 #include <pando/frontends/keras/regularizers.h>
 #include <pando/model/tensor.h>
 
+#include <memory>
 #include <optional>
 
 namespace pando::keras {
@@ -27,6 +28,13 @@ class PANDO_API LayerBuild {
   Layer& layer_;
 };
 
+struct CallOptions {
+  // If unset, the layer follows the model around it.
+  std::optional<bool> training = {};
+  // What this call gives to the layer's body besides the tensors.
+  std::shared_ptr<const void> arguments = {};
+};
+
 // What a layer's body may ask for while a graph is made of the layer.
 class PANDO_API LayerCall {
  public:
@@ -35,6 +43,8 @@ class PANDO_API LayerCall {
   bool training() const { return trace_.training(); }
   // False for a layer that was frozen.
   bool trainable() const;
+  // As CallOptions has them.
+  const std::shared_ptr<const void>& arguments() const { return arguments_; }
   // The weights in the order in which they were added.
   Value weight(std::size_t index) const;
   void assign(std::size_t index, Value value) const;
@@ -46,9 +56,11 @@ class PANDO_API LayerCall {
 
  private:
   friend class Layer;
-  LayerCall(const Layer& layer, Trace& trace) : layer_(layer), trace_(trace) {}
+  LayerCall(const Layer& layer, Trace& trace, const CallOptions& options)
+      : layer_(layer), trace_(trace), arguments_(options.arguments) {}
   const Layer& layer_;
   Trace& trace_;
+  std::shared_ptr<const void> arguments_;
   std::int64_t stream_ = 0;
 };
 
@@ -60,6 +72,8 @@ class PANDO_API LayerBody {
   virtual std::string kind() const = 0;
   // Makes the weights, once; the shapes are those of the first inputs, axis 0 (the batch) being -1.
   virtual void build(LayerBuild& build, const std::vector<Shape>& inputs);
+  // Forgets what build() noted, because it failed or because what followed did.
+  virtual void undo_build();
   virtual std::vector<Value> call(LayerCall& call, const std::vector<Value>& inputs) const = 0;
   // The type that the inputs are cast to; nothing if they stay as they are.
   virtual std::optional<DType> input_dtype() const { return DType::float32; }
@@ -75,10 +89,6 @@ class PANDO_API LayerBody {
   std::optional<Shape> input_shape = {};
 };
 
-struct CallOptions {
-  // If unset, the layer follows the model around it.
-  std::optional<bool> training = {};
-};
 
 // Copies are the same layer, with the same weights.
 class PANDO_API Layer {
@@ -98,6 +108,8 @@ class PANDO_API Layer {
   bool built() const;
   // Makes the weights for inputs of this shape, axis 0 (the batch) being -1.
   void build(const std::vector<Shape>& inputs) const;
+  // The shapes that the weights were made for; none before.
+  const std::vector<Shape>& built_for() const;
 
   // The inputs and outputs of its first call on symbolic tensors, for models that use parts of another. Both throw
   // Error if there was no such call, or if neither a model nor a tensor uses its outputs any more.
@@ -125,6 +137,7 @@ class PANDO_API Layer {
   struct State;
 
  protected:
+  friend class BuildScope;
   friend class LayerBuild;
   friend class LayerCall;
   friend class LayerAccess;
@@ -134,6 +147,25 @@ class PANDO_API Layer {
   explicit Layer(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::vector<Value> trace(Trace& trace, const std::vector<Value>& inputs, const CallOptions& options) const;
   void check_inputs(const std::vector<Shape>& inputs) const;
+  void undo_build() const;
+};
+
+// Layers that this thread builds while it lives lose their weights again when it ends, unless keep() was called: a call
+// that fails halfway leaves no layer built. Scopes may be nested.
+class PANDO_API BuildScope {
+ public:
+  BuildScope();
+  ~BuildScope();
+  BuildScope(const BuildScope&) = delete;
+  BuildScope& operator=(const BuildScope&) = delete;
+  void keep() { keeps_ = true; }
+
+ private:
+  friend class Layer;
+  static void note(const Layer& layer);
+  BuildScope* outer_;
+  std::vector<Layer> built_;
+  bool keeps_ = false;
 };
 
 }  // namespace pando::keras

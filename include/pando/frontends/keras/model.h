@@ -192,6 +192,12 @@ class PANDO_API Model : public Layer {
   std::vector<Tensor> inputs() const;
   std::vector<Tensor> outputs() const;
 
+  // By these names losses and metrics are given to each of several outputs: those of the layers that make them. Throws
+  // Error if the model is not built.
+  std::vector<std::string> output_names() const;
+  // The names of what evaluate() gives, in order; none before the model is compiled and built.
+  std::vector<std::string> metrics_names() const;
+
   std::vector<Layer> layers() const;
   // Throws Error with the nearest name.
   Layer get_layer(const std::string& name) const;
@@ -211,7 +217,8 @@ class PANDO_API Model : public Layer {
   std::string to_json() const;
   // Writes a folder with model.json, which is to_json(), and weights.safetensors; load_model() of saving.h reads it. An
   // existing folder is replaced whole or not at all, and refused if it holds anything else. Neither what compile() was
-  // given nor the state of the optimizer is part of it. Throws Error if the model is not built.
+  // given nor the state of the optimizer is part of it. Throws Error if the model is not built, and for a name such as
+  // "m.h5", which is that of another format.
   void save(const std::string& directory) const;
 
  protected:

@@ -33,6 +33,21 @@ std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
   return shapes;
 }
 
+// Ends with the call, also if that throws and the layer around it goes on.
+class TrainingScope {
+ public:
+  TrainingScope(Trace& trace, std::optional<bool> training) : trace_(trace), around_(trace.training()) {
+    trace_.set_training(training.value_or(around_));
+  }
+  ~TrainingScope() { trace_.set_training(around_); }
+  TrainingScope(const TrainingScope&) = delete;
+  TrainingScope& operator=(const TrainingScope&) = delete;
+
+ private:
+  Trace& trace_;
+  bool around_;
+};
+
 std::vector<Array> values_of(const std::vector<Parameter>& parameters) {
   std::vector<Array> values;
   for (const Parameter& parameter : parameters) values.push_back(parameter.value());
@@ -72,6 +87,7 @@ ops::RandomOptions LayerCall::random() {
 }
 
 void LayerBody::build(LayerBuild&, const std::vector<Shape>&) {}
+void LayerBody::undo_build() {}
 std::vector<Layer> LayerBody::layers() const { return {}; }
 void LayerBody::describe(ConfigFields&) const {
   throw Error("its class is not one of Keras's, and a file cannot hold its code; save the weights, and make it again");
@@ -86,6 +102,7 @@ Layer::Layer(std::shared_ptr<LayerBody> body, const std::string& name)
 const std::string& Layer::name() const { return state_->name; }
 std::string Layer::kind() const { return state_->body->kind(); }
 bool Layer::built() const { return state_->built; }
+const std::vector<Shape>& Layer::built_for() const { return state_->input_shapes; }
 LayerBody& Layer::body() const { return *state_->body; }
 bool Layer::trainable() const { return state_->trainable; }
 
@@ -123,13 +140,46 @@ void Layer::build(const std::vector<Shape>& inputs) const {
   Layer self = *this;
   LayerBuild build(self);
   try {
+    // Inner layers that were built before the mistake are not built, either.
+    BuildScope scope;
     body().build(build, inputs);
+    scope.keep();
   } catch (const Error& error) {
-    state_->weights.clear();
+    undo_build();
     throw Error(fmt::format("layer '{}' ({}): {}", name(), kind(), error.what()));
+  } catch (...) {
+    undo_build();
+    throw;
   }
   state_->input_shapes = inputs;
   state_->built = true;
+  BuildScope::note(*this);
+}
+
+void Layer::undo_build() const {
+  state_->weights.clear();
+  state_->input_shapes.clear();
+  state_->built = false;
+  body().undo_build();
+}
+
+namespace {
+
+thread_local BuildScope* build_scope = nullptr;
+
+}  // namespace
+
+BuildScope::BuildScope() : outer_(build_scope) { build_scope = this; }
+
+BuildScope::~BuildScope() {
+  build_scope = outer_;
+  for (const Layer& layer : built_)
+    if (!keeps_) layer.undo_build();
+    else note(layer);
+}
+
+void BuildScope::note(const Layer& layer) {
+  if (build_scope != nullptr) build_scope->built_.push_back(layer);
 }
 
 std::vector<Value> Layer::trace(Trace& trace, const std::vector<Value>& inputs, const CallOptions& options) const {
@@ -137,13 +187,11 @@ std::vector<Value> Layer::trace(Trace& trace, const std::vector<Value>& inputs, 
   charge_memory(1024);
   std::vector<Value> cast;
   for (const Value& input : inputs) cast.push_back(ops::cast(input, body().input_dtype().value_or(input.dtype())));
-  const bool training_around = trace.training();
-  trace.set_training(options.training.value_or(training_around));
-  LayerCall call(*this, trace);
+  const TrainingScope training(trace, options.training);
+  LayerCall call(*this, trace, options);
   const Graph::Scope scope(trace.graph(), name());
   std::vector<Value> outputs = body().call(call, cast);
   for (const Value& output : outputs) charge_memory(output.shape());
-  trace.set_training(training_around);
   return outputs;
 }
 
@@ -154,6 +202,7 @@ std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOpt
   if (trace != nullptr)
     for (Shape& shape : shapes)
       if (shape.rank() > 0) shape[0] = -1;
+  BuildScope scope;
   build(shapes);
   const std::shared_ptr<State> state = state_;
   const TensorFunction function = [state, options](Trace& trace, const std::vector<Value>& values) {
@@ -169,11 +218,13 @@ std::vector<Tensor> Layer::call(const std::vector<Tensor>& inputs, const CallOpt
                                         .outputs = {},
                                         .layer = state_,
                                         .call = state_->calls++,
-                                        .training = options.training});
+                                        .training = options.training,
+                                        .arguments = options.arguments});
       if (state_->first_call.expired()) state_->first_call = outputs.front().state().recording;
-      return outputs;
+    } else {
+      for (const Value& value : function(*trace, values_in(*trace, what, inputs))) outputs.emplace_back(*trace, value);
     }
-    for (const Value& value : function(*trace, values_in(*trace, what, inputs))) outputs.emplace_back(*trace, value);
+    scope.keep();
     return outputs;
   } catch (const Error& error) {
     // Errors of inner layers name those layers already.

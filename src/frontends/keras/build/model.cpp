@@ -332,6 +332,17 @@ std::vector<Tensor> Model::outputs() const {
   return body_of(*this).network()->outputs;
 }
 
+std::vector<std::string> Model::output_names() const {
+  check_built("output_names", *this);
+  return pando::keras::output_names(*body_of(*this).network());
+}
+std::vector<std::string> Model::metrics_names() const {
+  const std::lock_guard lock(training_->mutex);
+  if (training_->options && !training_->goals && built())
+    return log_names(make_goals(*body_of(*this).network(), *training_->options));
+  return training_->goals ? log_names(*training_->goals) : std::vector<std::string>();
+}
+
 std::vector<Layer> Model::layers() const { return body().layers(); }
 
 Layer Model::get_layer(const std::string& name) const {
@@ -390,7 +401,14 @@ void Sequential::add(const Item& item) {
   if (training_->options) training_->trainable.note(item.layer);
   training_->goals.reset();
   training_->steps.clear();
-  if (const std::optional<Shape> shape = first_input_shape(layers()); shape && !built()) build({*shape});
+  const std::optional<Shape> shape = first_input_shape(layers());
+  if (!shape || built()) return;
+  try {
+    build({*shape});
+  } catch (...) {
+    body_of(*this).remove_last();
+    throw;
+  }
 }
 
 namespace utils {

@@ -52,15 +52,18 @@ Json config_value(const layers::Padding2D& padding) {
   return Json::List{Json::List{padding.top, padding.bottom}, Json::List{padding.left, padding.right}};
 }
 
+bool is_own_function(const Activation& activation) { return !activation.is_named(); }
+bool is_own_function(const Initializer& initializer) { return !initializer.describe(); }
+
 Json config_value(const Activation& activation) {
-  if (!activation.is_named())
+  if (is_own_function(activation))
     throw Error(fmt::format("the activation '{}' is your own function, which a file cannot hold; use one of Keras's",
                             activation.name()));
   return snake_case(activation.name());
 }
 
 Json config_value(const Initializer& initializer) {
-  if (!initializer.describe())
+  if (is_own_function(initializer))
     throw Error(fmt::format("the initializer '{}' is your own function, which a file cannot hold; use one of Keras's",
                             initializer.name()));
   Json config = Json::Object();

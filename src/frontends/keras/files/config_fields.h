@@ -22,6 +22,9 @@ Json config_value(const layers::Padding2D& padding);
 Json config_value(const Activation& activation);
 Json config_value(const Initializer& initializer);
 Json config_value(const Regularizer& regularizer);
+// Whether it is a function of the program, which has no form in a config.
+bool is_own_function(const Activation& activation);
+bool is_own_function(const Initializer& initializer);
 void read_config_value(const Json& json, const std::string& what, bool& value);
 void read_config_value(const Json& json, const std::string& what, std::int64_t& value);
 void read_config_value(const Json& json, const std::string& what, double& value);
@@ -50,13 +53,19 @@ class ConfigFields {
  public:
   // Adds the members to `config`, which must outlive this.
   static ConfigFields writing(Json& config) { return ConfigFields(&config, nullptr, ""); }
+  // The same without the members that a file cannot hold: the user's own functions.
+  static ConfigFields writing_what_files_hold(Json& config) {
+    ConfigFields fields(&config, nullptr, "");
+    fields.leaves_out_functions_ = true;
+    return fields;
+  }
   // Takes them from `config`, which must outlive this. Messages begin with `who`: "Dense".
   static ConfigFields reading(const Json& config, const std::string& who) { return {nullptr, &config, who}; }
 
   // A member that keeps its value if the config has none, or null.
   template <class Value>
   void operator()(const char* key, Value& value) {
-    if (out_ != nullptr) out_->set(key, config_value(value));
+    if (out_ != nullptr) write(key, value);
     else if (const Json* json = take(key)) read_config_value(*json, what(key), value);
   }
   // Throws Error if the config does not have it.
@@ -82,6 +91,12 @@ class ConfigFields {
 
  private:
   ConfigFields(Json* out, const Json* in, const std::string& who) : out_(out), in_(in), who_(who) {}
+  template <class Value>
+  void write(const char* key, const Value& value) {
+    if constexpr (std::is_same_v<Value, Activation> || std::is_same_v<Value, Initializer>)
+      if (leaves_out_functions_ && is_own_function(value)) return;
+    out_->set(key, config_value(value));
+  }
   // Null if the member is missing or null.
   const Json* take(const char* key);
   void check_there(const char* key) const;
@@ -91,6 +106,7 @@ class ConfigFields {
   const Json* in_;
   std::string who_;
   std::vector<std::string> known_ = {};
+  bool leaves_out_functions_ = false;
 };
 
 // What a body or an initializer keeps: its config, to be written when asked.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pando/frontends/keras/saving.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,6 +45,9 @@ bool is_trainable(const Layer& layer) {
 
 class ModelWriter {
  public:
+  enum class OwnFunctions { refused, left_out };
+  explicit ModelWriter(OwnFunctions own_functions = OwnFunctions::refused) : own_functions_(own_functions) {}
+
   // {"class_name", "config"}; `built_for` is the shape of a sample that a stack was built for with this layer in front.
   Json entry(const Layer& layer, const std::optional<Shape>& built_for = {}) {
     if (!written_.insert(LayerAccess::identity(layer)).second)
@@ -59,7 +64,8 @@ class ModelWriter {
     if (input) config.set("batch_input_shape", batch_shape(*input));
     config.set("dtype", "float32");
     try {
-      ConfigFields fields = ConfigFields::writing(config);
+      ConfigFields fields = own_functions_ == OwnFunctions::refused ? ConfigFields::writing(config)
+                                                                    : ConfigFields::writing_what_files_hold(config);
       layer.body().describe(fields);
     } catch (const Error& error) {
       throw Error(fmt::format("the layer '{}' ({}) cannot be saved: {}", layer.name(), layer.kind(), error.what()));
@@ -190,6 +196,7 @@ class ModelWriter {
     return called;
   }
 
+  OwnFunctions own_functions_;
   std::set<std::shared_ptr<void>> written_;
 };
 
@@ -200,6 +207,11 @@ Json model_json(const Model& model) {
   json.set("keras_version", keras_version);
   json.set("backend", "tensorflow");
   return json;
+}
+
+std::string layer_config(const Layer& layer, const LayerConfigOptions& options) {
+  using enum ModelWriter::OwnFunctions;
+  return ModelWriter(options.leave_out_functions ? left_out : refused).entry(layer).find("config")->text();
 }
 
 }  // namespace pando::keras

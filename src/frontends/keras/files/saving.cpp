@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/machine/usable_memory.h"
+#include "base/paths.h"
 #include "io/byte_store.h"
 #include "io/file_writer.h"
 #include "io/folder_writer.h"
@@ -100,8 +101,23 @@ void Model::load_weights(const std::string& path) {
   for (auto& [weight, parameter] : parameters) parameter.set_value(arrays.at(weight));
 }
 
+namespace {
+
+// A folder of such a name would not be what the name says.
+void check_folder_name(const std::string& who, const std::string& path) {
+  for (const char* ending : {".h5", ".hdf5", ".keras", ".onnx", ".tflite", ".pb", ".pt", ".pth", ".npz", ".safetensors"})
+    if (path.ends_with(ending))
+      throw Error(fmt::format("{}: '{}' would be a folder and not a {} file: Pando saves models as folders, with the "
+                              "layers in model.json and the weights in weights.safetensors; give a name without '{}', "
+                              "or save the weights alone with save_weights(), as .safetensors or .npz",
+                              who, path, ending, ending));
+}
+
+}  // namespace
+
 void Model::save(const std::string& directory) const {
   check_built("save", *this);
+  check_folder_name("save", directory);
   // A model that cannot be saved is refused before anything is written.
   const std::string text = model_json(*this).text(2) + "\n";
   FolderWriter folder(directory, {model_file, weights_file});
@@ -110,9 +126,16 @@ void Model::save(const std::string& directory) const {
   folder.commit();
 }
 
-void probe_save(const std::string& directory) { probe_folder(directory, {model_file, weights_file}); }
+void probe_save(const std::string& directory) {
+  check_folder_name("save", directory);
+  probe_folder(directory, {model_file, weights_file});
+}
 
 Model load_model(const std::string& directory) {
+  if (is_file(directory))
+    throw Error(fmt::format("load_model: '{}' is a file, but Pando reads models from folders that save() has written; "
+                            "load_weights() reads .safetensors and .npz files",
+                            directory));
   const std::string path = fmt::format("{}/{}", directory, model_file);
   Model model = model_of(Json::parse(read_text(path), path), path);
   model.load_weights(fmt::format("{}/{}", directory, weights_file));

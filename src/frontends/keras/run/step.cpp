@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
 #include "frontends/keras/build/optimizer_state.h"
@@ -211,12 +212,6 @@ class StepTracer {
   StepFeeds feeds_;
 };
 
-std::vector<std::string> output_names(const Network& network) {
-  std::vector<std::string> names;
-  for (const Tensor& output : network.outputs) names.push_back(output.state().recording->name);
-  return names;
-}
-
 template <class Map>
 void check_output_names(const Map& by_name, const std::vector<std::string>& known, const char* what) {
   for (const auto& [name, value] : by_name)
@@ -228,6 +223,30 @@ void check_output_names(const Map& by_name, const std::vector<std::string>& know
 
 std::string input_feed(std::size_t index) { return fmt::format("x{}", index); }
 std::string target_feed(std::size_t index) { return fmt::format("y{}", index); }
+
+std::vector<std::string> output_names(const Network& network) {
+  std::vector<std::string> names;
+  std::map<std::string, int> repeated;
+  for (const Tensor& output : network.outputs) {
+    const std::string& layer = output.state().recording->name;
+    std::string name = layer;
+    while (std::find(names.begin(), names.end(), name) != names.end())
+      name = fmt::format("{}_{}", layer, ++repeated[layer]);
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> log_names(const std::vector<OutputGoals>& goals) {
+  std::vector<std::string> names = {"loss"}, metrics;
+  for (const OutputGoals& goal : goals) {
+    const std::string prefix = goals.size() > 1 ? goal.output + "_" : "";
+    if (goals.size() > 1 && goal.loss) names.push_back(prefix + "loss");
+    for (const Metric& metric : goal.metrics) metrics.push_back(prefix + metric.name());
+  }
+  names.insert(names.end(), metrics.begin(), metrics.end());
+  return names;
+}
 
 std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions& options) {
   const std::vector<std::string> names = output_names(network);

@@ -40,6 +40,10 @@ struct OutputGoals {
   double loss_weight = 1.0;
   std::vector<Metric> metrics;
 };
+// As Keras names them: by the layer that makes each; if a layer makes several, "dense", "dense_1"...
+std::vector<std::string> output_names(const Network& network);
+// What a step of training gives: the loss, those of several outputs, and the metrics.
+std::vector<std::string> log_names(const std::vector<OutputGoals>& goals);
 // Throws Error unless losses, weights and metrics match the outputs.
 std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions& options);
 

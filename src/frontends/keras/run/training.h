@@ -22,12 +22,17 @@ class ModelBody : public LayerBody {
   std::vector<Value> call(LayerCall& call, const std::vector<Value>& inputs) const override;
   // The network knows the type of each input.
   std::optional<DType> input_dtype() const override { return std::nullopt; }
+  void undo_build() override {
+    if (is_sequential_) network_.reset();
+  }
   int input_count() const override;
   std::vector<Layer> layers() const override;
 
   bool is_sequential() const { return is_sequential_; }
   // Adds a layer at the end of the stack.
   void add(const Layer& layer);
+  // Takes it away again, from a stack that is not built.
+  void remove_last() { stack_.pop_back(); }
   // Null until the model is built.
   const Network* network() const { return network_ ? &*network_ : nullptr; }
 

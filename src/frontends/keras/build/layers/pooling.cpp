@@ -31,9 +31,10 @@ struct GlobalPoolingConfig {
 };
 
 std::shared_ptr<LayerBody> pooling_body(const std::string& kind, PoolOp op, Pair window,
-                                        const layers::Pooling2DOptions& options) {
+                                        layers::Pooling2DOptions options) {
   check_choice(kind, "padding", options.padding, {"valid", "same"});
-  const Pair strides = options.strides.value_or(window);
+  if (!options.strides) options.strides = window;
+  const Pair strides = *options.strides;
   if (window.height < 1 || window.width < 1 || strides.height < 1 || strides.width < 1)
     throw Error(fmt::format("{}: pool_size is ({}, {}) and strides is ({}, {}) but all must be at least 1", kind,
                             window.height, window.width, strides.height, strides.width));
