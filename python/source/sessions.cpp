@@ -95,6 +95,7 @@ void bind_graph(py::module_& module) {
       .def_property_readonly("dtype", [](const Variable& variable) { return variable.parameter().type().dtype; })
       .def_property_readonly("trainable", [](const Variable& variable) { return variable.parameter().trainable(); })
       .def_property_readonly("parameter", &Variable::parameter)
+      .def_property_readonly("exists", &Variable::exists)
       .def("symbol", [](const Variable& variable) { return Tensor(variable); })
       .def("assign", &Variable::assign);
   module.def("placeholder", &tf1::placeholder);

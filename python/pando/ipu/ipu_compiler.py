@@ -2,6 +2,7 @@
 """ipu.ipu_compiler: functions of tensors compiled for a device, and what sessions get when they run them."""
 from __future__ import annotations
 
+import threading
 import typing as _typing
 from typing import Any
 
@@ -10,6 +11,16 @@ from pando.core.hints import Function
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import is_nested, pack
 from pando.tensors.tracing import symbol_of, traced_list
+
+
+_changes = threading.local()
+
+
+def change(changed: Any, name: str, value: Any) -> None:
+    """Sets an attribute of a queue while a computation is traced; if that fails, the queue is as it was."""
+    if getattr(_changes, "made", None) is not None:
+        _changes.made.append((changed, name, getattr(changed, name)))
+    setattr(changed, name, value)
 
 
 class Compiled:
@@ -37,7 +48,15 @@ def compile(computation: Function, inputs: Any = None) -> Any:  # noqa: A001, up
     """Traces the function on the inputs, and compiles it for the device of the scope around."""
     symbols = [symbol_of(value) for value in inputs or []]
     structure = {}
-    native = _core.compile_computation(len(symbols), traced_list(computation, structure), symbols)
+    around, _changes.made = getattr(_changes, "made", None), []
+    try:
+        native = _core.compile_computation(len(symbols), traced_list(computation, structure), symbols)
+    except BaseException:
+        for changed, name, before in reversed(_changes.made):
+            setattr(changed, name, before)
+        raise
+    finally:
+        _changes.made = around
     return Compiled(native, structure.get("made"), structure.get("are_operations", []))
 
 

@@ -12,6 +12,7 @@ from pando.core.hints import Function
 from pando.core.keywords import accepts as _accepts
 from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
+from pando.ipu.ipu_compiler import change
 from pando.tensors.tensor import wrap
 from pando.tensors.tracing import traced_list
 
@@ -73,7 +74,7 @@ def pipeline(computational_stages: Sequence[Function], gradient_accumulation_cou
     stages = [(_count(stage), traced_list(stage, structure)) for stage in computational_stages]
     operation = _core.pipeline(stages, arguments)
     if outfeed_queue is not None:
-        outfeed_queue._structure = structure.get("made")
+        change(outfeed_queue, "_structure", structure.get("made"))
     return _Pipeline(operation)
 
 

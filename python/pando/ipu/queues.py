@@ -8,6 +8,7 @@ from typing import Any
 from pando import _core
 from pando.core.keywords import accepts
 from pando.core.structure import flatten, is_nested, pack
+from pando.ipu.ipu_compiler import change
 from pando.tensors.tracing import symbol_of
 
 
@@ -48,7 +49,7 @@ class IPUOutfeedQueue:
     def enqueue(self, tensors: Any) -> Any:
         """Keeps the tensors; to be called in the body of a loop."""
         leaves = flatten(tensors) if is_nested(tensors) else [tensors]
-        self._structure = pack(tensors, [None] * len(leaves)) if is_nested(tensors) else None
+        change(self, "_structure", pack(tensors, [None] * len(leaves)) if is_nested(tensors) else None)
         return self._queue.enqueue([symbol_of(leaf) for leaf in leaves])
 
     def dequeue(self, wait_for_completion: bool = False) -> Any:

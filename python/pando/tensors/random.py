@@ -27,7 +27,11 @@ def _caller():
 
 
 def _sizes(shape):
-    return tuple(int(size) for size in np.asarray(getattr(shape, "_value", shape), dtype=object).reshape(-1))
+    sizes = tuple(np.asarray(getattr(shape, "_value", shape), dtype=object).reshape(-1))
+    if any(size is None for size in sizes):
+        raise ValueError(f"random numbers of shape {sizes}: every size must be known here; only a layer that is traced knows "
+                         "the batch")
+    return tuple(int(size) for size in sizes)
 
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTypeLike = "float32", seed: int | None = None,

@@ -19,24 +19,35 @@ ipu_scope::~ipu_scope() { leave_target(target_); }
 
 namespace ipu_compiler {
 
+namespace {
+
+void trace(tf1::Computation& computation, const tf1::TracedFunction& function, const std::vector<Tensor>& inputs) {
+  tf1::Tracer tracer(computation);
+  std::vector<Tensor> traced;
+  for (const Tensor& input : inputs) traced.emplace_back(tracer.step().traced.trace, tracer.argument(input));
+  const tf1::Outputs outputs = function("compile", traced);
+  tf1::TracedGraph& last = tracer.step().traced;
+  if (outputs.tensors().empty()) return;
+  const std::vector<Value> values = values_in(last.trace, "compile", outputs.tensors());
+  for (std::size_t i = 0; i < values.size(); ++i) last.graph.add_output(fmt::format("output{}", i), values[i]);
+}
+
+}  // namespace
+
 tf1::Compiled compile(const tf1::TracedFunction& function, const std::vector<Tensor>& inputs) {
   const auto target = current_target();
   if (target->is_host)
     throw Error(
         "compile: there is no device to compile for; make an ipu::scopes::ipu_scope(\"/device:IPU:0\") around it");
   auto computation = std::make_shared<tf1::Computation>(target);
-  {
-    tf1::Tracer tracer(*computation);
-    std::vector<Tensor> traced;
-    for (const Tensor& input : inputs) traced.emplace_back(tracer.step().traced.trace, tracer.argument(input));
-    const tf1::Outputs outputs = function("compile", traced);
-    tf1::TracedGraph& last = tracer.step().traced;
-    if (!outputs.tensors().empty()) {
-      const std::vector<Value> values = values_in(last.trace, "compile", outputs.tensors());
-      for (std::size_t i = 0; i < values.size(); ++i) last.graph.add_output(fmt::format("output{}", i), values[i]);
-    }
+  const std::size_t variables = tf1::DefaultGraph::current().end();
+  try {
+    trace(*computation, function, inputs);
+    computation->finish();
+  } catch (...) {
+    tf1::DefaultGraph::current().forget_since(variables);
+    throw;
   }
-  computation->finish();
   return tf1::Compiled(computation);
 }
 

@@ -82,6 +82,10 @@ void DefaultGraph::clear() {
   sources_.clear();
 }
 
+void DefaultGraph::forget_since(std::size_t entry) {
+  for (std::size_t i = std::max(entry, cleared_); i < end(); ++i) entries_[i - cleared_] = {"", [] {}};
+}
+
 void DefaultGraph::add(const std::string& kind, const std::weak_ptr<DataSource>& source) {
   const auto same = std::count_if(sources_.begin(), sources_.end(), [&](const auto& known) {
     return known.first == kind || known.first.starts_with(kind + "_");
@@ -149,6 +153,11 @@ Variable::Variable(const Array& initial_value, const VariableOptions& options)
 Variable::operator Tensor() const {
   if (Trace* trace = current_trace()) return {*trace, trace->value_of(parameter_)};
   return make_source(name(), {.kind = Source::Kind::variable, .variable = parameter_}, {parameter_.type()})[0];
+}
+
+bool Variable::exists() const {
+  const Parameter* known = DefaultGraph::current().find(name());
+  return known != nullptr && *known == parameter_;
 }
 
 Operation Variable::assign(const Tensor& value) const {

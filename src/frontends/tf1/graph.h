@@ -65,6 +65,8 @@ class DefaultGraph {
   // Gives the entries before `end` their first values.
   void reset(std::size_t end) const;
   void clear();
+  // Forgets the entries from this one on, and keeps their numbers: a computation that made them has failed.
+  void forget_since(std::size_t entry);
 
   // Sources are named "KIND", "KIND_1", ... The two lists have the computations and sources that still live, in the
   // order in which they came.

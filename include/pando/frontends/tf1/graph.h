@@ -104,6 +104,8 @@ class PANDO_API Variable {
 
   const std::string& name() const { return parameter_.name(); }
   const Shape& shape() const { return parameter_.shape(); }
+  // Whether the default graph still has it.
+  bool exists() const;
   const Parameter& parameter() const { return parameter_; }
   // Its value within a computation that is being traced, or for a session to fetch.
   operator Tensor() const;

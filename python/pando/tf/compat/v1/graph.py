@@ -93,7 +93,7 @@ class Variable(Tensor):
 def _made(native):
     variable = Variable.__new__(Variable)
     variable._variable = native
-    for known in Variable._all:
+    for known in global_variables():
         if known._variable.name == native.name:
             return known
     Variable._all.append(variable)
@@ -187,6 +187,8 @@ initialize_all_variables = local_variables_initializer = global_variables_initia
 
 def global_variables(scope: Any = None) -> Any:
     """All variables of the default graph, in the order in which they were made."""
+    # Those of a computation that has failed are gone.
+    Variable._all[:] = [variable for variable in Variable._all if variable._variable.exists]
     return [variable for variable in Variable._all if scope is None or variable.name.startswith(scope)]
 
 
