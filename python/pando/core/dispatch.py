@@ -122,6 +122,10 @@ def _operand_type(name, values):
 def call(name, *inputs, title="", **attributes):
     """The tensor that the op of this name makes; `title` is the name that summaries show."""
     values = [value_of(source) for source in inputs]
+    like = next((value for value in values if isinstance(value, Symbol)), None)
+    if like is not None:
+        # A weight outside of its layer is the weight, not the numbers that it has now.
+        values = [source._symbol(like) if isinstance(source, Tensor) else value for source, value in zip(inputs, values)]
     made = call_values(name, values, attributes, title)
     cls = result_class(inputs)
     return cls(made)
@@ -157,12 +161,24 @@ def computed(name, values, attributes):
         first = 1 if name == "select" else 0
         arrays[first:] = [a if a.dtype == wanted else a.astype(wanted) for a in arrays[first:]]
     with np.errstate(all="ignore"):
-        result = np.asarray(eager.FUNCTIONS[name](*arrays, **attributes))
+        try:
+            result = np.asarray(eager.FUNCTIONS[name](*arrays, **attributes))
+        except ValueError as error:
+            raise ValueError(_mismatch(name, arrays, attributes)) from error
     if name in eager.COMPARISONS or name in _LOGICAL or wanted is None:
         return result
     if name == "reduce_sum" and wanted == "bool":
         return result
     return result if result.dtype == wanted else result.astype(wanted)
+
+
+def _mismatch(name, arrays, attributes):
+    """What is said instead of NumPy's own words about shapes."""
+    shapes = [str(array.shape) for array in arrays]
+    given = ", ".join(f"{key}={value!r}" for key, value in attributes.items() if value not in (None, False))
+    what = (f"a tensor of shape {shapes[0]}" if len(shapes) == 1 else
+            f"tensors of shapes {', '.join(shapes[:-1])} and {shapes[-1]}")
+    return f"{name}: cannot take {what}" + (f", with {given}" if given else "")
 
 
 def symbols_of(values):

@@ -49,8 +49,7 @@ def _ops():
 
 class Tensor(_core.Buffer):
     """An array of numbers, or a value of a model that is known later."""
-    # _maker: the name of the layer of Keras that made it, if one did.
-    __slots__ = ("_value", "_maker", "__weakref__")
+    __slots__ = ("_value", "__weakref__")
     # NumPy leaves operators with a tensor to the tensor.
     __array_priority__ = 1000
     # Whether a list on the left of an operator is a tensor; otherwise a list takes the elements of a tensor.
@@ -64,6 +63,10 @@ class Tensor(_core.Buffer):
         super().__init_subclass__(**arguments)
         if "_result_class" not in cls.__dict__:
             cls._result_class = cls
+
+    def _symbol(self, like):
+        """What it holds, for an op with the symbol `like`."""
+        return self._value
 
     @property
     def shape(self) -> tuple[int, ...]:

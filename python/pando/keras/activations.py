@@ -142,6 +142,7 @@ def symbol_function(function: Function) -> Any:
         tensors = [wrap(symbol) for symbol in symbols]
         return [as_symbol(leaf, like=tensors) for leaf in flatten(function(*tensors))]
     call.__name__ = getattr(function, "__name__", type(function).__name__)
+    call.function = function
     return call
 
 # A type checker knows what there is.

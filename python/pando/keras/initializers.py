@@ -10,6 +10,7 @@ import numpy as np
 from pando import _core
 from pando.core.hints import DTypeLike, Function, ShapeLike
 from pando.core.nearest import attributes_of as _attributes_of
+from pando.core.nearest import suggestion
 from pando.tensors.tensor import Tensor as _Tensor
 
 
@@ -45,6 +46,7 @@ def _function(call):
     def draw(shape):
         return np.asarray(call(tuple(shape), "float32"), dtype=np.float32)
     draw.__name__ = getattr(call, "__name__", type(call).__name__)
+    draw.function = call
     return draw
 
 
@@ -192,8 +194,16 @@ class _ByName(Initializer):
         return self._initializer
 
 
+def _from_config(entry):
+    name = entry["class_name"]
+    found = globals().get(name)
+    if not (isinstance(found, type) and issubclass(found, Initializer)) or name.startswith("_"):
+        raise ValueError(f"unknown initializer {name!r}{suggestion(name, globals())}")
+    return found(**(entry.get("config") or {}))
+
+
 def get(identifier: Any) -> Any:
-    """An initializer from its name, its class, an object or a function of a shape and a type."""
+    """An initializer from its name, its class, its configuration, an object or a function of a shape and a type."""
     if identifier is None:
         return GlorotUniform()
     if isinstance(identifier, str):
@@ -203,6 +213,8 @@ def get(identifier: Any) -> Any:
         return _ByName(identifier)
     if isinstance(identifier, type):
         return identifier()
+    if isinstance(identifier, dict):
+        return _from_config(identifier)
     if isinstance(identifier, Initializer):
         return identifier
     if callable(identifier):

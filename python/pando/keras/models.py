@@ -14,12 +14,13 @@ from pando.core.structure import flatten
 from pando.keras.layers.base import CLASSES as _CLASSES, Layer, python_layer
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace
 from pando.keras.layers.core import InputLayer
+from pando.keras.model_copies import ModelCopies, clone_model
 from pando.keras.training import Training
 from pando.keras.whole import Whole
 from pando.tensors.tensor import Tensor, is_symbolic, wrap
 
 
-class Model(Layer, Training):
+class Model(ModelCopies, Layer, Training):
     """A network of layers.
 
     Made from tensors, ``Model(inputs, outputs)``, or as a class with ``call(self, inputs)``, which is traced when the
@@ -54,16 +55,21 @@ class Model(Layer, Training):
                     raise TypeError(f"Model: {what} must be what Input and layers return, not {tensor!r}")
         self.__dict__["_input_structure"] = _names_of(inputs)
         self.__dict__["_output_structure"] = _without_tensors(outputs)
-        self.__dict__["_output_makers"] = [getattr(tensor, "_maker", "") for tensor in flatten(outputs)]
         self.__dict__["_output_keys"] = sorted(outputs) if isinstance(outputs, dict) else None
         self._adopt(_core.Model([tensor._value for tensor in flatten(inputs)],
                                 [tensor._value for tensor in flatten(outputs)], self._given_name or ""))
+        self._keep_layers()
 
     @classmethod
     def _of(cls, core):
         model = super()._of(core)
         model.__dict__["_given_name"] = core.name
+        model._keep_layers()
         return model
+
+    def _keep_layers(self):
+        """Those that nothing else held would lose what the program has noted on them."""
+        self.__dict__["_kept"] = [python_layer(layer) for layer in self._layer.layers()]
 
     # A class with call() ---------------------------------------------------------------------------------------------
 
@@ -85,8 +91,8 @@ class Model(Layer, Training):
         except NeedsTrace:
             # Its call() is then a layer of its own, which is traced once for training and once without.
             whole = Whole(self)
-            self.__dict__["_whole"] = whole
             outputs = whole(inputs)
+            self.__dict__["_whole"] = whole
         self._from_tensors(inputs, outputs)
 
     def _call_recorded(self, inputs, training=None):
@@ -99,19 +105,27 @@ class Model(Layer, Training):
         """Makes the weights for inputs of this shape, the batch being ``None``."""
         if self._layer is None:
             shapes = input_shape if isinstance(input_shape, list) else [input_shape]
-            inputs = [wrap(_core.input(tuple(shape)[1:], "float32", "")) for shape in shapes]
-            self._build_from(inputs[0] if len(inputs) == 1 else inputs)
+            self._build_for([(tuple(shape)[1:], "float32") for shape in shapes])
         elif not self._layer.built:
             self._layer.build([tuple(input_shape)])
 
     def _ensure_built(self, arrays):
         """Builds a class with call() for these arrays."""
         if self._layer is None:
-            names = self._input_names()
-            inputs = [wrap(_core.input(array.shape[1:], array.dtype.name, name))
-                      for array, name in zip(arrays, names or [""] * len(arrays))]
+            self._build_for([(array.shape[1:], array.dtype.name) for array in arrays])
+
+    def _build_for(self, samples):
+        """Builds a class with call() for samples of these shapes and types, or leaves it as it was."""
+        names = self._input_names()
+        inputs = [wrap(_core.input(shape, dtype, name))
+                  for (shape, dtype), name in zip(samples, names or [""] * len(samples))]
+        with _core.build_scope():
             self._build_from(dict(zip(names, inputs)) if names else inputs[0] if len(inputs) == 1 else inputs)
-            self._compile_now()
+            try:
+                self._compile_now()
+            except BaseException:
+                self.__dict__["_layer"] = None
+                raise
 
     def __call__(self, inputs: Any, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
         if self._is_subclassed() and any(is_symbolic(leaf) for leaf in flatten(inputs)):
@@ -121,9 +135,12 @@ class Model(Layer, Training):
             try:
                 return self._call_recorded(inputs, training)
             except NeedsTrace:
-                self.__dict__["_whole"] = Whole(self)
-                return self._whole(inputs, training=training)
+                whole = Whole(self)
+                outputs = whole(inputs, training=training)
+                self.__dict__["_whole"] = whole
+                return outputs
         if self._layer is None:
+            self.__dict__["_input_structure"] = _names_of(inputs)
             from pando.core.arrays import as_array
             self._ensure_built([as_array(leaf) for leaf in flatten(inputs)])
         return super().__call__(inputs, *args, training=training, **kwargs)
@@ -134,7 +151,7 @@ class Model(Layer, Training):
     def layers(self) -> list[Layer]:
         """The layers, the inputs of a functional model first."""
         if self._layer is None or "_whole" in self.__dict__:
-            return list(self.__dict__.get("_children", []))
+            return self._children()
         inner = [python_layer(layer) for layer in self._layer.layers()]
         if isinstance(self, Sequential) or self._layer.kind == "Sequential":
             return [layer for layer in inner if not isinstance(layer, InputLayer)]
@@ -204,17 +221,12 @@ class Model(Layer, Training):
     def _output_names(self):
         if self.__dict__.get("_output_keys"):
             return self._output_keys
-        return self.__dict__.get("_output_makers", [])
+        return self._layer.output_names() if self._layer is not None and self._layer.built else []
 
     def get_config(self) -> dict[str, Any]:
         """The layers and how they are connected, as nested dicts."""
         import json
         return json.loads(self.to_json())["config"]
-
-    def __setattr__(self, name, value):
-        if "_arguments" not in self.__dict__ and name != "_arguments":
-            raise RuntimeError(f"{type(self).__name__}: call super().__init__() first")
-        super().__setattr__(name, value)
 
     def _repr_html_(self):
         from pando.keras.html import model_html
@@ -262,7 +274,12 @@ class Sequential(Model):
 
     def add(self, layer: Any) -> None:
         """Adds a layer at the end."""
-        self._layer.add(self._take(layer))
+        before = len(self._stack)
+        try:
+            self._layer.add(self._take(layer))
+        except BaseException:
+            del self._stack[before:]
+            raise
 
     def pop(self) -> None:
         """Removes the last layer."""
@@ -312,11 +329,6 @@ def _without_tensors(outputs):
     return None
 
 
-def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = None) -> Model:
-    """A model of the same layers with other weights."""
-    return model_from_json(model.to_json())
-
-
 def model_from_json(text: str, custom_objects: Mapping[str, Any] | None = None) -> Model:
     """The model that ``to_json`` wrote, with new random weights."""
     return python_layer(_core.model_from_json(text))
@@ -328,8 +340,8 @@ def load_model(filepath: Path, custom_objects: Mapping[str, Any] | None = None, 
 
 
 def save_model(model: Any, filepath: Path, overwrite: bool = True, **kwargs: Any) -> None:
-    """Writes a folder with the layers and the weights."""
-    model.save(filepath)
+    """Writes a folder with the layers and the weights; ``overwrite=False`` refuses to replace one."""
+    model.save(filepath, overwrite=overwrite, **kwargs)
 
 # A type checker knows what there is.
 if not _typing.TYPE_CHECKING:

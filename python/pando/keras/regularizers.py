@@ -50,9 +50,11 @@ l1, l2 = L1, L2
 
 
 def get(identifier: Any) -> Any:
-    """A regularizer from its name or an object; None stays None."""
+    """A regularizer from its name, its configuration or an object; None stays None."""
     if identifier is None or isinstance(identifier, Regularizer):
         return identifier
+    if isinstance(identifier, dict):
+        return Regularizer(**(identifier.get("config") or {}))
     if isinstance(identifier, str):
         native = _core.Regularizer(identifier.lower() if identifier in ("L1", "L2") else identifier)
         return Regularizer(native.l1, native.l2)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pando import _core
+from pando.core.calls import current_call
 from pando.tensors.tensor import Tensor
 
 
@@ -20,7 +22,13 @@ class Variable(Tensor):
 
     @property
     def _value(self):
-        return self._parameter.value()
+        # A layer that is traced gets the weight itself, which is trained, not the numbers of this moment.
+        call = current_call()
+        return self._parameter.value() if call is None else call[1].parameter(self._parameter)
+
+    def _symbol(self, like):
+        """The weight as a tensor of the model that the symbol `like` belongs to."""
+        return _core.weight(like, self._parameter) if current_call() is None else self._value
 
     @property
     def name(self) -> str:

@@ -15,7 +15,17 @@ class Whole(Layer):
         self._start(None, True, None)
         self._adopt(_core.python_layer(self, type(model).__name__, ""))
         self.__dict__["_model"] = weakref.ref(model)
-        self.__dict__["_children"] = list(model.__dict__.get("_children", []))
+
+    def __reduce__(self):
+        raise TypeError(f"the model '{self._model().name}' is a part of another model and cannot be copied with it, because its "
+                        "call() depends on whether it trains, or adds losses; make another object of its class")
+
+    def _clone(self, name=None):
+        return self.__reduce__()
+
+    def _children(self):
+        model = self._model()
+        return [] if model is None else model._children()
 
     def call(self, inputs, training=None):
         model = self._model()

@@ -18,7 +18,9 @@ from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, note_layer
+from pando.keras.layers.copies import reduced, remade, takes_name
 from pando.keras.layers.described import Described
+from pando.keras.layers.options import core_of, options_of, overrides
 from pando.tensors.tensor import Tensor, TensorShape, as_symbol, is_symbolic, wrap
 
 # The class of each kind of layer that C++ makes; keras/layers/__init__.py and keras/models.py enter theirs.
@@ -57,7 +59,13 @@ class Layer(Described):
     def _make(self, kind, arguments, name=None, trainable=True, dtype=None, **kwargs):
         common_arguments(type(self).__name__, dtype=dtype, **kwargs)
         self._start(name, trainable, input_shape_of(kwargs))
-        self._adopt(_core.make_layer(kind, {**arguments, "name": name or ""}))
+        self.__dict__["_functions"] = {key: value.function for key, value in arguments.items() if hasattr(value, "function")}
+        if overrides(type(self), "call") or overrides(type(self), "build"):
+            # A user's class: it is traced, and its call() and build() may call those of the built-in layer.
+            self._adopt(_core.python_layer(self, type(self).__name__, name or ""))
+            self.__dict__["_built_in"] = _core.make_layer(kind, {**arguments, "name": self.name})
+        else:
+            self._adopt(_core.make_layer(kind, {**arguments, "name": name or ""}))
         self._finish()
 
     @classmethod
@@ -82,15 +90,41 @@ class Layer(Described):
     def _clone(self, name=None):
         """A new layer of the same arguments, with other weights."""
         if self._arguments is None:
-            raise TypeError(f"layer '{self.name}' was read from a file and cannot be copied; make it again")
-        args, kwargs = self._arguments
-        return type(self)(*args, **{**kwargs, "name": name})
+            config = self.get_config()
+            config.pop("name")
+            copy = type(self).from_config(config if name is None else {**config, "name": name})
+        else:
+            args, kwargs = self._arguments
+            if name is not None or "name" in kwargs:
+                kwargs = {**kwargs, "name": name} if takes_name(type(self)) else kwargs
+            copy = type(self)(*args, **kwargs)
+        if not self.trainable:
+            copy.trainable = False
+        return copy
+
+    def __reduce__(self):
+        return reduced(self, remade)
+
+    def __copy__(self):
+        if not self.built:
+            return self._clone(self.name)
+        if core_of(self) is None or "_built_in" in self.__dict__:
+            raise TypeError(f"copy.copy: the layer '{self.name}' and its copy would share their weights, which a class of "
+                            "your own cannot do in Pando; use copy.deepcopy()")
+        same = object.__new__(type(self))
+        same.__dict__.update(self.__dict__)
+        return same
 
     # What a user's class may override --------------------------------------------------------------------------------
 
     def build(self, input_shape: Any) -> None:
         """Makes the weights; called once, before the first ``call``. A size of ``None`` is the batch."""
-        self.built = True
+        shapes = self.__dict__.get("_shapes_to_build")
+        if shapes is None and not self.built:
+            self._layer.build([tuple(shape) for shape in input_shape] if isinstance(input_shape, list)
+                              else [tuple(input_shape)])
+        elif self.__dict__.get("_built_in") is not None:
+            self._built_in.build(shapes)
 
     if _typing.TYPE_CHECKING:
         # A class may write it with any arguments.
@@ -98,12 +132,20 @@ class Layer(Described):
     else:
         def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
             """Computes the outputs from the inputs."""
-            raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+            core, caller = self.__dict__.get("_built_in"), caller_of(self)
+            if core is None and core_of(self) is not None:
+                return self(inputs, *args, **kwargs)
+            if core is None or caller is None:
+                raise NotImplementedError(f"{type(self).__name__} has no call(self, inputs)")
+            symbols = [as_symbol(tensor, like=flatten(inputs)) for tensor in flatten(inputs)]
+            outputs = [wrap(symbol) for symbol in core.call(symbols, _flag(kwargs.get("training")))]
+            return outputs[0] if len(outputs) == 1 else outputs
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that the layer was made with, for ``from_config``."""
-        if self._arguments is None:
-            return {"name": self.name}
+        options = options_of(self, all_of_them=True)
+        if options and (not overrides(type(self), "__init__") or overrides(type(self), "get_config")):
+            return options
         args, kwargs = self._arguments
         try:
             bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
@@ -168,33 +210,40 @@ class Layer(Described):
             caller.add_loss(term._value)
 
     def _build_weights(self, builder, shapes):
-        self.__dict__["_builder"] = builder
+        """Called by C++; again if what followed the first time has failed."""
+        early = self.__dict__.get("_early_weights", [])
+        del self.__dict__.get("_own_weights", [])[len(early):]
+        self.__dict__.update(_builder=builder, _shapes_to_build=shapes)
         try:
-            for arguments in self.__dict__.pop("_early_weights", []):
+            for arguments in early:
                 builder.add_weight(*arguments)
             self.build(self._shapes_for_build(shapes))
         finally:
-            self.__dict__["_builder"] = None
+            self.__dict__.update(_builder=None, _shapes_to_build=None)
 
     def _shapes_for_build(self, shapes):
         if len(shapes) == 1:
             return TensorShape(shapes[0])
-        args, kwargs = self.__dict__.get("_structures", {}).get(len(shapes), ((), {}))
+        args, kwargs = self.__dict__.get("_structure", ((), {}))
         shapes = [TensorShape(shape) for shape in shapes]
         if len(args) == 1 and not kwargs and len(flatten(args[0])) == len(shapes):
             return pack(args[0], shapes)
         return shapes
 
-    def _inner_layers(self):
-        return [layer._layer for layer in self.__dict__.get("_children", [])]
-
-    def __setattr__(self, name, value):
-        if name not in _OWN_ATTRIBUTES:
-            children = self.__dict__.setdefault("_children", [])
+    def _children(self):
+        """The layers among its attributes, and in their lists and dicts."""
+        children = []
+        for name, value in self.__dict__.items():
+            if name in _OWN_ATTRIBUTES:
+                continue
             for leaf in flatten(value) if isinstance(value, (list, tuple, dict)) else [value]:
                 if isinstance(leaf, Layer) and not any(leaf is known for known in children):
                     children.append(leaf)
-        object.__setattr__(self, name, value)
+        return children
+
+    def _inner_layers(self):
+        built_in = self.__dict__.get("_built_in")
+        return ([] if built_in is None else [built_in]) + [layer._layer for layer in self._children()]
 
     # Calls -----------------------------------------------------------------------------------------------------------
 
@@ -208,27 +257,22 @@ class Layer(Described):
         if not any(is_symbolic(tensor) for tensor in tensors):
             return self._call_eagerly(structure, tensors, training)
         symbols = [as_symbol(tensor, like=tensors) for tensor in tensors]
-        self._remember(structure, leaves, len(symbols))
-        outputs = [wrap(symbol) for symbol in self._layer.call(symbols, _flag(training))]
-        for output in outputs:
-            output._maker = self.name
+        # How the tensors were given; C++ knows them as a list, and gives this back when it traces the call.
+        given = pack(structure, [_SLOT if _is_tensor(leaf) else leaf for leaf in leaves])
+        if not self.built:
+            self.__dict__["_structure"] = given
+        outputs = [wrap(symbol) for symbol in self._layer.call(symbols, _flag(training), given)]
         return self._pack_outputs(outputs)
 
-    def _remember(self, structure, leaves, count):
-        """Keeps how the tensors were given; C++ knows them as a list."""
-        plain = pack(structure, [_SLOT if _is_tensor(leaf) else leaf for leaf in leaves])
-        self.__dict__.setdefault("_structures", {})[count] = plain
-
-    def _trace(self, caller, symbols):
+    def _trace(self, caller, symbols, given):
         """Called by C++ while a graph is built: the outputs for these inputs, as a list of symbols."""
         with call_of(self, caller):
-            tensors = iter([wrap(symbol) for symbol in symbols])
-            known = self.__dict__.get("_structures", {}).get(len(symbols))
-            if known is None:
-                tensors = list(tensors)
+            tensors = [wrap(symbol) for symbol in symbols]
+            if given is None:
                 args, kwargs = (tensors[0] if len(tensors) == 1 else tensors,), {}
             else:
-                args, kwargs = pack(known, [next(tensors) if leaf is _SLOT else leaf for leaf in flatten(known)])
+                rest = iter(tensors)
+                args, kwargs = pack(given, [next(rest) if leaf is _SLOT else leaf for leaf in flatten(given)])
             if "training" in _parameters_of(type(self)):
                 kwargs["training"] = caller.training
             outputs = self.call(*args, **kwargs)
@@ -247,11 +291,16 @@ class Layer(Described):
         return call_eagerly(self, structure, tensors, training)
 
 
-_OWN_ATTRIBUTES = {"_arguments", "_given", "_layer"}
+# What the classes of pando.keras keep themselves.
+_OWN_ATTRIBUTES = {"_arguments", "_given", "_layer", "_built_in", "_functions", "_described", "_structure", "_programs",
+                   "_own_weights", "_early_weights", "_stack", "_kept", "_whole", "_compiled"}
 
 
 class _Slot:
     """Stands for a tensor in the remembered structure of a call."""
+
+    def __reduce__(self):
+        return "_SLOT"
 
 
 _SLOT = _Slot()

@@ -8,6 +8,7 @@ from pando.core.hints import Activation, Identifier, Sizes
 from pando.keras import activations, initializers, regularizers
 from pando.keras.arguments import check_channels_last, refuse
 from pando.keras.layers.base import Layer
+from pando.keras.layers.options import built_in_class
 
 
 def _weights(kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer):
@@ -24,6 +25,12 @@ def _padding(who, padding):
     return text
 
 
+def _check_groups(who, kwargs):
+    # Configurations of Keras have it for every convolution.
+    if (groups := kwargs.pop("groups", 1)) != 1:
+        raise NotImplementedError(f"{who}: groups={groups!r} is not in Pando")
+
+
 class Conv2D(Layer):
     """Convolution of images, [batch, height, width, channels], with ``filters`` filters.
 
@@ -35,6 +42,11 @@ class Conv2D(Layer):
     TensorShape([None, 28, 28, 8])
     """
 
+    filters: int
+    kernel_size: tuple[int, int]
+    kernel: Any
+    bias: Any
+
     def __init__(self, filters: int, kernel_size: Sizes, strides: Sizes | None = (1, 1), padding: Any = "valid",
                  data_format: str | None = None, dilation_rate: Sizes = (1, 1), groups: int = 1,
                  activation: Activation = None, use_bias: bool = True,
@@ -44,22 +56,11 @@ class Conv2D(Layer):
         refuse("Conv2D", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
                bias_constraint=bias_constraint)
         check_channels_last("Conv2D", data_format)
-        self.filters, self.kernel_size = int(filters), kernel_size
         self._make("Conv2D", {
-            "filters": self.filters, "kernel_size": kernel_size, "strides": strides,
-            "padding": _padding("Conv2D", padding), "dilation_rate": dilation_rate, "groups": int(groups),
+            "filters": filters, "kernel_size": kernel_size, "strides": strides,
+            "padding": _padding("Conv2D", padding), "dilation_rate": dilation_rate, "groups": groups,
             "activation": activations.native(activation), "use_bias": bool(use_bias),
             **_weights(kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer)}, **kwargs)
-
-    @property
-    def kernel(self) -> Any:
-        """The weights of the windows, [height, width, channels, filters]."""
-        return self.weights[0]
-
-    @property
-    def bias(self) -> Any:
-        """What is added to each filter; ``None`` without a bias."""
-        return self.weights[1]
 
 
 class Conv2DTranspose(Layer):
@@ -74,8 +75,9 @@ class Conv2DTranspose(Layer):
         refuse("Conv2DTranspose", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
                bias_constraint=bias_constraint, output_padding=output_padding)
         check_channels_last("Conv2DTranspose", data_format)
+        _check_groups("Conv2DTranspose", kwargs)
         self._make("Conv2DTranspose", {
-            "filters": int(filters), "kernel_size": kernel_size, "strides": strides,
+            "filters": filters, "kernel_size": kernel_size, "strides": strides,
             "padding": _padding("Conv2DTranspose", padding), "dilation_rate": dilation_rate,
             "activation": activations.native(activation), "use_bias": bool(use_bias),
             **_weights(kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer)}, **kwargs)
@@ -100,9 +102,10 @@ class DepthwiseConv2D(Layer):
         refuse("DepthwiseConv2D", activity_regularizer=activity_regularizer,
                depthwise_constraint=depthwise_constraint, bias_constraint=bias_constraint)
         check_channels_last("DepthwiseConv2D", data_format)
+        _check_groups("DepthwiseConv2D", kwargs)
         self._make("DepthwiseConv2D", {
             "kernel_size": kernel_size, "strides": strides, "padding": _padding("DepthwiseConv2D", padding),
-            "depth_multiplier": int(depth_multiplier), "dilation_rate": dilation_rate,
+            "depth_multiplier": depth_multiplier, "dilation_rate": dilation_rate,
             "activation": activations.native(activation), "use_bias": bool(use_bias),
             **_depthwise(depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer)}, **kwargs)
 
@@ -122,10 +125,11 @@ class SeparableConv2D(Layer):
                depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint,
                bias_constraint=bias_constraint)
         check_channels_last("SeparableConv2D", data_format)
+        _check_groups("SeparableConv2D", kwargs)
         self._make("SeparableConv2D", {
-            "filters": int(filters), "kernel_size": kernel_size, "strides": strides,
+            "filters": filters, "kernel_size": kernel_size, "strides": strides,
             "padding": _padding("SeparableConv2D", padding), "dilation_rate": dilation_rate,
-            "depth_multiplier": int(depth_multiplier), "activation": activations.native(activation),
+            "depth_multiplier": depth_multiplier, "activation": activations.native(activation),
             "use_bias": bool(use_bias), "pointwise_initializer": initializers.get(pointwise_initializer)._native(),
             "pointwise_regularizer": regularizers.native(pointwise_regularizer),
             **_depthwise(depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer)}, **kwargs)
@@ -134,7 +138,7 @@ class SeparableConv2D(Layer):
 class _Pooling2D(Layer):
     def __init__(self, pool_size: Sizes = (2, 2), strides: Sizes | None = None, padding: Any = "valid",
                  data_format: str | None = None, **kwargs: Any) -> None:
-        kind = type(self).__name__
+        kind = built_in_class(type(self)).__name__
         self._make(kind, {"pool_size": pool_size, "strides": strides, "padding": _padding(kind, padding)},
                    data_format=data_format, **kwargs)
 
@@ -149,7 +153,7 @@ class AveragePooling2D(_Pooling2D):
 
 class _GlobalPooling2D(Layer):
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
-        self._make(type(self).__name__, {"keepdims": bool(keepdims)}, data_format=data_format, **kwargs)
+        self._make(built_in_class(type(self)).__name__, {"keepdims": bool(keepdims)}, data_format=data_format, **kwargs)
 
 
 class GlobalAveragePooling2D(_GlobalPooling2D):

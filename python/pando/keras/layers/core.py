@@ -57,33 +57,30 @@ class Dense(Layer):
     10
     """
 
+    units: int
+    kernel: Any
+    bias: Any
+
     def __init__(self, units: int, activation: Activation = None, use_bias: bool = True,
                  kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
                  kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
                  kernel_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any) -> None:
         refuse("Dense", activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
                bias_constraint=bias_constraint)
-        self.units = int(units)
         self._make("Dense", {
-            "units": self.units, "activation": activations.native(activation), "use_bias": bool(use_bias),
+            "units": units, "activation": activations.native(activation), "use_bias": bool(use_bias),
             "kernel_initializer": initializers.get(kernel_initializer)._native(),
             "bias_initializer": initializers.get(bias_initializer)._native(),
             "kernel_regularizer": regularizers.native(kernel_regularizer),
             "bias_regularizer": regularizers.native(bias_regularizer)}, **kwargs)
 
-    @property
-    def kernel(self) -> Any:
-        """The matrix of weights, [inputs, units]."""
-        return self.weights[0]
-
-    @property
-    def bias(self) -> Any:
-        """What is added to each unit; ``None`` without a bias."""
-        return self.weights[1]
-
 
 class Embedding(Layer):
     """Looks integers in [0, input_dim) up in a table [input_dim, output_dim]."""
+
+    input_dim: int
+    output_dim: int
+    embeddings: Any
 
     def __init__(self, input_dim: int, output_dim: int, embeddings_initializer: Identifier = "uniform",
                  embeddings_regularizer: Any = None, activity_regularizer: Any = None,
@@ -93,10 +90,9 @@ class Embedding(Layer):
                mask_zero=mask_zero)
         if input_length is not None and not any(key in kwargs for key in ("input_shape", "batch_input_shape")):
             kwargs["input_shape"] = (input_length,)
-        self.input_dim, self.output_dim = int(input_dim), int(output_dim)
         initializer = "random_uniform" if embeddings_initializer == "uniform" else embeddings_initializer
         self._make("Embedding", {
-            "input_dim": self.input_dim, "output_dim": self.output_dim,
+            "input_dim": input_dim, "output_dim": output_dim,
             "embeddings_initializer": initializers.get(initializer)._native(),
             "embeddings_regularizer": regularizers.native(embeddings_regularizer)}, **kwargs)
 
@@ -111,36 +107,40 @@ class Flatten(Layer):
 class Reshape(Layer):
     """The same elements in another shape; one size may be -1."""
 
+    target_shape: tuple[int, ...]
+
     def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
-        self.target_shape = tuple(target_shape)
-        self._make("Reshape", {"target_shape": self.target_shape}, **kwargs)
+        self._make("Reshape", {"target_shape": tuple(target_shape)}, **kwargs)
 
 
 class Permute(Layer):
     """Puts axes into another order; axes count from 1, the batch stays where it is."""
 
+    dims: tuple[int, ...]
+
     def __init__(self, dims: Sequence[int], **kwargs: Any) -> None:
-        self.dims = tuple(dims)
-        self._make("Permute", {"dims": list(self.dims)}, **kwargs)
+        self._make("Permute", {"dims": list(dims)}, **kwargs)
 
 
 class Dropout(Layer):
     """In training, sets this part of the values to 0 and scales the others up."""
+
+    rate: float
 
     def __init__(self, rate: float, noise_shape: ShapeLike | None = None, seed: int | None = None,
                  **kwargs: Any) -> None:
         refuse("Dropout", noise_shape=noise_shape)
         if seed is not None:
             tell_once("Dropout: the seed of a layer has no effect in Pando; tf.random.set_seed() decides")
-        self.rate = float(rate)
-        self._make("Dropout", {"rate": self.rate}, **kwargs)
+        self._make("Dropout", {"rate": rate}, **kwargs)
 
 
 class Activation(Layer):
     """An activation as a layer of its own."""
 
+    activation: Any
+
     def __init__(self, activation: Activation, **kwargs: Any) -> None:
-        self.activation = activations.get(activation)
         self._make("Activation", {"activation": activations.native(activation)}, **kwargs)
 
 
@@ -150,20 +150,20 @@ class ReLU(Layer):
     def __init__(self, max_value: float | None = None, negative_slope: float | None = 0.0, threshold: float = 0.0,
                  **kwargs: Any) -> None:
         refuse("ReLU", threshold=threshold or None)
-        self._make("ReLU", {"max_value": None if max_value is None else float(max_value),
-                            "negative_slope": float(negative_slope or 0.0)}, **kwargs)
+        self._make("ReLU", {"max_value": max_value, "negative_slope": negative_slope or 0.0}, **kwargs)
 
 
 class LeakyReLU(Layer):
     """x, or alpha * x where x is negative."""
 
+    alpha: float
+
     def __init__(self, alpha: float | None = 0.3, *, negative_slope: float | None = None, **kwargs: Any) -> None:
-        self.alpha = float(alpha if negative_slope is None else negative_slope)
-        self._make("LeakyReLU", {"alpha": self.alpha}, **kwargs)
+        self._make("LeakyReLU", {"alpha": alpha if negative_slope is None else negative_slope}, **kwargs)
 
 
 class Rescaling(Layer):
     """x * scale + offset: 1 / 255 maps bytes to [0, 1]."""
 
     def __init__(self, scale: Any, offset: float = 0.0, **kwargs: Any) -> None:
-        self._make("Rescaling", {"scale": float(scale), "offset": float(offset)}, **kwargs)
+        self._make("Rescaling", {"scale": scale, "offset": offset}, **kwargs)

@@ -2,13 +2,16 @@
 """What layers say about themselves: names, shapes, weights. Layer derives from it."""
 from __future__ import annotations
 
+import inspect
 import typing
 from typing import Any, Sequence
 
 import numpy as np
 
+from pando import _core
 from pando.core.hints import ArrayLike
 from pando.core.nearest import missing_attribute
+from pando.keras.layers.options import attribute_of, options_of
 from pando.keras.variables import Variable
 from pando.tensors.tensor import wrap
 
@@ -69,28 +72,44 @@ class Described:
     @property
     def input(self) -> Any:
         """The symbolic tensor, or the list of them, that it was called on."""
-        return _one([wrap(symbol) for symbol in self._layer.inputs()])
+        return _one(self._of_first_call("inputs"))
 
     @property
     def output(self) -> Any:
         """The symbolic tensor, or the list of them, that it returned."""
-        return _one([wrap(symbol) for symbol in self._layer.outputs()])
+        return _one(self._of_first_call("outputs"))
 
     @property
     def input_shape(self) -> Any:
         """The shape of its input, with ``None`` for the batch."""
-        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.inputs()])
+        return _one([tuple(tensor.shape) for tensor in self._of_first_call("inputs")])
 
     @property
     def output_shape(self) -> Any:
         """The shape of its output, with ``None`` for the batch."""
-        return _one([tuple(wrap(symbol).shape) for symbol in self._layer.outputs()])
+        return _one([tuple(tensor.shape) for tensor in self._of_first_call("outputs")])
+
+    def _of_first_call(self, which):
+        try:
+            return [wrap(symbol) for symbol in getattr(self._layer, which)()]
+        except _core.Error as error:
+            raise AttributeError(str(error)) from None
 
     if not typing.TYPE_CHECKING:
         def __getattr__(self, name):
+            if name == "_layer":
+                raise AttributeError(f"{type(self).__name__}: call super().__init__() first")
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise missing_attribute(type(self).__name__, name, [*self.__dict__, *dir(type(self))])
+            found = inspect.getattr_static(type(self), name, None)
+            if isinstance(found, property):
+                # It has failed by an AttributeError of its own: that says what is missing.
+                return found.fget(self)
+            try:
+                return attribute_of(self, name)
+            except KeyError:
+                known = [*self.__dict__, *options_of(self), *dir(type(self))]
+                raise missing_attribute(type(self).__name__, name, known) from None
 
     def count_params(self) -> int:
         """The number of elements of all weights."""

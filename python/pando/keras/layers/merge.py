@@ -27,7 +27,7 @@ class Concatenate(Layer):
     """Joins tensors along an axis."""
 
     def __init__(self, axis: Sizes | None = -1, **kwargs: Any) -> None:
-        self._make("Concatenate", {"axis": int(axis)}, **kwargs)
+        self._make("Concatenate", {"axis": axis}, **kwargs)
 
 
 class Subtract(Layer):

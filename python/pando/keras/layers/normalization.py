@@ -26,7 +26,7 @@ class BatchNormalization(Layer):
         if axis not in (-1, 3, [-1], [3]) and not (axis == 1 and kwargs.get("input_shape") is None):
             raise ValueError(f"BatchNormalization: axis is {axis}, but Pando normalises the last axis")
         self._make("BatchNormalization", {
-            "momentum": float(momentum), "epsilon": float(epsilon), "center": bool(center), "scale": bool(scale),
+            "momentum": momentum, "epsilon": epsilon, "center": bool(center), "scale": bool(scale),
             "beta_initializer": initializers.get(beta_initializer)._native(),
             "gamma_initializer": initializers.get(gamma_initializer)._native(),
             "moving_mean_initializer": initializers.get(moving_mean_initializer)._native(),
@@ -47,7 +47,7 @@ class LayerNormalization(Layer):
         if axis not in (-1, [-1]):
             raise ValueError(f"LayerNormalization: axis is {axis}, but Pando normalises the last axis")
         self._make("LayerNormalization", {
-            "epsilon": float(epsilon), "center": bool(center), "scale": bool(scale),
+            "epsilon": epsilon, "center": bool(center), "scale": bool(scale),
             "beta_initializer": initializers.get(beta_initializer)._native(),
             "gamma_initializer": initializers.get(gamma_initializer)._native()}, **kwargs)
 
@@ -63,7 +63,7 @@ def _factor(who, factor):
         if low != -high:
             raise ValueError(f"{who}: the range is {factor}, but must be the same to both sides in Pando")
         factor = high
-    return float(factor)
+    return factor
 
 
 class RandomFlip(Layer):
@@ -84,7 +84,7 @@ class RandomTranslation(Layer):
         self._make("RandomTranslation", {
             "height_factor": _factor("RandomTranslation", height_factor),
             "width_factor": _factor("RandomTranslation", width_factor), "fill_mode": fill_mode,
-            "fill_value": float(fill_value)}, **kwargs)
+            "fill_value": fill_value}, **kwargs)
 
 
 class RandomRotation(Layer):
@@ -94,4 +94,4 @@ class RandomRotation(Layer):
                  seed: int | None = None, fill_value: float = 0.0, **kwargs: Any) -> None:
         _seed("RandomRotation", seed)
         self._make("RandomRotation", {"factor": _factor("RandomRotation", factor), "fill_mode": fill_mode,
-                                      "fill_value": float(fill_value)}, **kwargs)
+                                      "fill_value": fill_value}, **kwargs)

@@ -8,7 +8,8 @@ from pando.core import ops
 from pando.core.calls import current_call
 from pando.core.dispatch import call
 from pando.core.hints import Activation, Function, Identifier, Sizes
-from pando.keras import activations, initializers
+from pando.keras import activations, initializers, regularizers
+from pando.keras.arguments import number, whole
 from pando.keras.layers.base import Layer
 from pando.tensors.tensor import wrap
 
@@ -51,7 +52,7 @@ class ELU(Layer):
 
     def __init__(self, alpha: float | None = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.alpha = float(alpha)
+        self.alpha = number(self, "alpha", alpha)
 
     def call(self, inputs: Any) -> Any:
         return ops.elu(inputs, alpha=self.alpha)
@@ -82,7 +83,7 @@ class GaussianNoise(Layer):
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.stddev = float(stddev)
+        self.stddev = number(self, "stddev", stddev)
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         if not training:
@@ -122,13 +123,13 @@ class Conv1D(Layer):
         super().__init__(**kwargs)
         one = [value[0] if isinstance(value, (tuple, list)) else value
                for value in (kernel_size, strides, dilation_rate)]
-        self.filters, (self.kernel_size, self.strides, self.dilation_rate) = int(filters), one
-        self.padding, self.groups, self.use_bias = str(padding).lower(), int(groups), bool(use_bias)
+        self.filters, (self.kernel_size, self.strides, self.dilation_rate) = whole(self, "filters", filters), one
+        self.padding, self.groups, self.use_bias = str(padding).lower(), whole(self, "groups", groups), bool(use_bias)
         if self.padding not in ("valid", "same", "causal"):
             raise ValueError(f"Conv1D: padding is {padding!r} but must be 'valid', 'same' or 'causal'")
         self.activation = activations.get(activation)
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_initializer, self.bias_initializer = map(initializers.get, (kernel_initializer, bias_initializer))
+        self.kernel_regularizer, self.bias_regularizer = map(regularizers.get, (kernel_regularizer, bias_regularizer))
 
     def build(self, input_shape: Any) -> Any:
         self.kernel = self.add_weight(
@@ -137,6 +138,8 @@ class Conv1D(Layer):
         if self.use_bias:
             self.bias = self.add_weight(name="bias", shape=(self.filters,), initializer=self.bias_initializer,
                                         regularizer=self.bias_regularizer)
+        else:
+            self.bias = None
 
     def call(self, inputs: Any) -> Any:
         padding = self.padding
@@ -182,7 +185,7 @@ class RepeatVector(Layer):
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.n = int(n)
+        self.n = whole(self, "n", n)
 
     def call(self, inputs: Any) -> Any:
         return ops.broadcast_to(ops.expand_dims(inputs, 1), (-1, self.n, inputs.shape[-1]))
