@@ -50,6 +50,21 @@ def input_shape_of(kwargs: Any) -> Any:
     return None
 
 
+def number(layer: Any, name: str, value: Any) -> float:
+    """The argument of a layer as a float. Raises TypeError naming both if it is not a number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{type(layer).__name__}: {name} cannot be {value!r}") from None
+
+
+def whole(layer: Any, name: str, value: Any) -> int:
+    """The same as an int, for a number without a fraction."""
+    if number(layer, name, value) != int(value):
+        raise TypeError(f"{type(layer).__name__}: {name} cannot be {value!r}")
+    return int(value)
+
+
 def refuse(who: str, **arguments: Any) -> Any:
     """Raises for the first argument that is not None: it would change the result, and Pando does not have it."""
     for name, value in arguments.items():

@@ -90,6 +90,16 @@ def _overridden(callback):
     return names
 
 
+def callback_list(who: str, given: Any) -> list[Any]:
+    """The callbacks that a user gave to fit: one, a list of them, or None."""
+    callbacks = list(given) if isinstance(given, (list, tuple)) else [given] if given is not None else []
+    for callback in callbacks:
+        if isinstance(callback, type):
+            raise TypeError(f"{who}: callbacks has the class {callback.__name__}, but must have objects, such as "
+                            f"{callback.__name__}()")
+    return callbacks
+
+
 def native_callbacks(callbacks: Sequence[Any] | None, model: Any, params: dict[str, Any]) -> Any:
     """The callbacks as C++ takes them, each knowing its model."""
     list_ = []

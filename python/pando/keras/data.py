@@ -2,7 +2,7 @@
 """The data of fit, evaluate and predict: arrays, tensors, lists, dicts, Datasets, generators and Sequences."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping
 
 import numpy as np
 
@@ -51,6 +51,14 @@ def samples_of(model: Any, x: Any, y: Any = None, sample_weight: ArrayLike = Non
     if y is not None:
         outputs = arrays_of(y, output_names(model) if isinstance(y, dict) else (), "y")
     return Samples(inputs, outputs, None if sample_weight is None else as_array(np.asarray(sample_weight)))
+
+
+def class_weights(who: str, given: Any) -> dict[int, float]:
+    """The weights of classes that a user gave to fit."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"{who}: class_weight is {given!r}, but must be a dict from the number of each class to its weight, "
+                        "such as {0: 1.0, 1: 2.0}")
+    return {int(key): float(value) for key, value in (given or {}).items()}
 
 
 def _dataset_of(model, x, y, targets):

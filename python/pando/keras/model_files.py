@@ -21,7 +21,7 @@ class ModelFiles:
 
         The state of the optimizer is in checkpoints, which ``fit(checkpoint_directory=...)`` writes.
         """
-        refuse("save", signatures=signatures)
+        refuse("save", signatures=signatures, save_format=save_format if save_format not in (None, "tf") else None)
         _check_overwrite("save", filepath, overwrite)
         self._built("save").save(str(filepath))
 

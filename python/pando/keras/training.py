@@ -10,8 +10,8 @@ from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
 from pando.core.messages import tell_once
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers
-from pando.keras.callbacks import History, native_callbacks
-from pando.keras.data import samples_of
+from pando.keras.callbacks import History, callback_list, native_callbacks
+from pando.keras.data import class_weights, samples_of
 from pando.keras.model_files import ModelFiles
 from pando.keras.stages import Stages
 from pando.core.nearest import unknown_argument
@@ -81,20 +81,23 @@ class Training(Stages, ModelFiles):
             loss_weights = [float(loss_weights.get(name, 1.0)) for name in self._output_names()]
         if reduction not in ("sum", "mean"):
             raise ValueError(f"compile: reduction is {reduction!r} but must be 'sum' or 'mean'")
-        self.__dict__["_optimizer"] = optimizers.get(optimizer)
-        self.__dict__["_compiled"] = {
-            "optimizer": self._optimizer._native, "loss": _mapped(loss, lambda one: losses.get(one)._native()),
+        chosen = optimizers.get(optimizer)
+        compiled = {
+            "optimizer": chosen._native, "loss": _mapped(loss, lambda one: losses.get(one)._native()),
             "metrics": _native_metrics(metrics), "loss_weights": [float(one) for one in loss_weights or []],
             "steps_per_execution": int(steps_per_execution or 1), "precision": precision,
             "sums_gradients": reduction == "sum"}
-        self.__dict__["loss"] = loss
-        self._compile_now()
+        self._compile_now(compiled)
+        # Now that nothing was refused: until here the model is as it was compiled before.
+        self.__dict__.update(_optimizer=chosen, _compiled=compiled, loss=loss)
 
-    def _compile_now(self):
-        if self._layer is not None and "_compiled" in self.__dict__:
-            self._layer.compile(dict(self._compiled))
-            for set_up in self.__dict__.pop("_pending", []):
+    def _compile_now(self, compiled=None):
+        compiled = compiled or self.__dict__.get("_compiled")
+        if self._layer is not None and compiled is not None:
+            self._layer.compile(dict(compiled))
+            for set_up in self.__dict__.get("_pending", []):
                 set_up(self._layer)
+            self.__dict__.pop("_pending", None)
 
     def _with_layer(self, set_up):
         """Sets something up now, or once the model is built."""
@@ -149,7 +152,7 @@ class Training(Stages, ModelFiles):
             "validation_data": self._validation(validation_data), "initial_epoch": int(initial_epoch),
             "steps_per_epoch": int(steps_per_epoch or 0), "validation_steps": int(validation_steps or 0),
             "sample_weight": samples.sample_weight, "profile": profile,
-            "class_weight": {int(key): float(value) for key, value in (class_weight or {}).items()},
+            "class_weight": class_weights("fit", class_weight),
             "checkpoint_directory": checkpoint_directory, "checkpoint_every": int(checkpoint_every),
             "checkpoint_keep": int(checkpoint_keep), "checkpoint_resume": bool(resume)}
         params = {"verbose": arguments["verbose"], "epochs": arguments["epochs"], "steps": steps_per_epoch or None}
@@ -157,7 +160,7 @@ class Training(Stages, ModelFiles):
             trained = len(samples.x[0]) - int(len(samples.x[0]) * arguments["validation_split"])
             params["steps"] = -(-trained // arguments["batch_size"])
         self.__dict__["_stopping"] = False
-        given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks is not None else []
+        given = callback_list("fit", callbacks)
         history = History()
         self.__dict__["history"] = history
         arguments["callbacks"] = native_callbacks(given, self, params)
@@ -168,8 +171,8 @@ class Training(Stages, ModelFiles):
         return history
 
     def _samples(self, x, y=None, sample_weight=None, targets=True):
-        if self._layer is None and isinstance(x, dict):
-            self.__dict__["_input_structure"] = sorted(x)
+        if self._layer is None:
+            self.__dict__["_input_structure"] = sorted(x) if isinstance(x, dict) else None
         samples = samples_of(self, x, y, sample_weight, targets)
         if self._layer is None:
             if samples.dataset is not None:
@@ -185,10 +188,14 @@ class Training(Stages, ModelFiles):
     def _validation(self, data):
         if data is None:
             return None
-        if isinstance(data, (tuple, list)):
+        if isinstance(data, (tuple, list)) and len(data) in (2, 3):
             samples = samples_of(self, data[0], data[1], data[2] if len(data) > 2 else None)
             return [samples.x, samples.y, samples.sample_weight]
-        return samples_of(self, data).dataset
+        found = None if isinstance(data, (tuple, list)) else samples_of(self, data).dataset
+        if found is None:
+            raise ValueError("fit: validation_data has no targets: give (x, y), (x, y, sample_weight), or a Dataset or "
+                             "generator of such batches")
+        return found
 
     def evaluate(self, x: Samples = None, y: Samples = None, batch_size: int | None = None, verbose: int | str = "auto",
                  sample_weight: ArrayLike = None, steps: int | None = None, callbacks: Sequence[Any] | None = None,
@@ -251,9 +258,8 @@ class Training(Stages, ModelFiles):
 
     @property
     def metrics_names(self) -> list[str]:
-        """The names of what ``evaluate`` returns, in order."""
-        native = self.__dict__.get("_compiled", {}).get("metrics") or []
-        return ["loss"] + [metric.name for metric in native] if isinstance(native, list) else ["loss"]
+        """The names of what ``evaluate`` returns, in order; none before the model is compiled and built."""
+        return self._layer.metrics_names() if self._layer is not None else []
 
     @property
     def stop_training(self) -> bool:
@@ -279,7 +285,8 @@ class Training(Stages, ModelFiles):
 
 def _refuse_own_steps(cls):
     """A class with a step of its own would train in another way than it says."""
-    for name in ("train_step", "test_step", "predict_step", "make_train_function"):
+    for name in ("train_step", "test_step", "predict_step", "compute_loss", "compute_metrics", "make_train_function",
+                 "make_test_function", "make_predict_function"):
         if hasattr(cls, name):
             raise NotImplementedError(
                 f"{cls.__name__}.{name} would not be called: Pando compiles the whole step. Give the loss to compile(), as a "

@@ -10,6 +10,7 @@ import numpy as np
 
 from pando import _core
 from pando.core.hints import ArrayLike, DTypeLike, Path, Samples, Sizes
+from pando.core.messages import tell_once
 from pando.keras.data import Sequence
 from pando.keras.models import model_from_json
 
@@ -47,8 +48,8 @@ def set_random_seed(seed: int | None) -> Any:
 
 
 def plot_model(model: Any, to_file: Path = "model.png", **kwargs: Any) -> Any:
-    """Pando draws no graphs of models; summary() and explain() describe them."""
-    raise NotImplementedError("plot_model is not in Pando; model.summary() and model.explain() describe a model")
+    """Says that Pando draws no graphs of models, and goes on, as Keras does where it finds nothing to draw with."""
+    tell_once("plot_model has no effect in Pando; model.summary() and model.explain() describe a model")
 
 
 def get_file(fname: str | None = None, origin: str | None = None, **kwargs: Any) -> Any:
