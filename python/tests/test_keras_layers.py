@@ -193,6 +193,35 @@ def test_a_weight_outside_of_its_layer_is_the_weight():
     np.testing.assert_allclose(model.predict(np.ones((1, 1))), [[0.8]], rtol=1e-6)
 
 
+def test_a_program_may_call_build_itself():
+    class Scale(layers.Layer):
+        def build(self, input_shape):
+            super().build(input_shape)
+            self.scale = self.add_weight(name="scale", shape=(input_shape[-1],), initializer="ones")
+
+        def call(self, inputs):
+            return inputs * self.scale
+
+    class Around(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.dense = Scale(), layers.Dense(2)
+
+        def build(self, input_shape):
+            self.inner.build(input_shape)
+            self.dense.build(input_shape)
+
+        def call(self, inputs):
+            return self.dense(self.inner(inputs))
+    for make, count in ((Scale, 3), (Around, 11)):
+        layer = make()
+        for _ in range(2):
+            layer.build((None, 3))
+        assert layer.built and layer.count_params() == count
+        layer(np.ones((2, 3), np.float32))
+        assert layer.count_params() == count
+
+
 def test_each_call_keeps_its_arguments():
     class Scaled(layers.Layer):
         def call(self, inputs, scale=1.0):

@@ -27,6 +27,8 @@ class Model(ModelCopies, Layer, Training):
     model sees its first data.
     """
 
+    _is_built_by_core = False
+
     def __init__(self, *args: Any, inputs: Any = None, outputs: Any = None, name: str | None = None,
                  trainable: bool = True, **kwargs: Any) -> None:
         if len(args) > 2 or (args and inputs is not None):

@@ -17,7 +17,7 @@ from pando.core.hints import DTypeLike, Identifier, ShapeLike
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of
-from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, note_layer
+from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, by_core, note_layer
 from pando.keras.layers.copies import reduced, remade, takes_name
 from pando.keras.layers.described import Described
 from pando.keras.layers.options import core_of, options_of, overrides
@@ -39,6 +39,14 @@ class Layer(Described):
 
     Derive from it and write ``build(self, input_shape)``, which calls ``self.add_weight``, and ``call(self, inputs)``.
     """
+
+    # A model has a build() that C++ does not call.
+    _is_built_by_core = True
+
+    def __init_subclass__(cls, **arguments):
+        super().__init_subclass__(**arguments)
+        if cls._is_built_by_core and "build" in vars(cls):
+            cls.build = by_core(cls.build)
 
     def __new__(cls, *args, **kwargs):
         layer = super().__new__(cls)
@@ -119,12 +127,8 @@ class Layer(Described):
 
     def build(self, input_shape: Any) -> None:
         """Makes the weights; called once, before the first ``call``. A size of ``None`` is the batch."""
-        shapes = self.__dict__.get("_shapes_to_build")
-        if shapes is None and not self.built:
-            self._layer.build([tuple(shape) for shape in input_shape] if isinstance(input_shape, list)
-                              else [tuple(input_shape)])
-        elif self.__dict__.get("_built_in") is not None:
-            self._built_in.build(shapes)
+        if self.__dict__.get("_built_in") is not None:
+            self._built_in.build(self._shapes_to_build)
 
     if _typing.TYPE_CHECKING:
         # A class may write it with any arguments.
@@ -291,6 +295,7 @@ class Layer(Described):
         return call_eagerly(self, structure, tensors, training)
 
 
+Layer.build = by_core(Layer.build)
 # What the classes of pando.keras keep themselves.
 _OWN_ATTRIBUTES = {"_arguments", "_given", "_layer", "_built_in", "_functions", "_described", "_structure", "_programs",
                    "_own_weights", "_early_weights", "_stack", "_kept", "_whole", "_compiled"}

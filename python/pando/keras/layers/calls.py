@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
-from typing import Any
+from typing import Any, Callable
 
 from pando.core.calls import caller_of
 from pando.core.errors import TraceError
@@ -80,3 +81,15 @@ class Weight(Tensor):
             self._parameter.set_value(value)
         else:
             caller.assign(self._index, as_symbol(value, like=[self]))
+
+
+def by_core(build: Callable[..., Any]) -> Callable[..., Any]:
+    """The build() of a class as programs may call it, too: C++ then calls it, once, and knows the weights that it adds."""
+    @functools.wraps(build)
+    def built(self, input_shape: Any) -> None:
+        if self.__dict__.get("_shapes_to_build") is not None:
+            build(self, input_shape)
+        elif not self.built:
+            several = isinstance(input_shape, (list, tuple)) and all(isinstance(size, (list, tuple)) for size in input_shape)
+            self._layer.build([tuple(shape) for shape in input_shape] if several else [tuple(input_shape)])
+    return built
