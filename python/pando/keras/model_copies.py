@@ -48,8 +48,8 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
     if clone_function is not None and not callable(clone_function):
         raise TypeError(f"clone_model: clone_function is {clone_function!r}, but must be a function of a layer")
     if "_whole" in model.__dict__:
-        raise ValueError(f"clone_model: the call() of '{model.name}' cannot be cloned layer by layer, because it depends on whether "
-                         f"the model trains, or adds losses; make another {type(model).__name__}")
+        raise ValueError(f"clone_model: the call() of '{model.name}' cannot be cloned layer by layer, because it depends on "
+                         f"whether the model trains, or adds losses; make another {type(model).__name__}")
     clones = []
 
     def clone(core):

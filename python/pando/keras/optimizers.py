@@ -139,7 +139,8 @@ class SGD(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False,
                  name: str | None = "SGD", **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, momentum=number(self, "momentum", momentum), nesterov=bool(nesterov),
+        super().__init__(name, learning_rate=learning_rate, momentum=number(self, "momentum", momentum),
+                         nesterov=bool(nesterov),
                          **_checked("SGD", kwargs))
 
 
@@ -148,7 +149,8 @@ class Adam(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
                  epsilon: float | None = 1e-7, amsgrad: bool = False, name: str | None = "Adam", **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, beta_1=number(self, "beta_1", beta_1), beta_2=number(self, "beta_2", beta_2),
+        super().__init__(name, learning_rate=learning_rate, beta_1=number(self, "beta_1", beta_1),
+                         beta_2=number(self, "beta_2", beta_2),
                          epsilon=_epsilon(self, epsilon), amsgrad=amsgrad,
                          **_checked("Adam", kwargs))
 
@@ -158,7 +160,8 @@ class Nadam(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
                  epsilon: float | None = 1e-7, name: str | None = "Nadam", **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, beta_1=number(self, "beta_1", beta_1), beta_2=number(self, "beta_2", beta_2),
+        super().__init__(name, learning_rate=learning_rate, beta_1=number(self, "beta_1", beta_1),
+                         beta_2=number(self, "beta_2", beta_2),
                          epsilon=_epsilon(self, epsilon), **_checked("Nadam", kwargs))
 
 
@@ -168,8 +171,11 @@ class AdamW(Optimizer):
     def __init__(self, learning_rate: Any = 0.001, weight_decay: float | None = 0.004, beta_1: float = 0.9,
                  beta_2: float = 0.999, epsilon: float | None = 1e-7, amsgrad: bool = False, name: str | None = "AdamW",
                  **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, weight_decay=number(self, "weight_decay", weight_decay), beta_1=number(self, "beta_1", beta_1),
-                         beta_2=number(self, "beta_2", beta_2), epsilon=_epsilon(self, epsilon), amsgrad=amsgrad, **_checked("AdamW", kwargs))
+        super().__init__(name, learning_rate=learning_rate,
+                         weight_decay=number(self, "weight_decay", weight_decay),
+                         beta_1=number(self, "beta_1", beta_1),
+                         beta_2=number(self, "beta_2", beta_2), epsilon=_epsilon(self, epsilon),
+                         amsgrad=amsgrad, **_checked("AdamW", kwargs))
 
 
 class RMSprop(Optimizer):
@@ -178,7 +184,8 @@ class RMSprop(Optimizer):
     def __init__(self, learning_rate: Any = 0.001, rho: float = 0.9, momentum: float = 0.0,
                  epsilon: float | None = 1e-7, centered: bool = False, name: str | None = "RMSprop",
                  **kwargs: Any) -> None:
-        super().__init__(name, learning_rate=learning_rate, rho=number(self, "rho", rho), momentum=number(self, "momentum", momentum),
+        super().__init__(name, learning_rate=learning_rate, rho=number(self, "rho", rho),
+                         momentum=number(self, "momentum", momentum),
                          epsilon=_epsilon(self, epsilon), centered=bool(centered),
                          **_checked("RMSprop", kwargs))
 
@@ -189,7 +196,9 @@ class Adagrad(Optimizer):
     def __init__(self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float | None = 1e-7,
                  name: str | None = "Adagrad", **kwargs: Any) -> None:
         super().__init__(name, learning_rate=learning_rate, epsilon=_epsilon(self, epsilon),
-                         initial_accumulator_value=number(self, "initial_accumulator_value", initial_accumulator_value), **_checked("Adagrad", kwargs))
+                         initial_accumulator_value=number(self, "initial_accumulator_value",
+                                                          initial_accumulator_value),
+                         **_checked("Adagrad", kwargs))
 
 
 adam, sgd, rmsprop, nadam, adagrad = Adam, SGD, RMSprop, Nadam, Adagrad

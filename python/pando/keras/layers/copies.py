@@ -72,8 +72,9 @@ def _tree(layer):
 def _attributes_of(layer):
     """What the program itself has noted on the layer, except for tensors and layers, which the class makes."""
     def is_kept(name, value):
-        return not name.startswith("_") and name not in _OF_TRAINING and not any(hasattr(leaf, "_layer") or hasattr(leaf, "_value")
-                                                    for leaf in _leaves(value))
+        if name.startswith("_") or name in _OF_TRAINING:
+            return False
+        return not any(hasattr(leaf, "_layer") or hasattr(leaf, "_value") for leaf in _leaves(value))
     return {name: value for name, value in layer.__dict__.items() if is_kept(name, value)}
 
 
