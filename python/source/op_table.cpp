@@ -90,6 +90,7 @@ void add_elementwise(OpTable& table) {
 #define PANDO_LOGICAL_1(name) table.emplace(#name, plain(ops::name));
 #define PANDO_BINARY(name) table.emplace(#name, plain(ops::name));
 #define PANDO_BINARY_NUMERIC(name) table.emplace(#name, plain(ops::name));
+#define PANDO_BINARY_INTEGER(name) table.emplace(#name, plain(ops::name));
 #define PANDO_COMPARISON(name) table.emplace(#name, plain(ops::name));
 #define PANDO_LOGICAL_2(name) table.emplace(#name, plain(ops::name));
 #define PANDO_UNARY_WITH_NUMBERS(name)

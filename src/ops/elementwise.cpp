@@ -32,7 +32,13 @@ std::vector<Type> infer_floating(const OpCall& call) {
 
 std::vector<Type> infer_numeric(const OpCall& call) {
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    require_dtype(call, i, {DType::float32, DType::float64, DType::int32});
+    require_dtype(call, i, {DType::float32, DType::float64, DType::int32, DType::int64});
+  require_same_dtype(call);
+  return {{call.dtype(0), broadcast_inputs(call)}};
+}
+
+std::vector<Type> infer_integer(const OpCall& call) {
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) require_dtype(call, i, {DType::int32, DType::int64});
   require_same_dtype(call);
   return {{call.dtype(0), broadcast_inputs(call)}};
 }
@@ -57,7 +63,7 @@ std::vector<Type> infer_binary_cross_entropy(const OpCall& call) {
 
 std::vector<Type> infer_comparison(const OpCall& call) {
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    require_dtype(call, i, {DType::float32, DType::float64, DType::int32, DType::boolean});
+    require_dtype(call, i, {DType::float32, DType::float64, DType::int32, DType::int64, DType::boolean});
   require_same_dtype(call);
   return {{DType::boolean, broadcast_inputs(call)}};
 }
@@ -69,7 +75,7 @@ std::vector<Type> infer_logical(const OpCall& call) {
 
 std::vector<Type> infer_select(const OpCall& call) {
   require_dtype(call, 0, {DType::boolean});
-  for (std::size_t i : {1, 2}) require_dtype(call, i, {DType::float32, DType::float64, DType::int32});
+  for (std::size_t i : {1, 2}) require_dtype(call, i, {DType::float32, DType::float64, DType::int32, DType::int64});
   if (call.dtype(1) != call.dtype(2))
     call.fail(
         fmt::format("inputs are {} and {}; cast one of them", to_string(call.inputs[1]), to_string(call.inputs[2])));
@@ -240,6 +246,12 @@ const OpDefinition floor = {.id = Op::floor,
                             .infer = infer_floating,
                             .elementwise = true,
                             .monotone = true};
+const OpDefinition round = {.id = Op::round,
+                            .name = "round",
+                            .doc = "the nearest integer; of two that are as near, the even one",
+                            .infer = infer_floating,
+                            .elementwise = true,
+                            .monotone = true};
 const OpDefinition erf = {.id = Op::erf,
                           .name = "erf",
                           .doc = "the error function",
@@ -363,6 +375,37 @@ const OpDefinition minimum = {
     .infer = infer_numeric,
     .gradient = PANDO_BINARY_GRADIENT(where(ops::less_equal(a, b), g), where(ops::greater(a, b), g)),
     .elementwise = true};
+const OpDefinition floor_divide = {.id = Op::floor_divide,
+                                   .name = "floor_divide",
+                                   .doc = "the largest integer not above a / b; of integers, 0 where b is 0",
+                                   .min_inputs = 2,
+                                   .infer = infer_numeric,
+                                   .elementwise = true};
+const OpDefinition remainder = {.id = Op::remainder,
+                                .name = "remainder",
+                                .doc = "what floor_divide leaves of a, with the sign of b; of integers, 0 where b is 0",
+                                .min_inputs = 2,
+                                .infer = infer_numeric,
+                                .gradient = PANDO_BINARY_GRADIENT(g, -g* ops::floor_divide(a, b)),
+                                .elementwise = true};
+const OpDefinition bitwise_and = {.id = Op::bitwise_and,
+                                  .name = "bitwise_and",
+                                  .doc = "the bits that a and b have",
+                                  .min_inputs = 2,
+                                  .infer = infer_integer,
+                                  .elementwise = true};
+const OpDefinition bitwise_or = {.id = Op::bitwise_or,
+                                 .name = "bitwise_or",
+                                 .doc = "the bits that a or b has",
+                                 .min_inputs = 2,
+                                 .infer = infer_integer,
+                                 .elementwise = true};
+const OpDefinition bitwise_xor = {.id = Op::bitwise_xor,
+                                  .name = "bitwise_xor",
+                                  .doc = "the bits that one of a and b has",
+                                  .min_inputs = 2,
+                                  .infer = infer_integer,
+                                  .elementwise = true};
 const OpDefinition divide = {.id = Op::divide,
                              .name = "divide",
                              .doc = "a / b",
@@ -464,7 +507,7 @@ const OpDefinition select = {.id = Op::select,
                              .elementwise = true};
 const OpDefinition cast = {.id = Op::cast,
                            .name = "cast",
-                           .doc = "x as another dtype",
+                           .doc = "x as another dtype; a number that it lacks becomes the nearest one that it has",
                            .attributes = {{"dtype", DType::float32}},
                            .infer = infer_cast,
                            .gradient = cast_gradient,

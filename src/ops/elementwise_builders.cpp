@@ -29,6 +29,7 @@ Value select(Value condition, Value a, Value b) { return build(definitions::sele
 #define PANDO_LOGICAL_1(name) PANDO_BUILD_1(name)
 #define PANDO_BINARY(name) PANDO_BUILD_2(name)
 #define PANDO_BINARY_NUMERIC(name) PANDO_BUILD_2(name)
+#define PANDO_BINARY_INTEGER(name) PANDO_BUILD_2(name)
 #define PANDO_COMPARISON(name) PANDO_BUILD_2(name)
 #define PANDO_LOGICAL_2(name) PANDO_BUILD_2(name)
 #define PANDO_UNARY_WITH_NUMBERS(name)

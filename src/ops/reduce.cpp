@@ -49,7 +49,7 @@ void require_elements(const OpCall& call, std::int64_t axis) {
 }
 
 std::vector<Type> infer_sum(const OpCall& call) {
-  require_dtype(call, 0, {DType::float32, DType::float64, DType::int32});
+  require_dtype(call, 0, {DType::float32, DType::float64, DType::int32, DType::int64});
   return infer_reduced(call);
 }
 
@@ -59,13 +59,13 @@ std::vector<Type> infer_mean(const OpCall& call) {
 }
 
 std::vector<Type> infer_max(const OpCall& call) {
-  require_dtype(call, 0, {DType::float32, DType::float64, DType::int32});
+  require_dtype(call, 0, {DType::float32, DType::float64, DType::int32, DType::int64});
   for (std::int64_t axis : checked_axes(call)) require_elements(call, axis);
   return infer_reduced(call);
 }
 
 std::vector<Type> infer_argmax(const OpCall& call) {
-  require_dtype(call, 0, {DType::float32, DType::float64, DType::int32});
+  require_dtype(call, 0, {DType::float32, DType::float64, DType::int32, DType::int64});
   require_rank_at_least(call, 0, 1, "one of them to search");
   const int axis = axis_attribute(call);
   require_elements(call, axis);

@@ -167,6 +167,51 @@ PANDO_INLINE double floor(double x) { return __builtin_floor(x); }
 PANDO_INLINE float floor(float x) { return __builtin_floorf(x); }
 PANDO_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
 PANDO_INLINE float pow(float x, float y) { return __builtin_powf(x, y); }
+// Halves go to the even neighbour.
+PANDO_INLINE double round(double x) { return __builtin_rint(x); }
+PANDO_INLINE float round(float x) { return __builtin_rintf(x); }
+PANDO_INLINE double remainder_towards_0(double a, double b) { return __builtin_fmod(a, b); }
+PANDO_INLINE float remainder_towards_0(float a, float b) { return __builtin_fmodf(a, b); }
+
+// The type that a T is added, subtracted and multiplied in. Integers wrap, which only unsigned ones may do.
+template <class T>
+struct Wrapping {
+  using type = T;
+};
+template <>
+struct Wrapping<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct Wrapping<std::int64_t> {
+  using type = std::uint64_t;
+};
+
+template <class T>
+inline constexpr bool is_integer = T(0.5) == T(0);
+
+// Of integers, division by 0 gives 0 and leaves the remainder 0. The quotient of the least integer and -1 wraps.
+template <class T>
+PANDO_INLINE T floor_divide(T a, T b) {
+  if constexpr (!is_integer<T>) {
+    return floor(a / b);
+  } else {
+    using U = typename Wrapping<T>::type;
+    const T divisor = (b == T(0)) | (b == T(-1)) ? T(1) : b;
+    const T towards_0 = a / divisor;
+    const bool is_below = (a % divisor != T(0)) & ((a < T(0)) != (b < T(0)));
+    if (b == T(-1)) return T(U(0) - U(a));
+    return b == T(0) ? T(0) : T(towards_0 - T(is_below));
+  }
+}
+// It has the sign of b.
+template <class T>
+PANDO_INLINE T remainder(T a, T b) {
+  T rest;
+  if constexpr (!is_integer<T>) rest = remainder_towards_0(a, b);
+  else rest = a % ((b == T(0)) | (b == T(-1)) ? T(1) : b);
+  return (rest != T(0)) & ((rest < T(0)) != (b < T(0))) ? rest + b : rest;
+}
 
 PANDO_INLINE double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 PANDO_INLINE float sigmoid(float x) {
@@ -208,12 +253,14 @@ PANDO_INLINE T softplus(T x) {
   template <class T>                                              \
   struct name {                                                   \
     PANDO_HOST_DEVICE explicit name(const double*) {}             \
+    using U [[maybe_unused]] = typename math::Wrapping<T>::type;  \
     PANDO_INLINE T operator()(T x) const { return (expression); } \
   };
 #define PANDO_FUNCTOR_2(name, expression)                              \
   template <class T>                                                   \
   struct name {                                                        \
     PANDO_HOST_DEVICE explicit name(const double*) {}                  \
+    using U [[maybe_unused]] = typename math::Wrapping<T>::type;       \
     PANDO_INLINE T operator()(T a, T b) const { return (expression); } \
   };
 #define PANDO_COMPARISON_FUNCTOR(name, operation)                          \
@@ -223,10 +270,10 @@ PANDO_INLINE T softplus(T x) {
     PANDO_INLINE bool operator()(T a, T b) const { return a operation b; } \
   };
 
-PANDO_FUNCTOR_1(negate, -x)
-PANDO_FUNCTOR_1(abs, x < T(0) ? -x : x)
+PANDO_FUNCTOR_1(negate, T(-U(x)))
+PANDO_FUNCTOR_1(abs, x < T(0) ? T(-U(x)) : x)
 PANDO_FUNCTOR_1(sign, T(T(0) < x) - T(x < T(0)))
-PANDO_FUNCTOR_1(square, x* x)
+PANDO_FUNCTOR_1(square, T(U(x) * U(x)))
 PANDO_FUNCTOR_1(sqrt, math::sqrt(x))
 PANDO_FUNCTOR_1(rsqrt, T(1) / math::sqrt(x))
 PANDO_FUNCTOR_1(exp, math::exp(x))
@@ -234,6 +281,7 @@ PANDO_FUNCTOR_1(log, math::log(x))
 PANDO_FUNCTOR_1(sin, math::sin(x))
 PANDO_FUNCTOR_1(cos, math::cos(x))
 PANDO_FUNCTOR_1(floor, math::floor(x))
+PANDO_FUNCTOR_1(round, math::round(x))
 PANDO_FUNCTOR_1(erf, math::erf(x))
 PANDO_FUNCTOR_1(tanh, math::tanh(x))
 PANDO_FUNCTOR_1(sigmoid, math::sigmoid(x))
@@ -246,14 +294,19 @@ PANDO_FUNCTOR_1(gelu_tanh_derivative, math::gelu_tanh_derivative(x))
 PANDO_FUNCTOR_1(silu, x* math::sigmoid(x))
 PANDO_FUNCTOR_1(silu_derivative, math::silu_derivative(x))
 PANDO_FUNCTOR_1(softplus, math::softplus(x))
-PANDO_FUNCTOR_2(add, a + b)
-PANDO_FUNCTOR_2(subtract, a - b)
-PANDO_FUNCTOR_2(multiply, a* b)
+PANDO_FUNCTOR_2(add, T(U(a) + U(b)))
+PANDO_FUNCTOR_2(subtract, T(U(a) - U(b)))
+PANDO_FUNCTOR_2(multiply, T(U(a) * U(b)))
 PANDO_FUNCTOR_2(divide, a / b)
 PANDO_FUNCTOR_2(power, math::pow(a, b))
 // One choice, not a chain of them, so that clang vectorises it; NaN wins.
 PANDO_FUNCTOR_2(maximum, ((a < b) | (b != b)) ? b : a)
 PANDO_FUNCTOR_2(minimum, ((b < a) | (b != b)) ? b : a)
+PANDO_FUNCTOR_2(floor_divide, math::floor_divide(a, b))
+PANDO_FUNCTOR_2(remainder, math::remainder(a, b))
+PANDO_FUNCTOR_2(bitwise_and, a& b)
+PANDO_FUNCTOR_2(bitwise_or, a | b)
+PANDO_FUNCTOR_2(bitwise_xor, a ^ b)
 // The gradient passes where y is NaN, as in PyTorch: a NaN is not hidden.
 PANDO_FUNCTOR_2(relu_gradient, b <= T(0) ? T(0) : a)
 PANDO_FUNCTOR_2(squared_error, (a - b) * (a - b))

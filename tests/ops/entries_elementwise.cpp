@@ -79,7 +79,7 @@ Entry comparison(std::string_view op, Binary f) {
       return {elementwise(in, DType::boolean, [f](const auto& x) { return f(x[0], x[1]); })};
     };
   entry = and_special(entry);
-  entry.dtypes = {DType::float32, DType::float64, DType::int32, DType::boolean};
+  entry.dtypes = {DType::float32, DType::float64, DType::int32, DType::int64, DType::boolean};
   for (InputSpec& input : entry.cases.back().inputs) input.dtype = DType::float32;
   return entry;
 }
@@ -95,6 +95,43 @@ Entry logical(std::string_view op, int inputs, double (*f)(bool, bool)) {
   }
   return entry;
 }
+
+// What it computes in each type; a quotient of float32 may be too small for it.
+struct Division {
+  Binary of_float32, of_float64, of_integers;
+
+  Binary of(DType dtype) const {
+    if (!is_floating(dtype)) return of_integers;
+    return dtype == DType::float32 ? of_float32 : of_float64;
+  }
+};
+
+// Of all signs. For integers also 0 and -1 as divisors, of the least integer too.
+Entry division(std::string_view op, const Division& by_type) {
+  Entry entry =
+      and_special(binary_numeric(op, by_type.of_float64, listed({7.25, -7.25, 5.5, -6.5}), listed({3, -3, -1, 2})));
+  for (Case& c : entry.cases)
+    c.reference = [by_type](const Tensors& in) {
+      return results_of(in, [f = by_type.of(in[0].dtype)](const auto& x) { return f(x[0], x[1]); });
+    };
+  Case at_the_ends = entry.cases.front();
+  at_the_ends.inputs = {{{4}, DType::int32, listed({-0x1p31, 0x1p31 - 1, 7, -7})},
+                        {{2, 1}, DType::int32, listed({-1, 0})}};
+  entry.cases.push_back(at_the_ends);
+  return entry;
+}
+
+double remainder_of(double a, double b) {
+  const double rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+Entry bitwise(std::string_view op, Binary f) {
+  Entry entry = binary(op, f, domain(-99, 99), domain(-0x1p31, 0x1p31 - 1));
+  entry.dtypes = {DType::int32, DType::int64};
+  return entry;
+}
+std::int64_t bits(double x) { return static_cast<std::int64_t>(x); }
 
 Entry select_entry() {
   Entry entry = {.op = "select", .dtypes = numeric_types};
@@ -201,6 +238,9 @@ std::vector<Entry> elementwise_entries() {
       and_special(unary(
           "floor", [](double x) { return std::floor(x); }, domain(-9, 9))),
       and_special(unary(
+          "round", [](double x) { return std::nearbyint(x); },
+          listed({0.5, 1.5, 2.5, -0.5, -2.5, 0.49999997, 3.25, -7.75}))),
+      and_special(unary(
           "erf", [](double x) { return std::erf(x); }, domain(-3, 3))),
       and_special(unary(
           "tanh", [](double x) { return std::tanh(x); }, domain(-3, 3))),
@@ -224,6 +264,16 @@ std::vector<Entry> elementwise_entries() {
       and_special(binary_numeric("multiply", [](double a, double b) { return a * b; })),
       and_special(binary_numeric("maximum", larger, domain(-3, 3).distinct(), domain(-2.9, 3.1))),
       and_special(binary_numeric("minimum", smaller, domain(-3, 3).distinct(), domain(-2.9, 3.1))),
+      division("floor_divide", {[](double a, double b) { return double(std::floor(static_cast<float>(a / b))); },
+                                [](double a, double b) { return std::floor(a / b); },
+                                [](double a, double b) {
+                                  return b == 0 ? 0 : a == -0x1p31 && b == -1 ? a : std::floor(a / b);
+                                }}),
+      division("remainder",
+               {remainder_of, remainder_of, [](double a, double b) { return b == 0 ? 0 : remainder_of(a, b); }}),
+      bitwise("bitwise_and", [](double a, double b) { return double(bits(a) & bits(b)); }),
+      bitwise("bitwise_or", [](double a, double b) { return double(bits(a) | bits(b)); }),
+      bitwise("bitwise_xor", [](double a, double b) { return double(bits(a) ^ bits(b)); }),
       and_special(binary(
           "divide", [](double a, double b) { return a / b; }, domain(-3, 3), domain(0.5, 3))),
       and_special(binary(

@@ -48,7 +48,7 @@ struct Entry {
 // What GoogleTest shows of an entry.
 inline void PrintTo(const Entry& entry, std::ostream* out) { *out << entry.op; }
 
-inline const std::vector<DType> numeric_types = {DType::float32, DType::float64, DType::int32};
+inline const std::vector<DType> numeric_types = {DType::float32, DType::float64, DType::int32, DType::int64};
 inline const std::vector<DType> all_types = {DType::float32, DType::float64, DType::bfloat16, DType::int32,
                                              DType::int64,   DType::uint8,   DType::boolean};
 

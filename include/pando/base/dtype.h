@@ -10,7 +10,7 @@
 
 namespace pando {
 
-// float32, float64, int32 and boolean compute; bfloat16, uint8 and int64 are stored and cast.
+// float32, float64, int32, int64 and boolean compute; bfloat16 and uint8 are stored and cast.
 enum class DType : std::uint8_t { float32, float64, bfloat16, int32, int64, uint8, boolean };
 
 // A float32 cut to its upper 16 bits, rounded to nearest even.

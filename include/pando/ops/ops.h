@@ -33,6 +33,7 @@ PANDO_API Value replica_mean(Value x);
 #define PANDO_LOGICAL_1(name) PANDO_API Value name(Value x);
 #define PANDO_BINARY(name) PANDO_API Value name(Value a, Value b);
 #define PANDO_BINARY_NUMERIC(name) PANDO_API Value name(Value a, Value b);
+#define PANDO_BINARY_INTEGER(name) PANDO_API Value name(Value a, Value b);
 #define PANDO_COMPARISON(name) PANDO_API Value name(Value a, Value b);
 #define PANDO_LOGICAL_2(name) PANDO_API Value name(Value a, Value b);
 #define PANDO_UNARY_WITH_NUMBERS(name)

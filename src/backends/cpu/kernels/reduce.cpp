@@ -180,6 +180,7 @@ const Routine& of_dtype(const NumericRoutines<Routine>& routines, DType dtype) {
     case DType::float32: return routines.float32;
     case DType::float64: return routines.float64;
     case DType::int32: return routines.int32;
+    case DType::int64: return routines.int64;
     default: throw InternalError("the CPU has no reduction of " + std::string(name(dtype)));
   }
 }

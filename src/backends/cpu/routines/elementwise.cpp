@@ -230,25 +230,30 @@ void fill(ElementwiseRoutines& table) {
 #define PANDO_UNARY(name)                                              \
   at(Index::name, DType::float32) = unary<float, scalar::name<float>>; \
   at(Index::name, DType::float64) = unary<double, scalar::name<double>>;
-#define PANDO_UNARY_NUMERIC(name) \
-  PANDO_UNARY(name)               \
-  at(Index::name, DType::int32) = unary<std::int32_t, scalar::name<std::int32_t>>;
+#define PANDO_UNARY_NUMERIC(name)                                                  \
+  PANDO_UNARY(name)                                                                \
+  at(Index::name, DType::int32) = unary<std::int32_t, scalar::name<std::int32_t>>; \
+  at(Index::name, DType::int64) = unary<std::int64_t, scalar::name<std::int64_t>>;
 #define PANDO_BINARY(name)                                              \
   at(Index::name, DType::float32) = binary<float, scalar::name<float>>; \
   at(Index::name, DType::float64) = binary<double, scalar::name<double>>;
+#define PANDO_BINARY_INTEGER(name)                                                  \
+  at(Index::name, DType::int32) = binary<std::int32_t, scalar::name<std::int32_t>>; \
+  at(Index::name, DType::int64) = binary<std::int64_t, scalar::name<std::int64_t>>;
 #define PANDO_BINARY_NUMERIC(name) \
   PANDO_BINARY(name)               \
-  at(Index::name, DType::int32) = binary<std::int32_t, scalar::name<std::int32_t>>;
+  PANDO_BINARY_INTEGER(name)
 #define PANDO_COMPARISON(name)                                                                    \
   at(Index::name, DType::float32) = binary<float, scalar::name<float>, std::uint8_t>;             \
   at(Index::name, DType::float64) = binary<double, scalar::name<double>, std::uint8_t>;           \
   at(Index::name, DType::int32) = binary<std::int32_t, scalar::name<std::int32_t>, std::uint8_t>; \
+  at(Index::name, DType::int64) = binary<std::int64_t, scalar::name<std::int64_t>, std::uint8_t>; \
   at(Index::name, DType::boolean) = binary<std::uint8_t, scalar::name<std::uint8_t>, std::uint8_t>;
 #define PANDO_LOGICAL_1(name) at(Index::name, DType::boolean) = logical_unary<scalar::name>;
 #define PANDO_LOGICAL_2(name) at(Index::name, DType::boolean) = logical_binary<scalar::name>;
 #include "ops/ops.def"
   at(Index::select, DType::float32) = at(Index::select, DType::int32) = select<std::uint32_t>;
-  at(Index::select, DType::float64) = select<std::uint64_t>;
+  at(Index::select, DType::float64) = at(Index::select, DType::int64) = select<std::uint64_t>;
   at(Index::select, DType::boolean) = select<std::uint8_t>;
   fill_casts(table);
 }

@@ -139,6 +139,10 @@ template <>
 struct TotalOf<std::uint32_t> {
   using type = std::uint32_t;
 };
+template <>
+struct TotalOf<std::uint64_t> {
+  using type = std::uint64_t;
+};
 template <class T>
 using Total = typename TotalOf<T>::type;
 

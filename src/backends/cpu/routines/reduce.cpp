@@ -77,7 +77,11 @@ struct Sum {
 
 template <class T>
 struct Max {
-  static constexpr T least = std::is_same_v<T, std::int32_t> ? T(-0x7fffffff - 1) : T(-__builtin_inf());
+  static constexpr T least = [] {
+    if constexpr (std::is_same_v<T, std::int32_t>) return T(-0x7fffffff - 1);
+    else if constexpr (std::is_same_v<T, std::int64_t>) return T(-0x7fffffffffffffff - 1);
+    else return T(-__builtin_inf());
+  }();
 
   static void clear(void* totals, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(totals)[i] = least;
@@ -138,9 +142,9 @@ constexpr ReduceRoutine routine = {Of::clear, Of::rows, Of::columns, Of::merge, 
 }  // namespace
 
 void fill(ReduceRoutines& table) {
-  table.sum = {routine<Sum<float>>, routine<Sum<double>>, routine<Sum<std::uint32_t>>};
-  table.max = {routine<Max<float>>, routine<Max<double>>, routine<Max<std::int32_t>>};
-  table.argmax = {argmax<float>, argmax<double>, argmax<std::int32_t>};
+  table.sum = {routine<Sum<float>>, routine<Sum<double>>, routine<Sum<std::uint32_t>>, routine<Sum<std::uint64_t>>};
+  table.max = {routine<Max<float>>, routine<Max<double>>, routine<Max<std::int32_t>>, routine<Max<std::int64_t>>};
+  table.argmax = {argmax<float>, argmax<double>, argmax<std::int32_t>, argmax<std::int64_t>};
 }
 
 }  // namespace pando::cpu::inline PANDO_INSTRUCTION_SET

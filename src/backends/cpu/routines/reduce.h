@@ -26,7 +26,7 @@ using ArgmaxRoutine = void (*)(std::int32_t* out, const void* x, std::int64_t co
 
 template <class Routine>
 struct NumericRoutines {
-  Routine float32, float64, int32;
+  Routine float32, float64, int32, int64;
 };
 
 struct ReduceRoutines {

@@ -18,6 +18,7 @@ template <class T, class Bits>
 __device__ T number(Bits bits) {
   if constexpr (std::is_same_v<T, float>) return bits.float32;
   else if constexpr (std::is_same_v<T, std::int32_t>) return bits.int32;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return bits.int64;
   else if constexpr (std::is_same_v<T, std::uint8_t>) return bits.uint8;
   else return bits.float64;
 }
@@ -26,6 +27,7 @@ __device__ Bits bits_of(T value) {
   Bits bits;
   if constexpr (std::is_same_v<T, float>) bits.float32 = value;
   else if constexpr (std::is_same_v<T, std::int32_t>) bits.int32 = value;
+  else if constexpr (std::is_same_v<T, std::int64_t>) bits.int64 = value;
   else if constexpr (std::is_same_v<T, bool>) bits.uint8 = value;
   else bits.float64 = value;
   return bits;
@@ -53,27 +55,38 @@ __device__ void compute(const Step& step, Bits* out, const Bits* a, const Bits* 
     if constexpr (wide)                                                                   \
       if (step.dtype == DType::float64) return unary<scalar::name, double>(step, out, a); \
     return unary<scalar::name, float>(step, out, a);
-#define PANDO_UNARY_NUMERIC(name)                                                           \
-  case Index::name:                                                                         \
-    if constexpr (wide)                                                                     \
-      if (step.dtype == DType::float64) return unary<scalar::name, double>(step, out, a);   \
-    if (step.dtype == DType::int32) return unary<scalar::name, std::int32_t>(step, out, a); \
+#define PANDO_UNARY_NUMERIC(name)                                                               \
+  case Index::name:                                                                             \
+    if constexpr (wide) {                                                                       \
+      if (step.dtype == DType::float64) return unary<scalar::name, double>(step, out, a);       \
+      if (step.dtype == DType::int64) return unary<scalar::name, std::int64_t>(step, out, a);   \
+    }                                                                                           \
+    if (step.dtype == DType::int32) return unary<scalar::name, std::int32_t>(step, out, a);     \
     return unary<scalar::name, float>(step, out, a);
 #define PANDO_BINARY(name)                                                                    \
   case Index::name:                                                                           \
     if constexpr (wide)                                                                       \
       if (step.dtype == DType::float64) return binary<scalar::name, double>(step, out, a, b); \
     return binary<scalar::name, float>(step, out, a, b);
-#define PANDO_BINARY_NUMERIC(name)                                                              \
-  case Index::name:                                                                             \
-    if constexpr (wide)                                                                         \
-      if (step.dtype == DType::float64) return binary<scalar::name, double>(step, out, a, b);   \
-    if (step.dtype == DType::int32) return binary<scalar::name, std::int32_t>(step, out, a, b); \
+#define PANDO_BINARY_NUMERIC(name)                                                                \
+  case Index::name:                                                                               \
+    if constexpr (wide) {                                                                         \
+      if (step.dtype == DType::float64) return binary<scalar::name, double>(step, out, a, b);     \
+      if (step.dtype == DType::int64) return binary<scalar::name, std::int64_t>(step, out, a, b); \
+    }                                                                                             \
+    if (step.dtype == DType::int32) return binary<scalar::name, std::int32_t>(step, out, a, b);   \
     return binary<scalar::name, float>(step, out, a, b);
-#define PANDO_COMPARISON(name)                                                                    \
+#define PANDO_BINARY_INTEGER(name)                                                                \
   case Index::name:                                                                               \
     if constexpr (wide)                                                                           \
+      if (step.dtype == DType::int64) return binary<scalar::name, std::int64_t>(step, out, a, b); \
+    return binary<scalar::name, std::int32_t>(step, out, a, b);
+#define PANDO_COMPARISON(name)                                                                    \
+  case Index::name:                                                                               \
+    if constexpr (wide) {                                                                         \
       if (step.dtype == DType::float64) return binary<scalar::name, double>(step, out, a, b);     \
+      if (step.dtype == DType::int64) return binary<scalar::name, std::int64_t>(step, out, a, b); \
+    }                                                                                             \
     if (step.dtype == DType::boolean) return binary<scalar::name, std::uint8_t>(step, out, a, b); \
     if (step.dtype == DType::int32) return binary<scalar::name, std::int32_t>(step, out, a, b);   \
     return binary<scalar::name, float>(step, out, a, b);

@@ -14,9 +14,23 @@ namespace {
 
 constexpr int warp_threads = 32;
 
+// Sums of integers are those of unsigned ones, which wrap.
+template <class T>
+struct HeldSum {
+  using type = double;
+};
+template <>
+struct HeldSum<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct HeldSum<std::int64_t> {
+  using type = unsigned long long;
+};
+
 template <class T>
 struct Sum {
-  using Held = std::conditional_t<std::is_same_v<T, std::int32_t>, std::uint32_t, double>;
+  using Held = typename HeldSum<T>::type;
   static __device__ Held none() { return Held(0); }
   static __device__ Held of(T value) { return static_cast<Held>(value); }
   static __device__ Held join(Held a, Held b) { return a + b; }
@@ -32,6 +46,7 @@ struct Max {
   using Held = T;
   static __device__ Held none() {
     if constexpr (std::is_same_v<T, std::int32_t>) return -0x7fffffff - 1;
+    else if constexpr (std::is_same_v<T, std::int64_t>) return -0x7fffffffffffffff - 1;
     else return static_cast<T>(-__builtin_huge_val());
   }
   static __device__ Held of(T value) { return value; }
@@ -164,6 +179,7 @@ std::unique_ptr<Kernel> reduction(const KernelCall& call, bool is_mean, const Ke
     case DType::float32: return reduction_of<float, Of<float>>(r);
     case DType::float64: return reduction_of<double, Of<double>>(r);
     case DType::int32: return reduction_of<std::int32_t, Of<std::int32_t>>(r);
+    case DType::int64: return reduction_of<std::int64_t, Of<std::int64_t>>(r);
     default: throw InternalError("the GPU has no reduction of " + std::string(name(dtype)));
   }
 }
@@ -220,6 +236,7 @@ std::unique_ptr<Kernel> argmax(const KernelCall& call, const KernelContext&) {
     case DType::float32: return argmax_of<float>(call);
     case DType::float64: return argmax_of<double>(call);
     case DType::int32: return argmax_of<std::int32_t>(call);
+    case DType::int64: return argmax_of<std::int64_t>(call);
     default: throw InternalError("the GPU has no argmax of " + std::string(name(dtype)));
   }
 }

@@ -32,6 +32,10 @@ std::vector<RegionHeader> region_headers() {
       "#define __builtin_cosf(x) ::cosf(x)\n"
       "#define __builtin_floor(x) ::floor(x)\n"
       "#define __builtin_floorf(x) ::floorf(x)\n"
+      "#define __builtin_rint(x) ::rint(x)\n"
+      "#define __builtin_rintf(x) ::rintf(x)\n"
+      "#define __builtin_fmod(x, y) ::fmod(x, y)\n"
+      "#define __builtin_fmodf(x, y) ::fmodf(x, y)\n"
       "#define __builtin_pow(x, y) ::pow(x, y)\n"
       "#define __builtin_powf(x, y) ::powf(x, y)\n";
   return {{"cstdint", integers},
