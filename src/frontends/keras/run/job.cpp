@@ -9,6 +9,7 @@
 
 #include "base/notice.h"
 #include "frontends/keras/build/optimizer_state.h"
+#include "frontends/keras/run/held_types.h"
 #include "model/balance_stages.h"
 
 namespace pando::keras {
@@ -46,6 +47,9 @@ void Job::find_use() {
 void Job::take(const Arrays& x, const Arrays& y, const ArrayOptions& options) {
   samples_ = samples_of(use_, x, y, options.sample_weight, options.batch_size, options.shuffle);
   check();
+  const HeldTypes held(use_, samples_.columns, network(), goals());
+  for (std::size_t i = 0; i < x.size(); ++i) held.check(i, x[i].raw(), x[i].shape()[0]);
+  for (std::size_t i = 0; i < y.size(); ++i) held.check(x.size() + i, y[i].raw(), y[i].shape()[0]);
   if (has_targets()) check_labels(use_, y, network(), goals());
   if (options.steps > 0) samples_.steps = std::min(samples_.steps, options.steps);
 }

@@ -8,19 +8,21 @@
 #include <cstring>
 #include <limits>
 
+#include "frontends/keras/run/held_types.h"
+
 namespace pando::keras {
+
+std::string column_name(const SampleUse& use, std::size_t column) {
+  const bool input = column < use.inputs;
+  const std::size_t index = input ? column : column - use.inputs, count = input ? use.inputs : use.targets;
+  return count == 1 ? (input ? "x" : "y") : fmt::format("{}[{}]", input ? "x" : "y", index);
+}
 
 namespace {
 
 std::int64_t rows(const std::string& who, const Array& array) {
   row_type(who, array);
   return array.shape()[0];
-}
-
-std::string column_name(const SampleUse& use, std::size_t column) {
-  const bool input = column < use.inputs;
-  const std::size_t index = input ? column : column - use.inputs, count = input ? use.inputs : use.targets;
-  return count == 1 ? (input ? "x" : "y") : fmt::format("{}[{}]", input ? "x" : "y", index);
 }
 
 // "(28, 28)": a shape without the batch.
@@ -219,7 +221,8 @@ class CheckedBatches final : public BatchSource {
         batches_(samples.batches),
         columns_(samples.columns),
         has_weights_(has_weights(use, samples)),
-        class_weight_(class_weight) {
+        class_weight_(class_weight),
+        held_(use, samples.columns, network, goals) {
     for (std::size_t i = 0; i < use.targets; ++i) classes_.push_back(classes_of(network.outputs[i], goals[i]));
   }
 
@@ -238,6 +241,7 @@ class CheckedBatches final : public BatchSource {
 
  private:
   std::int64_t checked(std::int64_t count, std::span<std::byte* const> columns) const {
+    for (std::size_t i = 0; i < use_.inputs + use_.targets; ++i) held_.check(i, columns[i], count);
     for (std::size_t i = 0; i < classes_.size(); ++i) {
       const Type& type = columns_[use_.inputs + i];
       if (const std::byte* labels = columns[use_.inputs + i]; labels != nullptr && classes_[i] > 0)
@@ -271,6 +275,7 @@ class CheckedBatches final : public BatchSource {
   std::map<std::int64_t, double> class_weight_;
   // For each target: the labels that the loss takes are below this; 0 if any are allowed.
   std::vector<std::int64_t> classes_;
+  HeldTypes held_;
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ struct SampleUse {
   std::size_t inputs = 1, targets = 1;
 };
 
+// What messages call a column: "x", or "y[1]" if there are several.
+std::string column_name(const SampleUse& use, std::size_t column);
+
 // Throws Error if sizes differ, nothing is given, or the weights are not one number per sample.
 Samples samples_of(const SampleUse& use, const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight,
                    std::int64_t batch_size, bool shuffle);
