@@ -23,6 +23,7 @@ CASES = {
     "clip": ([SIGNED], {"min": -0.5, "max": 1.0}),
     **{name: ([POSITIVE, SIGNED], {}) for name in (*eager.FLOAT_BINARY, *eager.BINARY, *eager.COMPARISONS)},
     "binary_cross_entropy": ([CHANCES, CHANCES], {}), "softmax_cross_entropy": ([SIGNED, CHANCES], {}),
+    **{name: ([np.array([[6, -7], [0, 5]], np.int32), np.array([3, 4], np.int32)], {}) for name in eager.BITWISE},
     "matmul": ([POSITIVE, SIGNED], {"transpose_b": True}),
     "logical_and": ([SIGNED > 0, POSITIVE > 1], {}), "logical_or": ([SIGNED > 0, POSITIVE > 1], {}),
     "logical_not": ([SIGNED > 0], {}),

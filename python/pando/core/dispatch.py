@@ -7,34 +7,42 @@
 
 All packages call ops by the functions here and in core/ops.py; none calls C++ itself.
 """
+import contextlib
 import threading
 
 import numpy as np
 
 from pando import _core
 from pando.core import eager
+from pando.core.errors import TraceError
+from pando.core.promotion import (FLOATS, NUMBERS, common_type, computed_type, dtype_name, fitted, is_number,
+                                  operand_type)
 from pando.core.tensor import Tensor
 
 Symbol = _core.Symbol
-_NUMBERS = (bool, int, float, np.number, np.bool_)
-_PLAIN = (np.ndarray, *_NUMBERS)
-# Types that programs compute with; others are stored, and cast to these.
-_COMPUTED = {"uint8": "int32", "int64": "int32", "bfloat16": "float32", "int8": "int32", "int16": "int32",
-             "float16": "float32", "uint16": "int32", "uint32": "int32"}
-_FLOATS = ("float32", "float64", "bfloat16", "float16")
-_FLOAT_ONLY = frozenset(eager.FLOAT_UNARY) | frozenset(eager.FLOAT_BINARY)
-_ARITHMETIC = frozenset(eager.BINARY) | frozenset(eager.FLOAT_BINARY) | frozenset(eager.COMPARISONS)
-_LOGICAL = frozenset(eager.LOGICAL)
+_PLAIN = (np.ndarray, *NUMBERS)
 
 
 class _Mode(threading.local):
     # Whether a forward() is being traced on this thread: parameters are then symbols.
     tracing = False
+    # Whether integers may be divided only by what is known: a program makes 0 of x // 0, which is an error elsewhere.
+    known_divisors = False
     # record(name, values, attributes) -> value, for what can neither be computed nor traced now.
     record = None
 
 
 mode = _Mode()
+
+
+@contextlib.contextmanager
+def known_divisors():
+    """Within it, integers are divided only by what is known when a function is traced."""
+    before, mode.known_divisors = mode.known_divisors, True
+    try:
+        yield
+    finally:
+        mode.known_divisors = before
 
 
 def set_recorder(record):
@@ -46,7 +54,7 @@ def value_of(source):
     """What a tensor holds; of anything else, the number itself or an array of it."""
     if isinstance(source, Tensor):
         return source._value
-    if isinstance(source, _NUMBERS) or isinstance(source, (np.ndarray, Symbol)):
+    if isinstance(source, NUMBERS) or isinstance(source, (np.ndarray, Symbol)):
         return source
     if isinstance(source, (list, tuple)) and any(isinstance(part, Tensor) for part in source):
         return value_of(stack_values(source))
@@ -72,63 +80,40 @@ def result_class(inputs):
     return Tensor
 
 
-def dtype_name(value):
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.dtype.name
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int64"
-    if isinstance(value, float):
-        return "float32"
-    dtype = getattr(value, "dtype", "float32")
-    return dtype if isinstance(dtype, str) else dtype.name
-
-
-def is_number(value):
-    """Whether it is a number rather than a tensor: its type does not decide that of a result."""
-    return isinstance(value, _NUMBERS) and not isinstance(value, np.ndarray)
-
-
-def common_type(values):
-    """The type that operands are brought to: the largest of the tensors' types, a float before an integer."""
-    names = [dtype_name(value) for value in values if not is_number(value)]
-    numbers = [dtype_name(value) for value in values if is_number(value)]
-    floats = [name for name in names if name in _FLOATS]
-    if floats:
-        return "float64" if "float64" in floats else "float32" if "float32" in floats else floats[0]
-    if any(name in _FLOATS for name in numbers):
-        return "float32"
-    integers = [name for name in names + (numbers if not names else []) if name != "bool"]
-    if not integers:
-        return "int64" if any(name == "int64" for name in numbers) else "bool"
-    return max(integers, key=lambda name: (np.dtype(name).itemsize, name.startswith("i")))
-
-
-def _operand_type(name, values):
-    """The type that the operands of this op take, or None if they stay as they are."""
-    if name in _LOGICAL:
-        return "bool"
-    if name == "select":
-        return common_type(values[1:])
-    if name not in _ARITHMETIC and name not in _FLOAT_ONLY and name != "concat" and not name.startswith("reduce_"):
-        return None
-    found = common_type(values)
-    if name in _FLOAT_ONLY and found not in _FLOATS:
-        return found if name == "power" and all(dtype_name(value) not in _FLOATS for value in values) else "float32"
-    return found
-
-
 def call(name, *inputs, title="", **attributes):
     """The tensor that the op of this name makes; `title` is the name that summaries show."""
+    cls = result_class(inputs)
     values = [value_of(source) for source in inputs]
+    if any(isinstance(source, (list, tuple)) for source in inputs):
+        values = _with_lists(name, inputs, values)
     like = next((value for value in values if isinstance(value, Symbol)), None)
     if like is not None:
         # A weight outside of its layer is the weight, not the numbers that it has now.
         values = [source._symbol(like) if isinstance(source, Tensor) else value for source, value in zip(inputs, values)]
-    made = call_values(name, values, attributes, title)
-    cls = result_class(inputs)
-    return cls(made)
+    if not cls._wraps_numbers:
+        _check_numbers(name, values)
+    return cls(call_values(name, values, attributes, title))
+
+
+def _with_lists(name, inputs, values):
+    """The values, with the numbers of lists in the type of the tensors beside them, as single numbers are."""
+    known = [value for source, value in zip(inputs, values) if not isinstance(source, (list, tuple))]
+    known = common_type(known) if any(not is_number(value) for value in known) else None
+    for i, source in enumerate(inputs):
+        if isinstance(source, (list, tuple)) and isinstance(values[i], np.ndarray):
+            if values[i].dtype.kind in "iu" and np.dtype(known or "int32").kind in "iu":
+                values[i] = fitted(name, values[i], known) if known else values[i]
+            elif values[i].dtype == np.float64 and known != "float64":
+                values[i] = values[i].astype(np.float32)
+    return values
+
+
+def _check_numbers(name, values):
+    """Raises OverflowError for an integer that the type of the tensors beside it has not got."""
+    if any(type(value) is int for value in values) and (wanted := operand_type(name, values)) is not None:
+        for value in values:
+            if type(value) is int and wanted not in FLOATS and wanted != "bool":
+                fitted(name, value, wanted)
 
 
 def call_values(name, values, attributes, title=""):
@@ -155,7 +140,7 @@ def _kinds(values):
 
 def computed(name, values, attributes):
     """The array that NumPy makes of arrays and numbers."""
-    wanted = _operand_type(name, values)
+    wanted = operand_type(name, values)
     arrays = [np.asarray(value) for value in values]
     if wanted is not None:
         first = 1 if name == "select" else 0
@@ -165,7 +150,7 @@ def computed(name, values, attributes):
             result = np.asarray(eager.FUNCTIONS[name](*arrays, **attributes))
         except ValueError as error:
             raise ValueError(_mismatch(name, arrays, attributes)) from error
-    if name in eager.COMPARISONS or name in _LOGICAL or wanted is None:
+    if name in eager.COMPARISONS or name in eager.LOGICAL or wanted is None:
         return result
     if name == "reduce_sum" and wanted == "bool":
         return result
@@ -183,7 +168,7 @@ def _mismatch(name, arrays, attributes):
 
 def symbols_of(values):
     """The values as symbols of one model."""
-    values = [value if isinstance(value, (Symbol, np.ndarray, *_NUMBERS)) else value.symbol() for value in values]
+    values = [value if isinstance(value, (Symbol, np.ndarray, *NUMBERS)) else value.symbol() for value in values]
     like = next(value for value in values if isinstance(value, Symbol))
     return [value if isinstance(value, Symbol) else _core.constant(like, _constant(value)) for value in values]
 
@@ -192,23 +177,69 @@ def _constant(value):
     array = np.asarray(value)
     if array.dtype == np.float64:
         return array.astype(np.float32)
-    return array.astype(np.int32) if array.dtype.kind in "iu" else array
+    if is_number(value) and array.dtype == np.int64 and -2**31 <= value < 2**31:
+        return array.astype(np.int32)
+    return fitted("constant", array, np.int64) if array.dtype == np.uint64 else array
 
 
 def traced(name, values, attributes, title):
     """The symbol that C++ makes of symbols and constants."""
-    wanted = _operand_type(name, values)
+    wanted = operand_type(name, values)
+    if name == "power" and wanted not in FLOATS:
+        return _integer_power(values[0], values[1])
+    if mode.known_divisors and name in ("floor_divide", "remainder") and wanted not in FLOATS:
+        _check_divisor(name, values[1])
     symbols = symbols_of(values)
+    if name == "cast":
+        return _cast(symbols[0], getattr(attributes["dtype"], "name", attributes["dtype"]), title)
+    if name == "argmax" and symbols[0].dtype in ("bool", "uint8"):
+        symbols[0] = _cast(symbols[0], "int32")
     if wanted is not None:
-        wanted = _COMPUTED.get(wanted, wanted)
-        if wanted == "bool" and name not in _LOGICAL and name not in ("select", "concat"):
-            wanted = "int32"
+        held = wanted if name in eager.LOGICAL or name == "concat" else computed_type(wanted)
         first = 1 if name == "select" else 0
-        symbols[first:] = [s if s.dtype == wanted else _core.op("cast", [s], dtype=wanted) for s in symbols[first:]]
-    if name == "select" and symbols[0].dtype != "bool":
-        symbols[0] = _core.op("cast", [symbols[0]], dtype="bool")
+        symbols[first:] = [_cast(symbol, held) for symbol in symbols[first:]]
+    if name == "select":
+        symbols[0] = _cast(symbols[0], "bool")
     if name in ("gather", "sparse_softmax_cross_entropy", "one_hot") and symbols[-1].dtype != "int32":
+        # Not by _cast(): an index out of range must stay out of range.
         symbols[-1] = _core.op("cast", [symbols[-1]], dtype="int32")
-    if name == "power" and wanted not in _FLOATS:
-        symbols = [_core.op("cast", [symbol], dtype="float32") for symbol in symbols]
-    return _core.op(name, symbols, title=title, **attributes)
+    made = _core.op(name, symbols, title=title, **attributes)
+    if wanted not in ("uint8", "bool") or name in eager.COMPARISONS or name in eager.LOGICAL:
+        return made
+    return made if name in ("reduce_sum", "concat") and wanted == "bool" else _cast(made, wanted)
+
+
+def _cast(symbol, dtype, title=""):
+    """The symbol as another type. Integers keep their low bits, as in NumPy; the op would clip them."""
+    if symbol.dtype == dtype:
+        return symbol
+    if dtype not in ("bfloat16", "bool", "uint8"):
+        computed_type(dtype)
+    if dtype == "uint8" and symbol.dtype in ("int32", "int64"):
+        symbol = _with_number("bitwise_and", symbol, 255)
+    elif dtype == "int32" and symbol.dtype == "int64":
+        low = _with_number("bitwise_and", _with_number("add", symbol, 2**31), 2**32 - 1)
+        symbol = _with_number("subtract", low, 2**31)
+    return _core.op("cast", [symbol], title=title, dtype=dtype)
+
+
+def _with_number(name, symbol, number):
+    return _core.op(name, [symbol, _core.constant(symbol, np.asarray(number, symbol.dtype))])
+
+
+def _check_divisor(name, divisor):
+    if isinstance(divisor, Symbol) or not np.all(divisor):
+        raise TraceError(f"{name} of integers needs a divisor that is known, and not 0, when the function is traced")
+
+
+def _integer_power(base, exponent):
+    """A product of squares."""
+    if not isinstance(exponent, (int, np.integer)) or exponent < 0:
+        raise TraceError("power: a program needs an integer that is not below 0 as the power of integers; cast them to "
+                         "float32")
+    result = None
+    for bit in reversed(bin(exponent)[2:]):
+        if bit == "1":
+            result = base if result is None else traced("multiply", [result, base], {}, "")
+        base = traced("square", [base], {}, "")
+    return result if result is not None else traced("add", [traced("multiply", [base, 0], {}, ""), 1], {}, "")

@@ -84,6 +84,23 @@ def one_hot(indices, depth, dtype="float32"):
     return (indices[..., None] == np.arange(depth)).astype(getattr(dtype, "name", dtype))
 
 
+def floor_divide(a, b):
+    if a.dtype.kind == "f":
+        return np.floor(a / b)
+    return np.floor_divide(a, _divisor("floor_divide", b))
+
+
+def remainder(a, b):
+    return np.remainder(a, b if a.dtype.kind == "f" else _divisor("remainder", b))
+
+
+def _divisor(name, b):
+    if not b.all():
+        raise ZeroDivisionError(f"{name}: an integer is divided by 0; put another number in its place with where(), or "
+                                "cast to float32")
+    return b
+
+
 def _reduce(function):
     def reduce(x, axes=(), keep_dims=False):
         return function(x, axis=tuple(axes) or None, keepdims=keep_dims)
@@ -92,7 +109,7 @@ def _reduce(function):
 
 FLOAT_UNARY = {
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos,
-    "floor": np.floor, "erf": erf, "tanh": np.tanh, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0),
+    "floor": np.floor, "round": np.rint, "erf": erf, "tanh": np.tanh, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0),
     "leaky_relu": lambda x, alpha=0.01: np.where(x >= 0, x, alpha * x), "elu": elu, "gelu": gelu,
     "gelu_tanh": gelu_tanh, "silu": lambda x: x * sigmoid(x), "softplus": softplus, "softmax": softmax,
     "log_softmax": log_softmax}
@@ -109,7 +126,8 @@ FLOAT_BINARY = {
     "mean_absolute_error": lambda a, b: np.abs(a - b).mean(-1),
     "huber": lambda a, b, delta=1.0: huber_error(a, b, delta).mean(-1), "matmul": None}
 BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "maximum": np.maximum,
-          "minimum": np.minimum}
+          "minimum": np.minimum, "floor_divide": floor_divide, "remainder": remainder}
+BITWISE = {"bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor}
 COMPARISONS = {"equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
                "greater": np.greater, "greater_equal": np.greater_equal}
 LOGICAL = {"logical_and": np.logical_and, "logical_or": np.logical_or, "logical_not": np.logical_not}
@@ -128,5 +146,5 @@ SHAPES = {
 OTHERS = {"select": np.where, "cast": lambda x, dtype: x.astype(getattr(dtype, "name", dtype)),
           "argmax": lambda x, axis=-1: np.argmax(x, axis), "gather": gather, "one_hot": one_hot,
           "sparse_softmax_cross_entropy": sparse_softmax_cross_entropy}
-FUNCTIONS = {**FLOAT_UNARY, **UNARY, **FLOAT_BINARY, **BINARY, **COMPARISONS, **LOGICAL, **REDUCTIONS, **SHAPES,
+FUNCTIONS = {**FLOAT_UNARY, **UNARY, **FLOAT_BINARY, **BINARY, **BITWISE, **COMPARISONS, **LOGICAL, **REDUCTIONS, **SHAPES,
              **OTHERS}

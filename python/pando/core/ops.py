@@ -7,8 +7,11 @@ import math
 import numpy as np
 
 from pando.core import eager
-from pando.core.dispatch import call, common_type, dtype_name, is_number, result_class, value_of
-from pando.core.errors import no_value
+from pando.core.dispatch import call, result_class, value_of
+from pando.core.integers import (bitwise_and, bitwise_or, ceil, clip, floor, in_reverse_order, invert,  # noqa: F401
+                                 kind_of, round)  # noqa: A004, NumPy's names
+from pando.core.promotion import dtype_name, is_number
+from pando.core.errors import TraceError, no_value
 from pando.core.tensor import Tensor
 
 
@@ -25,9 +28,9 @@ def _elementwise(name, inputs):
 
 
 for _name in (*eager.FLOAT_UNARY, *eager.UNARY, "logical_not"):
-    globals()[_name] = _elementwise(_name, 1)
-for _name in (*eager.FLOAT_BINARY, *eager.BINARY, *eager.COMPARISONS, "logical_and", "logical_or"):
-    globals()[_name] = _elementwise(_name, 2)
+    globals().setdefault(_name, _elementwise(_name, 1))
+for _name in (*eager.FLOAT_BINARY, *eager.BINARY, *eager.BITWISE, *eager.COMPARISONS, "logical_and", "logical_or"):
+    globals().setdefault(_name, _elementwise(_name, 2))
 
 
 def rank(x):
@@ -83,12 +86,23 @@ def mean(x, axis=None, keepdims=False):
     return reduce("reduce_mean", x if x.dtype.is_floating_point else cast(x, "float32"), axis, keepdims)
 
 
+def integer_mean(x, axis=None, keepdims=False):
+    """The mean of integers in their type, rounded towards 0, as TensorFlow has it."""
+    x = as_tensor(x)
+    axes = _axes(axis, x)
+    if None in [x.shape[a] for a in axes]:
+        raise TraceError("the mean over a batch of unknown size is a float; cast the integers to float32")
+    count = math.prod(x.shape[a] for a in axes)
+    total = sum(cast(x, "int64"), axes, keepdims)
+    return cast(sign(total) * floor_divide(abs(total), builtins.max(count, 1)), x.dtype.name)
+
+
 def max(x, axis=None, keepdims=False):  # noqa: A001
     return reduce("reduce_max", x, axis, keepdims)
 
 
 def min(x, axis=None, keepdims=False):  # noqa: A001
-    return call("negate", reduce("reduce_max", call("negate", x), axis, keepdims))
+    return in_reverse_order(reduce("reduce_max", in_reverse_order(x), axis, keepdims))
 
 
 def var(x, axis=None, keepdims=False, correction=0):
@@ -108,7 +122,7 @@ def argmax(x, axis=-1):
 
 
 def argmin(x, axis=-1):
-    return argmax(call("negate", x), axis)
+    return argmax(in_reverse_order(x), axis)
 
 
 def all(x, axis=None, keepdims=False):  # noqa: A001
@@ -116,8 +130,8 @@ def all(x, axis=None, keepdims=False):  # noqa: A001
 
 
 def any(x, axis=None, keepdims=False):  # noqa: A001
-    x = cast(as_tensor(x), "int32")
-    return call("not_equal", max(cast(call("not_equal", x, 0), "int32"), axis, keepdims), 0)
+    x = as_tensor(x)
+    return max(x if kind_of(x) == "b" else call("not_equal", x, 0), axis, keepdims)
 
 
 def reshape(x, shape):
@@ -252,22 +266,6 @@ def logsumexp(x, axis=-1, keepdims=False):
     return total if keepdims else squeeze(total, _axes(axis, x))
 
 
-def ceil(x):
-    """The smallest whole numbers that are not below x."""
-    return call("negate", call("floor", call("negate", x)))
-
-
-def floor_divide(a, b):
-    """The largest whole numbers that are not above a / b."""
-    a, b = as_tensor(a, result_class([b])), b
-    quotient = call("floor", call("divide", a, b))
-    return cast(quotient, common_type([value_of(a), value_of(b)]))
-
-
-def remainder(a, b):
-    return a - floor_divide(a, b) * b
-
-
 def power(a, b):  # noqa: F811
     """a to the b; small whole powers are products, so that integers and negative numbers have them."""
     if isinstance(b, (int, float)) and b == 2:
@@ -283,14 +281,6 @@ def log1p(x):
 
 def expm1(x):
     return call("subtract", call("exp", x), 1.0)
-
-
-def round(x):  # noqa: A001
-    """To the nearest whole number; a traced half goes up."""
-    value = value_of(x)
-    if isinstance(value, np.ndarray):
-        return result_class([x])(np.round(value))
-    return call("floor", call("add", x, 0.5))
 
 
 def item_of(x):

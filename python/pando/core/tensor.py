@@ -54,6 +54,8 @@ class Tensor(_core.Buffer):
     __array_priority__ = 1000
     # Whether a list on the left of an operator is a tensor; otherwise a list takes the elements of a tensor.
     _takes_lists = True
+    # Whether a number that its type has not got wraps; otherwise it is an error.
+    _wraps_numbers = False
     _prefix = ""
 
     def __init__(self, value: Any) -> None:
@@ -186,11 +188,12 @@ class Tensor(_core.Buffer):
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
-    __and__, __rand__ = _operator("logical_and"), _reflected("logical_and")
-    __or__, __ror__ = _operator("logical_or"), _reflected("logical_or")
+    __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
+    __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
+    __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
 
     def __invert__(self) -> Any:
-        return _ops().logical_not(self)
+        return _ops().invert(self)
 
     def __neg__(self) -> Any:
         return _ops().negate(self)
@@ -213,5 +216,7 @@ Tensor._result_class = Tensor
 _UFUNCS = {"add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "true_divide": "divide",
            "power": "power", "negative": "negate", "absolute": "abs", "sqrt": "sqrt", "exp": "exp", "log": "log",
            "sin": "sin", "cos": "cos", "tanh": "tanh", "square": "square", "maximum": "maximum", "minimum": "minimum",
-           "matmul": "matmul", "equal": "equal", "not_equal": "not_equal", "less": "less",
+           "floor_divide": "floor_divide", "remainder": "remainder", "bitwise_and": "bitwise_and",
+           "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "invert": "invert", "floor": "floor",
+           "ceil": "ceil", "rint": "round", "matmul": "matmul", "equal": "equal", "not_equal": "not_equal", "less": "less",
            "less_equal": "less_equal", "greater": "greater", "greater_equal": "greater_equal"}

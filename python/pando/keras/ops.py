@@ -29,13 +29,14 @@ def shape(x: Samples) -> Any:
 
 
 def sum(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:  # noqa: A001, NumPy's name
-    """The sum over the axes."""
-    return _functions.reduce_sum(x, axis, keepdims)
+    """The sum over the axes; integers narrower than int32 are summed in that."""
+    x = _convert(x)
+    return _functions.reduce_sum(_ops.cast(x, "int32") if x.dtype.is_integer and x.dtype.size < 4 else x, axis, keepdims)
 
 
 def mean(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:
     """The mean over the axes."""
-    return _functions.reduce_mean(x, axis, keepdims)
+    return _ops.mean(_convert(x), axis, keepdims)
 
 
 def max(x: Samples, axis: Sizes | None = None, keepdims: bool = False, initial: Any = None) -> Any:  # noqa: A001

@@ -44,8 +44,13 @@ def _reduction(function, name):
         axis = reduction_indices if axis is None else axis
         axis = list(axis) if isinstance(axis, (tuple, list, np.ndarray)) else axis
         return function(convert(input_tensor), axis, bool(keep_dims if keep_dims is not None else keepdims))
+
     call.__name__, call.__doc__ = name, _REDUCTIONS[name]
     return call
+
+
+def _mean(x, axis, keepdims):
+    return (ops.integer_mean if x.dtype.is_integer else ops.mean)(x, axis, keepdims)
 
 
 abs, exp, log, sqrt, square = (_wrapped(getattr(ops, n), n) for n in ("abs", "exp", "log", "sqrt", "square"))
@@ -60,7 +65,8 @@ equal, not_equal, less, less_equal, greater, greater_equal = (_binary(getattr(op
 pow, logical_and, logical_or, floordiv = (_binary(getattr(ops, n), t) for n, t in (
     ("power", "pow"), ("logical_and", "logical_and"), ("logical_or", "logical_or"), ("floor_divide", "floordiv")))
 reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_any, reduce_all = (
-    _reduction(getattr(ops, n), f"reduce_{n}") for n in ("sum", "mean", "max", "min", "any", "all"))
+    _reduction(function, f"reduce_{n}") for n, function in (
+        ("sum", ops.sum), ("mean", _mean), ("max", ops.max), ("min", ops.min), ("any", ops.any), ("all", ops.all)))
 truediv = divide
 
 
@@ -121,6 +127,8 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """x where the condition is true, y elsewhere."""
     if x is None or y is None:
         return Tensor(np.argwhere(convert(condition).numpy()))
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        x, y = convert(x), convert(y)
     return ops.where(convert(condition), x, y)
 
 
@@ -153,7 +161,7 @@ def argmax(input: Any, axis: Any = None, output_type: str = "int64", name: str |
            dimension: Any = None) -> Any:
     """The index of the largest element along an axis."""
     axis = 0 if axis is None and dimension is None else (dimension if axis is None else axis)
-    return ops.argmax(convert(input), axis)
+    return ops.cast(ops.argmax(convert(input), axis), dtypes.of(output_type).name)
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
@@ -216,7 +224,7 @@ def ones_like(input: Any, dtype: DTypeLike = None, name: str | None = None) -> A
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     """A tensor of one value."""
-    return convert(np.full(tuple(dims), value, dtype=np.float32 if isinstance(value, float) else None))
+    return Tensor(np.full(tuple(dims), convert(value)._value))
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike = None, name: str | None = None) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from pando import _core
 from pando.core import dtypes
 from pando.core.hints import DTypeLike
+from pando.core.promotion import fitted
 from pando.core.tensor import Tensor as _Tensor
 
 # The sessions of TensorFlow 1 that were entered, the innermost one last: the default of `eval`.
@@ -117,13 +118,19 @@ def as_symbol(value: Any, like: Any) -> Any:
     inner = getattr(value, "_value", value)
     if isinstance(inner, _core.Symbol):
         return inner
-    array = np.asarray(inner)
-    if array.dtype == np.float64:
-        array = array.astype(np.float32)
-    elif array.dtype == np.int64:
-        array = array.astype(np.int32)
+    array = inner if isinstance(inner, np.ndarray) and inner.dtype != np.float64 else default_array(inner)
     symbol = next(tensor._value for tensor in like if isinstance(getattr(tensor, "_value", None), _core.Symbol))
     return _core.constant(symbol, array)
+
+
+def default_array(value: Any) -> np.ndarray:
+    """An array of anything, with TensorFlow's types for Python's numbers: float32, and int32 if they all fit."""
+    array = np.asarray(value)
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
+    if array.dtype == np.int64 and (not array.size or -2**31 <= array.min() and array.max() < 2**31):
+        return array.astype(np.int32)
+    return fitted("convert", array, np.int64) if array.dtype.kind == "O" else array
 
 
 def convert(value: Any, dtype: DTypeLike = None) -> Any:
@@ -138,10 +145,5 @@ def convert(value: Any, dtype: DTypeLike = None) -> Any:
         return ops.stack(list(value))
     array = np.asarray(getattr(value, "_value", value))
     if dtype is not None:
-        array = array.astype(dtypes.of(dtype).numpy)
-    elif not isinstance(value, (np.ndarray, np.generic, _Tensor)):
-        if array.dtype == np.float64:
-            array = array.astype(np.float32)
-        elif array.dtype == np.int64:
-            array = array.astype(np.int32)
-    return Tensor(array)
+        return Tensor(fitted("convert", array, dtypes.of(dtype).numpy))
+    return Tensor(array if isinstance(value, (np.ndarray, np.generic, _Tensor)) else default_array(array))

@@ -15,8 +15,10 @@ from pando import _core
 from pando.core import dtypes
 from pando.core.hints import DTypeLike, Function
 from pando.core.nearest import attributes_of as _attributes_of
+from pando.core.promotion import fitted
 from pando.core.structure import flatten, is_nested, pack
-from pando.tensors.tensor import Tensor, TensorShape
+from pando.tensors.tensor import Tensor, TensorShape, default_array
+from pando.tf.columns import array_of, blank, columns_of, plain, typed
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
@@ -38,55 +40,37 @@ class TensorSpec:
         return hash((tuple(self.shape), self.dtype))
 
 
-def _plain(structure):
-    """Lists become tuples: TensorFlow makes a tensor of a list, and users who give lists of columns mean tuples."""
-    if isinstance(structure, dict):
-        return {key: _plain(value) for key, value in structure.items()}
-    if isinstance(structure, tuple):
-        return type(structure)(*map(_plain, structure)) if hasattr(structure, "_fields") else tuple(
-            map(_plain, structure))
-    return structure
-
-
-def _array(value):
-    array = np.asarray(getattr(value, "_value", value))
-    if not isinstance(value, np.ndarray) and not hasattr(value, "_value"):
-        if array.dtype == np.float64:
-            array = array.astype(np.float32)
-        elif array.dtype == np.int64:
-            array = array.astype(np.int32)
-    return array
-
-
 class Dataset:
     """Elements of tensors in any structure. Immutable: every method returns a new pipeline."""
 
-    def __init__(self, dataset: Any, structure: Any, spec: Any = None) -> None:
+    def __init__(self, dataset: Any, structure: Any, spec: Any = None, types: Any = None) -> None:
         self._dataset = dataset
         # Any leaves: only the structure matters.
         self._structure = structure
         self._spec = spec
+        # The names of the columns' types.
+        self._types = types if spec is None else [dtype for dtype, _ in spec]
 
     # Sources ---------------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Any:
         """Row i of every array is element i."""
-        structure = _plain(tensors)
+        structure = plain(tensors)
         if isinstance(structure, list) and structure and all(hasattr(part, "shape") for part in structure):
-            structure = np.stack([_array(part) for part in structure])
-        leaves = flatten(structure) if not isinstance(structure, list) else [np.asarray(structure)]
+            structure = np.stack([array_of(part) for part in structure])
+        leaves = flatten(structure) if not isinstance(structure, list) else [default_array(structure)]
         structure = None if isinstance(structure, list) else structure
-        arrays = [_array(leaf) for leaf in leaves]
-        return cls(_core.Dataset.from_tensor_slices(arrays), _blank(structure, len(arrays)),
+        arrays = [array_of(leaf) for leaf in leaves]
+        return cls(_core.Dataset.from_tensor_slices(arrays), blank(structure, len(arrays)),
                    [(array.dtype.name, array.shape[1:]) for array in arrays])
 
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
         """One element."""
-        structure = _plain(tensors)
-        arrays = [_array(leaf)[None] for leaf in flatten(structure)]
-        return cls(_core.Dataset.from_tensor_slices(arrays), _blank(structure, len(arrays)),
+        structure = plain(tensors)
+        arrays = [array_of(leaf)[None] for leaf in flatten(structure)]
+        return cls(_core.Dataset.from_tensor_slices(arrays), blank(structure, len(arrays)),
                    [(array.dtype.name, array.shape[1:]) for array in arrays])
 
     @classmethod
@@ -96,14 +80,16 @@ class Dataset:
         signature = output_signature if output_signature is not None else output_types
         if signature is None:
             raise TypeError("from_generator: give output_signature, the TensorSpec of each column")
-        signature = _plain(signature)
+        signature = plain(signature)
         types = [dtypes.of(getattr(leaf, "dtype", leaf)).numpy for leaf in flatten(signature)]
 
         def elements():
             for element in generator(*(args or ())):
-                leaves = _columns_of(signature, element)
-                yield [np.asarray(getattr(leaf, "_value", leaf), dtype=dtype) for leaf, dtype in zip(leaves, types)]
-        return cls(_core.Dataset.from_generator(elements), _blank(signature, len(types)))
+                leaves = columns_of(signature, element)
+                yield [fitted("from_generator", getattr(leaf, "_value", leaf), dtype)
+                       for leaf, dtype in zip(leaves, types)]
+        return cls(_core.Dataset.from_generator(elements), blank(signature, len(types)),
+                   types=[dtype.name for dtype in types])
 
     @classmethod
     def range(cls, *args: Any, output_type: str = "int64", name: str | None = None) -> Any:
@@ -118,12 +104,13 @@ class Dataset:
         joined = _core.Dataset.zip([dataset._dataset for dataset in datasets])
         specs = [dataset._spec for dataset in datasets]
         spec = None if any(one is None for one in specs) else [column for one in specs for column in one]
-        return cls(joined, tuple(dataset._structure for dataset in datasets), spec)
+        return cls(joined, tuple(dataset._structure for dataset in datasets), spec,
+                   [dtype for dataset in datasets for dtype in dataset._types])
 
     # Transformations -------------------------------------------------------------------------------------------------
 
     def _with(self, dataset, spec="same"):
-        return type(self)(dataset, self._structure, self._spec if spec == "same" else spec)
+        return type(self)(dataset, self._structure, self._spec if spec == "same" else spec, self._types)
 
     def shuffle(self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True,
                 name: str | None = None) -> Dataset:
@@ -192,7 +179,7 @@ class Dataset:
     def filter(self, predicate: Function, name: str | None = None) -> Dataset:
         """The elements for which a function is true. Python calls it for each."""
         def call(columns):
-            return bool(np.asarray(_value(predicate(*self._arguments([Tensor(column) for column in columns])))).all())
+            return bool(np.asarray(_value(predicate(*self._arguments(self._tensors(columns))))).all())
         return self._with(self._dataset.filter(call))
 
     def map(self, map_func: Function, num_parallel_calls: int | None = None, deterministic: Any = None,
@@ -212,6 +199,9 @@ class Dataset:
         element = pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
         return element if isinstance(element, tuple) else (element,)
 
+    def _tensors(self, columns):
+        return [Tensor(column) for column in typed(columns, self._types)]
+
     # Elements --------------------------------------------------------------------------------------------------------
 
     @property
@@ -221,21 +211,21 @@ class Dataset:
             first = self._dataset.iterator().next()
             if first is None:
                 raise ValueError("element_spec: the data set is empty")
-            self._spec = [(array.dtype.name, array.shape) for array in first]
+            self._spec = [(dtype, array.shape) for dtype, array in zip(self._types, first)]
         specs = [TensorSpec(shape, dtype) for dtype, shape in self._spec]
         return pack(self._structure, specs) if is_nested(self._structure) else specs[0]
 
     def __iter__(self):
         iterator = self._dataset.iterator()
         while (columns := iterator.next()) is not None:
-            leaves = [Tensor(column) for column in columns]
+            leaves = self._tensors(columns)
             yield pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
 
     def as_numpy_iterator(self) -> Any:
         """The elements as NumPy arrays."""
         iterator = self._dataset.iterator()
         while (columns := iterator.next()) is not None:
-            leaves = [column[()] if column.ndim == 0 else column for column in columns]
+            leaves = [column[()] if column.ndim == 0 else column for column in typed(columns, self._types)]
             yield pack(self._structure, leaves) if is_nested(self._structure) else leaves[0]
 
     def cardinality(self) -> Any:
@@ -256,24 +246,6 @@ class Dataset:
     def _repr_html_(self):
         from html import escape
         return f"<code>{escape(repr(self))}</code>"
-
-
-def _columns_of(signature, element):
-    """The columns of an element that a generator yielded; a list where the signature has one column is an array."""
-    if isinstance(signature, dict):
-        if not isinstance(element, dict) or element.keys() != signature.keys():
-            raise TypeError(f"from_generator: an element must be a dict of {sorted(signature)}, not {element!r}")
-        return [leaf for key in sorted(signature, key=str) for leaf in _columns_of(signature[key], element[key])]
-    if isinstance(signature, tuple):
-        if not isinstance(element, (tuple, list)) or len(element) != len(signature):
-            raise TypeError(f"from_generator: an element must have {len(signature)} columns, as output_signature has")
-        return [leaf for part, value in zip(signature, element) for leaf in _columns_of(part, value)]
-    return [element]
-
-
-def _blank(structure, count):
-    """The structure without its arrays."""
-    return pack(structure, [None] * count) if is_nested(structure) else None
 
 
 def _value(tensor):

@@ -3,10 +3,13 @@
 import numpy as np
 
 from pando import _core
+from pando.core.dispatch import known_divisors
 from pando.core.errors import TraceError
 from pando.core.messages import notice_once
 from pando.core.structure import flatten, is_nested, pack
-from pando.tensors.tensor import Tensor, as_symbol, is_symbolic, wrap
+from pando.tensors.tensor import as_symbol, is_symbolic, wrap
+
+_TYPES_OF_PROGRAMS = {"float32", "float64", "bfloat16", "int32", "int64", "uint8", "bool"}
 
 
 class _Constant(Exception):
@@ -22,7 +25,8 @@ def mapped(dataset, function, parallel_calls=1):
 
     def traced(symbols):
         tensors = [wrap(symbol) for symbol in symbols]
-        made = _plain_result(function(*dataset._arguments(tensors)))
+        with known_divisors():
+            made = _plain_result(function(*dataset._arguments(tensors)))
         leaves = flatten(made) if is_nested(made) else [made]
         if not any(is_symbolic(leaf) for leaf in leaves):
             raise _Constant()
@@ -34,6 +38,9 @@ def mapped(dataset, function, parallel_calls=1):
     if spec is None:
         dataset.element_spec
         spec = dataset._spec
+    lacking = {dtype for dtype, _ in spec} - _TYPES_OF_PROGRAMS
+    if lacking:
+        return _called(dataset, function, f"programs do not have {' and '.join(sorted(lacking))}")
     try:
         # Sizes that differ stand for any: two is as good as another.
         types = program.types([(dtype, tuple(2 if size is None else size for size in shape)) for dtype, shape in spec])
@@ -52,7 +59,7 @@ def _called(dataset, function, reason):
     structure = {}
 
     def call(columns):
-        made = _plain_result(function(*dataset._arguments([Tensor(column) for column in columns])))
+        made = _plain_result(function(*dataset._arguments(dataset._tensors(columns))))
         leaves = flatten(made) if is_nested(made) else [made]
         structure["made"] = pack(made, [None] * len(leaves)) if is_nested(made) else None
         return [np.asarray(getattr(leaf, "_value", leaf)) for leaf in leaves]

@@ -55,6 +55,7 @@ class Tensor(CoreTensor):
     as a compiled program when it is looked at."""
     _prefix = "torch"
     _takes_lists = False
+    _wraps_numbers = True
     # Of a gradient: the step that has used it.
     _use = None
 

@@ -162,6 +162,11 @@ def tensor_named(name: str | None) -> Any:
     return found
 
 
+def name_of_placeholder(symbol: Any) -> str:
+    """The name of a placeholder, for messages; "a placeholder" if it was given none."""
+    return next((name for name, tensor in _placeholders.items() if tensor._value.is_same(symbol)), "a placeholder")
+
+
 def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str | None = "Const",
              verify_shape: bool = False) -> Any:
     """A value that never changes."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from pando import _core
 from pando.core.keywords import accepts
+from pando.core.promotion import fitted
 from pando.core.structure import flatten, is_nested, pack
 from pando.tensors.tensor import sessions
-from pando.tf.compat.v1.graph import Variable, tensor_named
+from pando.tf.compat.v1.graph import Variable, name_of_placeholder, tensor_named
 
 
 class ConfigProto:
@@ -118,11 +119,9 @@ def _feeds(feed_dict):
         tensor = tensor_named(key) if isinstance(key, str) else key
         symbol = tensor._value
         array = np.asarray(getattr(value, "_value", value))
-        if array.dtype.name != symbol.dtype and not isinstance(value, np.ndarray):
-            array = array.astype(symbol.dtype)
-        elif array.dtype == np.float64 and symbol.dtype == "float32" or (
-                array.dtype == np.int64 and symbol.dtype == "int32"):
-            array = array.astype(symbol.dtype)
+        wider = {"float32": "float64", "int32": "int64"}.get(symbol.dtype)
+        if array.dtype.name != symbol.dtype and (not isinstance(value, np.ndarray) or array.dtype.name == wider):
+            array = fitted(f"feed_dict of {name_of_placeholder(symbol)}", array, symbol.dtype)
         feeds.append((symbol, array))
     return feeds
 
