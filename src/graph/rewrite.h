@@ -8,7 +8,7 @@
 
 namespace pando {
 
-// Lets passes append ready nodes and set outputs and assignments; front ends use Graph::add.
+// Lets passes append ready nodes and set outputs and assignments; front ends use Graph::add and a Trace.
 class GraphEditor {
  public:
   static std::int32_t append(Graph& graph, Node node) {
@@ -23,6 +23,10 @@ class GraphEditor {
       if (node.stage != any_stage) node.stage = numbers[static_cast<std::size_t>(node.stage)];
       graph.last_stage_ = std::max(graph.last_stage_, node.stage);
     }
+  }
+  // The variable keeps its value, until it is assigned again.
+  static void unassign(Graph& graph, ValueId variable) {
+    std::erase_if(graph.assignments_, [&](const Assignment& assignment) { return assignment.variable == variable; });
   }
   static std::vector<Output>& outputs(Graph& graph) { return graph.outputs_; }
   static std::vector<Assignment>& assignments(Graph& graph) { return graph.assignments_; }

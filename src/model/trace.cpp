@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/rewrite.h"
 #include "model/objective.h"
 
 namespace pando {
@@ -47,6 +48,8 @@ struct Trace::State {
   std::vector<Parameter> parameters;
   // By what all copies of a parameter share.
   std::unordered_map<const void*, Value> values;
+  // What assign_statistic() was given last, of this replica alone.
+  std::unordered_map<const void*, Value> statistics;
   std::unordered_map<const void*, std::string> names;
   std::unordered_map<std::string, const void*> owners;
   Value counter;
@@ -54,7 +57,7 @@ struct Trace::State {
   std::vector<Value> losses = {};
 };
 
-Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}, {}, {}}) {}
+Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}, {}, {}, {}}) {}
 Trace::~Trace() = default;
 
 Graph& Trace::graph() const { return state_->graph; }
@@ -83,10 +86,29 @@ Value Trace::value_of(const Parameter& parameter) {
   return state_->values[key] = ops::variable(state_->graph, name, type.dtype, type.shape, role);
 }
 
-void Trace::assign(const Parameter& parameter, Value value) { state_->graph.assign(value_of(parameter), value); }
+void Trace::assign(const Parameter& parameter, Value value) {
+  if (has_new_statistic(parameter))
+    throw Error(
+        fmt::format("'{}' is trained by the optimizer, and a layer assigns it a value, too; make it a weight "
+                    "that is not trainable",
+                    name_of(parameter)));
+  state_->graph.assign(value_of(parameter), value);
+}
 
 void Trace::assign_statistic(const Parameter& parameter, Value value) {
-  assign(parameter, is_floating(value.dtype()) ? ops::replica_mean(value) : value);
+  const Value variable = value_of(parameter);
+  if (has_new_statistic(parameter)) GraphEditor::unassign(state_->graph, variable.id());
+  state_->graph.assign(variable, is_floating(value.dtype()) ? ops::replica_mean(value) : value);
+  state_->statistics[parameter.state_.get()] = value;
+}
+
+Value Trace::current_value_of(const Parameter& parameter) {
+  const auto assigned = state_->statistics.find(parameter.state_.get());
+  return assigned == state_->statistics.end() ? value_of(parameter) : ops::stop_gradient(assigned->second);
+}
+
+bool Trace::has_new_statistic(const Parameter& parameter) const {
+  return state_->statistics.contains(parameter.state_.get());
 }
 
 std::int32_t Trace::stage_of(const Parameter& parameter) {

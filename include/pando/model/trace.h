@@ -51,8 +51,14 @@ class PANDO_API Trace {
   // The parameter takes the value at the end of the step.
   void assign(const Parameter& parameter, Value value);
   // The same for a parameter that each micro-batch changes, such as a moving average. Replicas take the mean of their
-  // values.
+  // values. A layer that is called several times in a step assigns as often: the last value is what the parameter
+  // takes.
   void assign_statistic(const Parameter& parameter, Value value);
+  // What code reads that may run after such an assignment: the value assigned last, as a constant for gradients, or
+  // value_of() if there is none yet.
+  Value current_value_of(const Parameter& parameter);
+  // Whether assign_statistic() was called for it.
+  bool has_new_statistic(const Parameter& parameter) const;
   // The first pipeline stage that uses the parameter; it updates the parameter. any_stage if there are no stages.
   std::int32_t stage_of(const Parameter& parameter);
   // The parameters that were used, in the order of their first use.

@@ -49,21 +49,17 @@ class StageCutter {
   // One stage would change the variable while the other uses it. Variables that only the update changes may be used in
   // several stages.
   void check_variables() const {
-    const auto is_assigned = [&](ValueId id) {
-      return std::any_of(graph_.assignments().begin(), graph_.assignments().end(),
-                         [&](const Assignment& assignment) { return assignment.variable == id; });
-    };
     std::map<ValueId, std::int32_t> user;
+    for (const Assignment& assignment : graph_.assignments()) user[assignment.variable] = home_of(assignment.value);
     for (const Node& node : graph_.nodes())
       for (ValueId input : node.inputs) {
-        if (node.stage == any_stage || !is_role(graph_.node(input), Role::variable) || !is_assigned(input)) continue;
-        const auto [known, is_new] = user.try_emplace(input, node.stage);
-        if (!is_new && known->second != node.stage)
-          throw Error(
-              fmt::format("'{}', which every micro-batch changes, is used in the pipeline stages {} and {}; put "
-                          "what uses it into one stage",
-                          graph_.node(input).attributes.text("name"), std::min(known->second, node.stage),
-                          std::max(known->second, node.stage)));
+        const auto known = user.find(input);
+        if (known == user.end() || node.stage == any_stage || known->second == node.stage) continue;
+        throw Error(
+            fmt::format("'{}', which every micro-batch changes, is used in the pipeline stages {} and {}; put "
+                        "what uses it into one stage",
+                        graph_.node(input).attributes.text("name"), std::min(known->second, node.stage),
+                        std::max(known->second, node.stage)));
       }
   }
 

@@ -46,8 +46,8 @@ std::vector<UpdateParts> place_update(const Graph& update, int stages);
 
 // The micro-batch part of each stage; a value that is made in one stage and used in another crosses every border
 // between them, upwards as `activation` and downwards as `gradient`. Throws Error naming the node if a node of no stage
-// uses one of a stage, and if a variable that every micro-batch assigns is used in two stages. sums[stage] as in
-// UpdateParts.
+// uses one of a stage, and if a variable that every micro-batch assigns is used in another stage than that of its
+// value. sums[stage] as in UpdateParts.
 std::vector<Graph> cut_stages(const Graph& micro_batch, const std::vector<std::vector<std::int32_t>>& sums);
 
 // The passes of a stage. The backward pass is what depends on a `gradient` input, and all sums; what it needs of the

@@ -164,6 +164,10 @@ Operation Variable::assign(const Tensor& value) const {
   Trace* trace = current_trace();
   if (trace == nullptr)
     throw Error(fmt::format("assign: '{}' can only be assigned within a computation that is compiled", name()));
+  // Both would be made from the value at the start of the step.
+  if (trace->has_new_statistic(parameter_))
+    throw Error(fmt::format(
+        "assign: '{}' is assigned twice in one step, at whose end it takes one value; assign it once", name()));
   trace->assign_statistic(parameter_, values_in(*trace, "assign", {value})[0]);
   return {};
 }

@@ -45,8 +45,9 @@ class PANDO_API LayerCall {
   bool trainable() const;
   // As CallOptions has them.
   const std::shared_ptr<const void>& arguments() const { return arguments_; }
-  // The weights in the order in which they were added.
+  // The weights in the order in which they were added; each is what assign() was given last in this step.
   Value weight(std::size_t index) const;
+  // For weights that are not trainable, such as moving averages. The weight keeps the value.
   void assign(std::size_t index, Value value) const;
   Value counter() const { return trace_.counter(); }
   // Adds a term to the loss of the model: one number, or one for each sample, whose mean then counts.

@@ -75,7 +75,7 @@ class Weight(Tensor):
         return self._parameter.name
 
     def assign(self, value: Any) -> Any:
-        """Gives the weight a value: at the end of the step while the layer is traced, otherwise at once."""
+        """Gives the weight a value, which what follows uses."""
         caller = caller_of(self._owner())
         if caller is None:
             self._parameter.set_value(value)

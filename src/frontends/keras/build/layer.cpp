@@ -78,7 +78,9 @@ void LayerBuild::add_weight(const std::string& name, const Shape& shape, const W
 }
 
 bool LayerCall::trainable() const { return TrainableLayers::current_contain(layer_); }
-Value LayerCall::weight(std::size_t index) const { return trace_.value_of(layer_.state_->weights.at(index).parameter); }
+Value LayerCall::weight(std::size_t index) const {
+  return trace_.current_value_of(layer_.state_->weights.at(index).parameter);
+}
 void LayerCall::assign(std::size_t index, Value value) const {
   trace_.assign_statistic(layer_.state_->weights.at(index).parameter, value);
 }

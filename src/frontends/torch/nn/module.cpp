@@ -146,7 +146,7 @@ Parameter::operator Tensor() const {
   Tracing* tracing = Tracing::current();
   if (tracing == nullptr)
     throw Error("a parameter is a tensor only while forward() is being traced; use value() to look at its numbers");
-  const Value stored = tracing->trace().value_of(state_->stored);
+  const Value stored = tracing->trace().current_value_of(state_->stored);
   const std::vector<std::int64_t>& permutation = state_->permutation;
   return {tracing->trace(), permutation.empty() ? stored : ops::transpose(stored, inverse(permutation))};
 }

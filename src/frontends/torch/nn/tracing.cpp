@@ -68,7 +68,7 @@ Value LayerCall::parameter(std::size_t index) const {
   return wanted.empty() ? shown : ops::transpose(shown, wanted);
 }
 Value LayerCall::buffer(std::size_t index) const {
-  return trace_.value_of(state_.buffers.at(index).second.state().stored);
+  return trace_.current_value_of(state_.buffers.at(index).second.state().stored);
 }
 void LayerCall::assign_buffer(std::size_t index, Value value) const {
   if (const Tracing* tracing = Tracing::current(); tracing != nullptr && !tracing->keeps_statistics()) return;
