@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pando.tf as tf
-from pando import keras
+from pando import Error, keras
 from pando.keras import layers
 
 
@@ -161,3 +161,134 @@ def test_a_tape_says_what_to_use():
 def test_unknown_attributes_name_the_nearest(make, words):
     with pytest.raises(AttributeError, match=words):
         make()
+
+
+def chained(batches, momentum, mean, variance):
+    """The moving statistics after these batches, in float64."""
+    for batch in batches:
+        batch = batch.astype(np.float64)
+        mean = mean * momentum + batch.mean(0) * (1 - momentum)
+        variance = variance * momentum + batch.var(0) * (1 - momentum)
+    return mean, variance
+
+
+def test_a_shared_normalisation_moves_its_statistics_in_the_order_of_the_calls():
+    draw = np.random.default_rng(3)
+    a, b = draw.normal(2, 3, (8, 3)).astype(np.float32), draw.normal(-1, 2, (8, 3)).astype(np.float32)
+    norm = layers.BatchNormalization(momentum=0.8)
+    first, second = keras.Input((3,)), keras.Input((3,))
+    model = keras.Model([first, second], layers.Concatenate()([norm(first), norm(second)]))
+    model.compile(keras.optimizers.SGD(0.0), "mse")
+    model.fit([a, b], np.zeros((8, 6), np.float32), batch_size=4, shuffle=False, verbose=0)
+    mean, variance = chained([a[:4], b[:4], a[4:], b[4:]], 0.8, np.zeros(3), np.ones(3))
+    np.testing.assert_allclose(norm.get_weights()[2], mean, rtol=1e-5)
+    np.testing.assert_allclose(norm.get_weights()[3], variance, rtol=1e-5)
+
+
+def test_a_discriminator_sees_real_and_drawn_samples_in_one_step():
+    class Gan(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.norm = layers.BatchNormalization(momentum=0.5)
+            self.score = layers.Dense(1)
+
+        def call(self, inputs, training=None):
+            real, drawn = inputs
+            return (self.score(self.norm(real, training=training)) - self.score(self.norm(drawn, training=training)))
+
+    draw = np.random.default_rng(4)
+    real, drawn = draw.normal(1, 1, (6, 2)).astype(np.float32), draw.normal(-3, 2, (6, 2)).astype(np.float32)
+    model = Gan()
+    model.compile(keras.optimizers.SGD(0.01), "mse")
+    model.fit([real, drawn], np.ones((6, 1), np.float32), batch_size=6, verbose=0)
+    mean, variance = chained([real, drawn], 0.5, np.zeros(2), np.ones(2))
+    np.testing.assert_allclose(model.norm.get_weights()[2], mean, rtol=1e-5)
+    np.testing.assert_allclose(model.norm.get_weights()[3], variance, rtol=1e-5)
+
+
+def test_a_layer_that_counts_its_calls_reads_what_it_assigned():
+    class Count(layers.Layer):
+        def build(self, input_shape):
+            self.calls = self.add_weight(name="calls", shape=(), initializer="zeros", trainable=False)
+
+        def call(self, inputs):
+            self.calls.assign(self.calls + 1.0)
+            return inputs * self.calls
+
+    count, inputs = Count(), keras.Input((1,))
+    model = keras.Model(inputs, [count(inputs), count(inputs)])
+    first, second = model.predict(np.ones((2, 1), np.float32), verbose=0)
+    assert first.tolist() == [[1], [1]] and second.tolist() == [[2], [2]]
+    assert count.get_weights()[0] == 2
+
+
+def test_a_weight_that_the_optimizer_trains_is_not_assigned():
+    class Scale(layers.Layer):
+        def build(self, input_shape):
+            self.scale = self.add_weight(name="scale", shape=(), initializer="ones")
+
+        def call(self, inputs):
+            outputs = inputs * self.scale
+            self.scale.assign(self.scale * 0.5)
+            return outputs
+
+    model = keras.Sequential([keras.Input((1,)), Scale(name="scaled")])
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    with pytest.raises(Error, match="^'scaled/scale' is trained by the optimizer, and a layer assigns it a value, too; "
+                                    "make it a weight that is not trainable$"):
+        model.fit(np.ones((2, 1), np.float32), np.ones((2, 1), np.float32), verbose=0)
+
+
+OUT_OF_RANGE = "gather 'words': index 7 is out of range for a table of 5 rows; indices must be 0 to 4"
+
+
+@pytest.mark.parametrize("call", ["fit", "evaluate", "predict", "train_on_batch", "fit of a Dataset"])
+def test_an_index_out_of_range_names_its_layer_and_changes_nothing(call):
+    model = keras.Sequential([layers.Embedding(5, 2, input_length=2, name="words"), layers.Flatten(), layers.Dense(1)])
+    model.compile("adam", "mse")
+    x, y = np.array([[0, 1], [2, 3], [4, 7]]), np.ones((3, 1), np.float32)
+    good = np.minimum(x, 4)
+    model.fit(good, y, verbose=0)
+    before = model.get_weights()
+    calls = {"fit": lambda x: model.fit(x, y, batch_size=1, shuffle=False, verbose=0),
+             "evaluate": lambda x: model.evaluate(x, y, batch_size=1, verbose=0),
+             "predict": lambda x: model.predict(x, batch_size=1, verbose=0),
+             "train_on_batch": lambda x: model.train_on_batch(x, y),
+             "fit of a Dataset": lambda x: model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(3), verbose=0)}
+    with pytest.raises(Error) as refused:
+        calls[call](x)
+    assert str(refused.value) == OUT_OF_RANGE
+    for old, new in zip(before, model.get_weights()):
+        np.testing.assert_array_equal(old, new)
+    calls[call](good)
+    assert np.isfinite(model.get_weights()[0]).all()
+
+
+def test_an_index_that_a_model_computes_is_checked_too():
+    class Next(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.words = layers.Embedding(5, 2, name="words")
+
+        def call(self, inputs):
+            return self.words(inputs + 1)
+
+    model = Next()
+    assert model.predict(np.array([[0, 3]], np.int32), verbose=0).shape == (1, 2, 2)
+    with pytest.raises(Error) as refused:
+        model.predict(np.array([[0, 6]], np.int32), verbose=0)
+    assert str(refused.value) == OUT_OF_RANGE
+    assert np.isfinite(model.predict(np.array([[0, 3]], np.int32), verbose=0)).all()
+
+
+def test_gather_refuses_an_index_out_of_range_eagerly_and_in_pipelines():
+    table = tf.constant([[1.0], [2.0], [3.0]])
+    message = "index 3 is out of range for a table of 3 rows; indices must be 0 to 2"
+    for gathered in (tf.gather, tf.nn.embedding_lookup):
+        with pytest.raises(IndexError, match=f"^gather: {message}$"):
+            gathered(table, [0, 3])
+    indices = tf.data.Dataset.from_tensor_slices(np.array([0, 2, 3], np.int32)).map(lambda i: tf.gather(table, i))
+    found = iter(indices)
+    assert next(found).numpy().tolist() == [1] and next(found).numpy().tolist() == [3]
+    with pytest.raises((IndexError, Error), match=message):
+        next(found)

@@ -49,6 +49,8 @@ Feeder::Feeder(const Step& step, std::shared_ptr<BatchSource> source, const Feed
     const std::size_t bytes = feed < 0 ? 0 : ports[static_cast<std::size_t>(feed)].type.bytes();
     columns_.push_back({feed, bytes / static_cast<std::size_t>(batch_size_)});
   }
+  for (const FedIndices& indices : step.fed_indices)
+    if (columns_[indices.column].feed >= 0) columns_[indices.column].indices.push_back(indices);
   if (const Workers* workers = step.workers.get()) {
     replicas_here_ = replicas_ / workers->count();
     first_replica_ = replicas_here_ * workers->rank();
@@ -74,7 +76,8 @@ FeedSamples Feeder::samples() const {
   if (replicas_here_ < replicas_) return samples;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
-    if (column.feed < 0 || column.sample_bytes < least_gathered_bytes) continue;
+    // What is looked at stays with the host.
+    if (column.feed < 0 || column.sample_bytes < least_gathered_bytes || !column.indices.empty()) continue;
     const std::shared_ptr<const SampleTable> table = source_->table_of(i);
     if (!table || table->sample_bytes(i) != column.sample_bytes) continue;
     samples.table = table;
@@ -113,6 +116,13 @@ std::int64_t Feeder::take_samples(std::span<std::byte* const> places, std::span<
   return numbers == nullptr ? source_->next(batch_size_, places) : count;
 }
 
+void Feeder::check_indices(std::int64_t count, std::span<std::byte* const> feeds) const {
+  for (const Column& column : columns_)
+    for (const FedIndices& indices : column.indices)
+      indices.check(memory_of(column.feed, feeds),
+                    count * static_cast<std::int64_t>(column.sample_bytes / size_of(indices.dtype)));
+}
+
 // A batch is filled up with a real sample, the first of `example`, so that nothing unusual is computed.
 void Feeder::fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) const {
   for (const Column& column : columns_) {
@@ -142,6 +152,7 @@ bool Feeder::operator()(std::int64_t row, std::span<std::byte* const> feeds) {
     if (count == 0 && (replica == 0 || !pads_)) return false;
     counts_->add(count);
     if (replica < first_replica_ || replica >= first_replica_ + replicas_here_) continue;
+    check_indices(count, own);
     if (pads_) fill_up(count, own, first);
     weigh(count, own);
   }

@@ -55,10 +55,13 @@ class Feeder {
     // The bytes that it writes for a sample: its values or, if the device gathers them, its number.
     std::size_t sample_bytes = 0;
     bool is_gathered = false;
+    // What it must be checked against.
+    std::vector<FedIndices> indices = {};
   };
   std::vector<std::byte*> feeds_of(std::int64_t replica, std::span<std::byte* const> feeds);
   std::int64_t take_samples(std::span<std::byte* const> places, std::span<std::byte* const> feeds);
   std::int64_t take_batch(std::int64_t number, std::span<std::byte* const> feeds);
+  void check_indices(std::int64_t count, std::span<std::byte* const> feeds) const;
   void fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) const;
   void weigh(std::int64_t count, std::span<std::byte* const> feeds) const;
 

@@ -9,12 +9,20 @@ Step::Step(const Trace& trace, const std::vector<Device>& devices, const Divisio
            StepFeeds feeds, const ProgramOptions& options)
     : division(division),
       feeds(std::move(feeds)),
+      fed_indices(find_fed_indices(trace.graph(), this->feeds.columns)),
       workers(options.workers),
       program((trace.bind(variables), trace.graph()), devices, division, variables, options) {
   const std::vector<std::string>& columns = this->feeds.columns;
   for (const PortInfo& port : program.feeds())
     column_of_feed_.push_back(
         static_cast<std::size_t>(std::find(columns.begin(), columns.end(), port.name) - columns.begin()));
+}
+
+void Step::check_indices(const Arrays& columns) const {
+  for (const FedIndices& indices : fed_indices) {
+    const Array& column = columns.at(indices.column);
+    indices.check(column.raw(), column.elements());
+  }
 }
 
 int Step::feed_index(const std::string& name) const {
@@ -24,6 +32,7 @@ int Step::feed_index(const std::string& name) const {
 }
 
 Arrays Step::run_once(const Arrays& columns, std::int64_t update) {
+  check_indices(columns);
   std::vector<const std::byte*> fed;
   for (std::size_t column : column_of_feed_) fed.push_back(columns.at(column).raw());
   Arrays outputs;

@@ -4,6 +4,8 @@
 #include <pando/graph/division.h>
 #include <pando/model/trace.h>
 
+#include "model/fed_indices.h"
+
 namespace pando {
 
 // The names of a step's feeds.
@@ -23,6 +25,8 @@ struct Step {
   Step(const Trace& trace, const std::vector<Device>& devices, const Division& division, Variables variables,
        StepFeeds feeds, const ProgramOptions& options = {});
 
+  // Throws Error for the first index of the columns that is out of range.
+  void check_indices(const Arrays& columns) const;
   // The index among the program's feeds; -1 if it has no use for that feed.
   int feed_index(const std::string& name) const;
   // Runs it once on whole columns, without a Feed: only for a step that is not divided, and without a mask. Returns its
@@ -31,7 +35,12 @@ struct Step {
 
   Division division;
   StepFeeds feeds;
+<<<<<<< HEAD
   // The workers of the program's options.
+=======
+  std::vector<FedIndices> fed_indices;
+  // Those of the program's options.
+>>>>>>> b95cd87 (ops: refuse indices out of range, by the host where they are fed and by the kernel elsewhere)
   std::shared_ptr<Workers> workers;
   Program program;
 

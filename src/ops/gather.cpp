@@ -56,11 +56,13 @@ Value is_in_range(Value indices, std::int64_t rows, int rank) {
                       shape);
 }
 
-// Indices that were left out have no influence: the result is 0 there, not the NaN that gather gives.
+// Indices that were left out have no influence: the result is 0 there.
 std::vector<Value> gather_gradient_gradients(const GradientCall& call) {
-  const Value indices = call.inputs[1], rows = ops::gather(call.gradients[0], indices);
-  const Value in_range = is_in_range(indices, call.outputs[0].shape()[0], rows.shape().rank());
-  return {ops::select(in_range, rows, ops::scalar(rows, 0)), Value()};
+  const std::int64_t rows = call.outputs[0].shape()[0];
+  if (rows == 0) return {Value(), Value()};
+  const Value indices = call.inputs[1], known = is_in_range(indices, rows, indices.shape().rank());
+  const Value found = ops::gather(call.gradients[0], ops::select(known, indices, ops::scalar(indices, 0)));
+  return {ops::select(is_in_range(indices, rows, found.shape().rank()), found, ops::scalar(found, 0)), Value()};
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ namespace definitions {
 const OpDefinition gather = {
     .id = Op::gather,
     .name = "gather",
-    .doc = "the rows of a table at the indices; NaN, or 0 for integers, where an index is out of range",
+    .doc = "the rows of a table at the indices; an index out of range ends the run with an error",
     .min_inputs = 2,
     .infer = infer_gather,
     .gradient = gather_gradients};

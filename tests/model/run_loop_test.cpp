@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "model/run_loop.h"
+#include "tests/message.h"
 
 using namespace pando;
 
@@ -26,6 +27,31 @@ const StepFeeds all_feeds{.columns = {"x"}, .mask = "mask", .scale = "scale"};
 
 Array numbers(std::initializer_list<float> values) {
   return Array::of<float>(values, {static_cast<std::int64_t>(values.size())});
+}
+
+// A device that gathers samples itself never shows them to the host, which must see indices first.
+TEST(RunLoop, ChecksIndicesBeforeTheyAreFed) {
+  for (const std::int64_t width : {2, 40}) {
+    Graph graph;
+    const Trace trace(graph, false);
+    const Value x = ops::input(graph, "x", DType::uint8, {2, width});
+    {
+      const Graph::Scope scope(graph, "words");
+      graph.add_output("y",
+                       ops::gather(ops::input(graph, "table", DType::float32, {4, 1}), ops::cast(x, DType::int32)));
+    }
+    Step step(trace, {Device({.tiles = 1})}, {.batch_size = 2}, Variables(), {.columns = {"x", "table"}});
+    Array good(DType::uint8, {6, width});
+    Array bad = good.clone();
+    bad.mutable_data<std::uint8_t>()[5 * width - 1] = 4;
+    const auto run = [&](const Array& indices) {
+      RunLoop loop(step, array_batches({indices, zeros({12, 1})}, 2, false), 0);
+      return loop.run(3);
+    };
+    EXPECT_EQ(message([&] { run(bad); }),
+              "gather 'words': index 4 is out of range for a table of 4 rows; indices must be 0 to 3");
+    EXPECT_EQ(run(good), 3);
+  }
 }
 
 TEST(RunLoop, FillsUpBatchesWithARealSampleThatDoesNotCount) {

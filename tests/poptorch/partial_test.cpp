@@ -63,6 +63,39 @@ TEST(PartialCalls, TrainAsAModelOfThatManySamplesDoes) {
   EXPECT_LT(distance(exact.state_dict(), partial.state_dict()), 1e-6);
 }
 
+// Normalises twice by the same module.
+struct TwiceNormal : nn::Module {
+  TwiceNormal() {
+    register_modules({{"norm", norm}});
+    register_module("loss", loss);
+  }
+  std::tuple<Tensor, Tensor> forward(Tensor x, Tensor y) {
+    const Tensor out = norm(x) + norm(x * 3.0 - 1.0);
+    return {out, loss(out, y)};
+  }
+  nn::BatchNorm2d norm{1};
+  nn::MSELoss loss;
+};
+
+TEST(SharedModules, MoveTheirStatisticsInTheOrderOfTheCalls) {
+  TwiceNormal module;
+  auto training = poptorch::trainingModel(module, Options().deviceIterations(2),
+                                          torch::optim::SGD(module.parameters(), {.lr = 0.0}));
+  const Array x = waves({8, 1, 2, 2}, 1.3);
+  training(x, zeros({8, 1, 2, 2}));
+  double mean = 0, variance = 1;
+  for (int batch = 0; batch < 2; ++batch)
+    for (const auto& [scale, offset] : {std::pair{1.0, 0.0}, {3.0, -1.0}}) {
+      double sum = 0, squares = 0;
+      for (int i = 0; i < 16; ++i) sum += x.data<float>()[batch * 16 + i] * scale + offset;
+      for (int i = 0; i < 16; ++i) squares += std::pow(x.data<float>()[batch * 16 + i] * scale + offset - sum / 16, 2);
+      mean = mean * 0.9 + sum / 16 * 0.1;
+      variance = variance * 0.9 + squares / 15 * 0.1;
+    }
+  EXPECT_NEAR(module.norm.named_buffers()[0].second.value().item<float>(), mean, 1e-6);
+  EXPECT_NEAR(module.norm.named_buffers()[1].second.value().item<float>(), variance, 1e-6);
+}
+
 TEST(PartialCalls, RunAsManyDeviceIterationsAsTheyHaveSamplesFor) {
   const Samples data = samples(13);
   Plain partial = make_plain(), exact = make_plain();

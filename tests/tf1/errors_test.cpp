@@ -122,6 +122,11 @@ TEST_F(Tf1, what_belongs_into_a_computation_says_so) {
   EXPECT_EQ(message([&] { tf::gradients(one, {one}); }),
             "gradients: they belong in a computation that ipu_compiler::compile traces");
   EXPECT_EQ(message([&] { v.assign(one); }), "assign: 'v' can only be assigned within a computation that is compiled");
+  EXPECT_EQ(compile_message([&] {
+              v.assign(Tensor(v) + 1.0);
+              return v.assign(Tensor(v) + 1.0);
+            }),
+            "assign: 'v' is assigned twice in one step, at whose end it takes one value; assign it once");
   EXPECT_EQ(compile_message([&] { return ipu::IPUOutfeedQueue().enqueue({one}); }),
             "IPUOutfeedQueue: enqueue belongs in the body of a loop; return tensors from straight code instead");
 }

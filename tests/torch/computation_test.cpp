@@ -84,6 +84,40 @@ TEST(Computations, StatisticsAreKeptOnlyIfTheyAreWanted) {
   }
 }
 
+// The statistics of the first call are kept already where it is computed a second time.
+TEST(Computations, StatisticsFollowTheOrderOfTheCalls) {
+  nn::BatchNorm2d norm(1);
+  const Type images = {DType::float32, {2, 1, 1, 2}};
+  const Array x = Array::of<float>({1, 2, 3, 4}, {2, 1, 1, 2});
+  torch::Computation run({images}, {.modules = {{"norm", norm}}}, [&](const std::vector<Tensor>& in) {
+    const Tensor first = norm(in[0]), second = norm(in[0] * 3.0);
+    torch::keep_statistics(false);
+    return torch::ComputationResults{{first + second + norm(in[0] * 100.0)}};
+  });
+  run.run({x});
+  EXPECT_NEAR(norm.named_buffers()[0].second.value().item<float>(), 0.9 * 0.25 + 0.1 * 7.5, 1e-6);
+  const double variance = 5.0 / 3;
+  EXPECT_NEAR(norm.named_buffers()[1].second.value().item<float>(), 0.9 * (0.9 + 0.1 * variance) + 0.1 * 9 * variance,
+              1e-5);
+}
+
+TEST(Computations, AnIndexOutOfRangeNamesItsModule) {
+  nn::Embedding embedding(5, 3);
+  const auto refused = [&](bool computed, std::int64_t index) {
+    torch::Computation run({{DType::int64, {2}}}, {.modules = {{"table", embedding}}},
+                           [&](const std::vector<Tensor>& in) {
+                             return torch::ComputationResults{{embedding(computed ? in[0] * 2.0 - in[0] : in[0])}};
+                           });
+    EXPECT_EQ(run.run({Array::of<std::int64_t>({0, 4}, {2})})[0].shape(), (Shape{2, 3}));
+    return message([&] { run.run({Array::of<std::int64_t>({0, index}, {2})}); });
+  };
+  EXPECT_EQ(refused(false, 5), "gather 'table': index 5 is out of range for a table of 5 rows; indices must be 0 to 4");
+  EXPECT_EQ(refused(false, (std::int64_t{1} << 32) + 1),
+            "gather 'table': index 4294967297 is out of range for a table of 5 rows; indices must be 0 to 4");
+  EXPECT_EQ(refused(true, -1),
+            "gather 'table': index -1 is out of range for a table of 5 rows; indices must be 0 to 4");
+}
+
 TEST(Computations, SayWhatIsMissing) {
   nn::Linear linear(2, 1);
   const torch::optim::SGD optimizer(linear.parameters());

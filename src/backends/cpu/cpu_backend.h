@@ -31,7 +31,7 @@ class CpuBackend : public Backend {
   std::shared_ptr<Memory> memory_;
 };
 
-// Runs one node on host arrays.
+// Runs one node on host arrays. Returns nothing if it meets an index out of range.
 std::vector<Array> evaluate(const Node& node, const std::vector<Array>& inputs);
 
 }  // namespace pando::cpu

@@ -16,6 +16,8 @@ struct Tile {
   std::byte* const* buffers = nullptr;
   // As many bytes as the kernel asked for, which all tiles share; 64-byte aligned, contents undefined.
   std::byte* shared = nullptr;
+  // Where a kernel that meets an index which its table has no row for says so; null if no one asks.
+  bool* out_of_range = nullptr;
 };
 
 // All tiles run every kernel of a superstep; each tile does its own share. One tile computes each element of an output,

@@ -11,6 +11,9 @@
 
 #include "base/machine/subnormals.h"
 #include "base/waiting.h"
+#include "graph/op_definition.h"
+#include "ops/index_range.h"
+#include "ops/op_list.h"
 
 namespace pando {
 
@@ -124,6 +127,7 @@ void TileExecutor::set_input(std::size_t input, const Place& place) {
 void TileExecutor::execute(const Execution& execution) {
   execution_ = execution;
   failure_.clear();
+  failed_superstep_ = no_superstep;
   tiles_->run(tile_count_, [this](int first, int last) { run_tiles(first, last); });
 }
 
@@ -170,11 +174,13 @@ void TileExecutor::run_superstep(std::size_t superstep, std::int64_t number, int
   const auto& kernels = kernels_[superstep];
   const auto& shared = shared_[superstep];
   const int count = tile_count_;
+  bool out_of_range = false;
   for (std::size_t k = 0; k < kernels.size(); ++k)
     timed(first, Kind::kernel, number + static_cast<std::int64_t>(k), [&] {
       for (int tile = first; tile < last; ++tile)
-        kernels[k]->run({tile, count, working_->scratch_of(tile), buffers_.data(), shared[k]});
+        kernels[k]->run({tile, count, working_->scratch_of(tile), buffers_.data(), shared[k], &out_of_range});
     });
+  if (out_of_range) failed_superstep_ = superstep;
   timed(first, Kind::barrier, static_cast<std::int64_t>(superstep), wait_for_others);
   if (!has_second_part_[superstep]) return;
   for (std::size_t k = 0; k < kernels.size(); ++k)
@@ -229,6 +235,10 @@ void TileExecutor::run_tiles(int first, int last) {
     for (std::size_t s = 0; s < kernels_.size(); ++s) {
       run_superstep(s, number, first, last, wait_for_others);
       number += static_cast<std::int64_t>(kernels_[s].size());
+      if (failed_superstep_ == s) {
+        if (tile == 0) failure_ = index_failure(plan_.supersteps[s]);
+        break;
+      }
       if (first == 0 && execution_.progress.told != nullptr) tell_progress(s + 1);
       if (!plan_.check_numerics) continue;
       if (tile == 0 && failure_.empty()) check_numerics(plan_.supersteps[s]);
@@ -290,6 +300,19 @@ void TileExecutor::check_numerics(const Superstep& superstep) {
           call.name.empty() ? "" : fmt::format(" '{}'", call.name), to_string(output.type));
       return;
     }
+}
+
+std::string TileExecutor::index_failure(const Superstep& superstep) const {
+  for (const KernelCall& call : superstep) {
+    if (call.op->id != Op::gather) continue;
+    const std::int64_t rows = call.inputs[0].type.shape[0], count = call.inputs[1].type.shape.elements();
+    const auto* indices =
+        reinterpret_cast<const std::int32_t*>(buffers_[static_cast<std::size_t>(call.inputs[1].buffer)]);
+    const auto* found =
+        std::find_if(indices, indices + count, [&](std::int32_t index) { return index < 0 || index >= rows; });
+    if (found != indices + count) return index_out_of_range(call.op->name, call.name, fmt::format("{}", *found), rows);
+  }
+  throw InternalError("a kernel met an index out of range, which is not there");
 }
 
 void TileExecutor::read_output(std::size_t output, std::byte* to) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TileExecutor: runs a Plan whose kernels are host functions on a group of tiles.
 #pragma once
+#include <atomic>
 #include <string>
 
 #include "backends/cpu/kernel.h"
@@ -85,6 +86,8 @@ class TileExecutor final : public Executable {
   // Tells that this many supersteps are done.
   void tell_progress(std::size_t supersteps);
   void check_numerics(const Superstep& superstep);
+  // The message about the first index of the superstep that is out of range.
+  std::string index_failure(const Superstep& superstep) const;
   std::byte*& pointer(std::int32_t buffer) { return buffers_[static_cast<std::size_t>(buffer)]; }
   const Place& place(std::int32_t buffer) const { return places_[static_cast<std::size_t>(buffer)]; }
 
@@ -114,6 +117,10 @@ class TileExecutor final : public Executable {
   Recorder* recorder_ = nullptr;
   std::int32_t plan_number_ = 0;
   std::string failure_;
+  // The superstep in which a tile met an index out of range, after which no tile goes on. A tile that is ahead of
+  // others may write a later one before they have passed theirs.
+  std::atomic<std::size_t> failed_superstep_ = no_superstep;
+  static constexpr std::size_t no_superstep = static_cast<std::size_t>(-1);
 };
 
 }  // namespace pando

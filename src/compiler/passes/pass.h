@@ -14,7 +14,7 @@
 
 namespace pando {
 
-// Runs one node on host arrays, for folding constants.
+// Runs one node on host arrays, for folding constants. Nothing is returned for a node that the step must refuse.
 using Evaluate = Function<std::vector<Array>(const Node& node, const std::vector<Array>& inputs)>;
 
 // Whether a gradient of a convolution is faster on the backend if it reads the gradient of the max pooling as values

@@ -228,6 +228,20 @@ output y = %3
   EXPECT_EQ(message([&] { cut_stages(graph, no_sums(1)); }), "(nothing was thrown)");
 }
 
+// Stage 0 would read it before stage 1 has assigned it for the micro-batch before.
+TEST(CutStages, RefusesAVariableThatAnotherStageAssigns) {
+  const Graph graph = parse_graph(R"(%0 = input() {name = "x", shape = [2]}
+%1 = variable() {name = "w", shape = [2]}
+%2 = multiply(%0, %1) @0
+%3 = multiply(%2, %0) @1
+output y = %3
+assign %1 = %3
+)");
+  EXPECT_EQ(message([&] { cut_stages(graph, no_sums(2)); }),
+            "'w', which every micro-batch changes, is used in the pipeline stages 0 and 1; put what uses it into one "
+            "stage");
+}
+
 // The gradient of a weight that was added is the gradient of the sum, which another stage made.
 TEST(CutStages, ASumMayBeOfWhatALaterStageMade) {
   const std::vector<Graph> stages = cut_stages(parse_graph(R"(%0 = input() {name = "x", shape = [2]}

@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table by their index, and one-hot rows: for elements of any type, by their size.
-#include <limits>
-
 #include "backends/cpu/kernels/element_bytes.h"
 
 namespace pando::cpu {
-
-namespace {
-
-// The value of a missing element.
-ElementBytes missing(DType dtype) {
-  const bool has_nan = is_floating(dtype) || dtype == DType::bfloat16;
-  return element(dtype, has_nan ? std::numeric_limits<double>::quiet_NaN() : 0.0);
-}
-
-}  // namespace
 
 namespace factories {
 
 std::unique_ptr<Kernel> gather(const KernelCall& call, const Routines&) {
   const Operand table = call.inputs[0], indices = call.inputs[1], out = call.outputs[0];
-  const std::size_t bytes = element_bytes(out);
-  const std::int64_t rows = table.type.shape[0], columns = table.type.shape.stride(0);
-  const std::int64_t row_bytes = columns * static_cast<std::int64_t>(bytes);
-  return make_kernel([=, nothing = missing(out.type.dtype), count = indices.type.shape.elements()](const Tile& tile) {
+  const std::int64_t rows = table.type.shape[0];
+  const std::int64_t row_bytes = table.type.shape.stride(0) * static_cast<std::int64_t>(element_bytes(out));
+  return make_kernel([=, count = indices.type.shape.elements()](const Tile& tile) {
     if (out.buffer < 0) return;
     const Range range = share(tile, count);
     const auto* index = pointer<const std::int32_t>(tile, indices);
@@ -32,7 +19,7 @@ std::unique_ptr<Kernel> gather(const KernelCall& call, const Routines&) {
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       if (index[i] >= 0 && index[i] < rows)
         std::memcpy(to + i * row_bytes, from + index[i] * row_bytes, static_cast<std::size_t>(row_bytes));
-      else fill(to, i * columns, columns, nothing, bytes);
+      else if (tile.out_of_range != nullptr) *tile.out_of_range = true;
     }
   });
 }

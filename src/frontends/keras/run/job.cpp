@@ -175,6 +175,8 @@ ModelStep& Job::step() {
              const std::lock_guard guard(training->mutex);
              kept->in_use = false;
            }};
+  // Before the first batch changes the model; those of a data set are checked when they are fed.
+  if (samples_.count >= 0) step_->check_indices(samples_.batches->sources());
   return *step_;
 }
 

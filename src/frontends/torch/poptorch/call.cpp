@@ -32,6 +32,7 @@ void PoplarExecutor::State::run_step(const Call& call, const Arrays& inputs) {
   std::int64_t call_updates = 1;
   if (call.is_single) single_outputs = call.step.run_once(inputs, updates);
   else {
+    call.step.check_indices(inputs);
     RunLoop loop(call.step, inputs.empty() ? nullptr : array_batches(inputs, micro_batch(), false, false), updates);
     loop.run(micro_batches());
     call_updates = loop.updates();
