@@ -8,6 +8,9 @@
 
 #include "backends/cuda/devices.h"
 #include "backends/cuda/memory.h"
+#include "graph/op_definition.h"
+#include "ops/index_range.h"
+#include "ops/op_list.h"
 
 namespace pando::cuda {
 
@@ -27,6 +30,8 @@ Executor::Executor(const Plan& plan, PlanKernels kernels, std::shared_ptr<const 
   pinned_ = pinned_memory()->allocate(sizeof(LoopState) + sizeof(Counter), "the state of a device");
   for (const Buffer& buffer : plan_.buffers) places_.push_back(place_of(buffer, bind));
   write_state({});
+  has_gathers_ = std::any_of(kernels_.begin(), kernels_.end(),
+                             [&](const PlanKernel& kernel) { return gather_of(kernel) != nullptr; });
 }
 
 Place Executor::fixed(std::size_t bytes, const std::string& what) {
@@ -100,6 +105,14 @@ void Executor::enqueue(const PlanKernel& kernel, int step, std::size_t lane, boo
   if (recorded_part) kernel.kernel->launch_recorded(*recorded_part, operands, compute_.get());
   else kernel.kernel->launch(operands, compute_.get());
   if (plan_.check_numerics) enqueue_numerics(kernel, step);
+  if (const KernelCall* gather = gather_of(kernel))
+    check_indices(inputs[1], gather->inputs[1].type.shape.elements(), gather->inputs[0].type.shape[0],
+                  static_cast<std::size_t>(&kernel - kernels_.data()), state(), compute_.get());
+}
+
+const KernelCall* Executor::gather_of(const PlanKernel& kernel) const {
+  const KernelCall& call = plan_.supersteps[kernel.superstep][kernel.call];
+  return call.op->id == Op::gather ? &call : nullptr;
 }
 
 void Executor::enqueue_numerics(const PlanKernel& kernel, int step) {
@@ -136,12 +149,18 @@ std::vector<std::size_t> Executor::enqueue_kernels(int step, std::span<const std
   return pieces;
 }
 
-void Executor::report_numerics(std::int64_t update) {
-  if (!plan_.check_numerics) return;
+void Executor::report_failures(std::int64_t update) {
+  if (!plan_.check_numerics && !has_gathers_) return;
   LoopState state;
   memory_->read(reinterpret_cast<std::byte*>(&state), state_, sizeof state);
-  if (state.not_finite == LoopState::finite) return;
+  if (state.not_finite == LoopState::finite && state.bad_index == LoopState::in_range) return;
   write_state({.step = state.step, .update = state.update});
+  if (state.bad_index != LoopState::in_range) {
+    const KernelCall& gather = *gather_of(kernels_[state.bad_index >> 32]);
+    const auto index = static_cast<std::int32_t>(state.bad_index & 0xffffffff);
+    throw Error(
+        index_out_of_range(gather.op->name, gather.name, fmt::format("{}", index), gather.inputs[0].type.shape[0]));
+  }
   const KernelCall& call = plan_.supersteps[state.not_finite >> 32][state.not_finite >> 8 & 0xffffff];
   const std::size_t output = state.not_finite & 0xff;
   throw Error(fmt::format(
@@ -208,7 +227,7 @@ void Executor::step(const StepPorts& ports) {
     done_.record(compute_);
     done_.wait();
   }
-  report_numerics(ports.counter.update);
+  report_failures(ports.counter.update);
 }
 
 void Executor::recorded_kernels(int step) {

@@ -62,8 +62,10 @@ class Executor final : public Executable {
   std::vector<Access> accesses_of(const PlanKernel& kernel, int step, std::size_t lane) const;
   // Runs all kernels one after the other and tells the recorder.
   void recorded_kernels(int step);
-  // Throws Error if the last step made a NaN.
-  void report_numerics(std::int64_t update);
+  // The call of a gather; null for other kernels.
+  const KernelCall* gather_of(const PlanKernel& kernel) const;
+  // Throws Error if a step met an index out of range, or made a NaN and numerics are checked; `update` is the last one.
+  void report_failures(std::int64_t update);
   void copy_in(const StepPorts& ports);
   void copy_out(const StepPorts& ports);
 
@@ -89,6 +91,7 @@ class Executor final : public Executable {
 
   Plan plan_;
   PlanKernels kernels_;
+  bool has_gathers_ = false;
   std::shared_ptr<const WorkingMemory> working_;
   const int gpu_;
   std::shared_ptr<Memory> memory_;

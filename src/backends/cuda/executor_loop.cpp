@@ -83,7 +83,7 @@ std::int64_t Executor::run(const LoopPorts& ports) {
       done += run_turn(ports, first_row + done, most);
     }
     if (done - fetched == room_) fetch_kept(ports, base, std::exchange(fetched, done), done);
-    report_numerics(ports.first_update + done - 1);
+    report_failures(ports.first_update + done - 1);
   }
   fetch_kept(ports, base, fetched, done);
   is_state_known_ = true;

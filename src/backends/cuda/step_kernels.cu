@@ -106,6 +106,13 @@ __global__ void find_not_finite(const T* data, std::int64_t count, unsigned long
     }
 }
 
+__global__ void find_bad_index(const std::int32_t* indices, std::int64_t count, std::int64_t rows,
+                               unsigned long long kernel, LoopState* state) {
+  for (std::int64_t i = first_element(); i < count; i += element_stride())
+    if (indices[i] < 0 || indices[i] >= rows)
+      atomicMin(&state->bad_index, kernel << 32 | static_cast<std::uint32_t>(indices[i]));
+}
+
 }  // namespace
 
 void begin_steps(const LoopFeed* feed, int fields, std::size_t largest, const StepPlaces& places, int steps,
@@ -142,6 +149,14 @@ void check_finite(const Type& type, const std::byte* data, unsigned long long pl
     find_not_finite<<<blocks, block_threads, 0, stream>>>(reinterpret_cast<const double*>(data), count, place, state);
   else return;
   check_launch("to look for NaN");
+}
+
+void check_indices(const std::byte* indices, std::int64_t count, std::int64_t rows, std::size_t kernel,
+                   LoopState* state, cudaStream_t stream) {
+  if (count == 0) return;
+  find_bad_index<<<blocks_for(count, block_threads, most_copy_blocks), block_threads, 0, stream>>>(
+      reinterpret_cast<const std::int32_t*>(indices), count, rows, kernel, state);
+  check_launch("to look for indices out of range");
 }
 
 }  // namespace pando::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the steps of a graph do before and after their kernels without the host: they take their rows of the feed, or
-// gather their samples, count, keep their results, and look for NaN.
+// gather their samples, count, keep their results, and look for NaN and for indices that are out of range.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -21,7 +21,10 @@ struct LoopState {
   // Where the first NaN or infinity of a step was: superstep << 32 | call << 8 | output, or `finite`.
   unsigned long long not_finite = finite;
 
-  static constexpr unsigned long long finite = ~0ULL;
+  // The first call that met an index out of range, and that index: kernel << 32 | index, or `in_range`.
+  unsigned long long bad_index = in_range;
+
+  static constexpr unsigned long long finite = ~0ULL, in_range = ~0ULL;
 };
 
 // One input of the Plan.
@@ -71,5 +74,9 @@ void keep_outputs(const std::array<KeptOutput, most_kept_at_once>& outputs, int 
 // cost nothing.
 void check_finite(const Type& type, const std::byte* data, unsigned long long place, LoopState* state,
                   cudaStream_t stream);
+// Notes the kernel and the index in the state if one of the int32 indices is not that of one of `rows` rows and no
+// earlier kernel is noted.
+void check_indices(const std::byte* indices, std::int64_t count, std::int64_t rows, std::size_t kernel,
+                   LoopState* state, cudaStream_t stream);
 
 }  // namespace pando::cuda

@@ -2,7 +2,6 @@
 // Rows of a table by their index, and one-hot rows: for elements of any type, by their size. In the gradient one block
 // owns each row of the table that is named, and adds to it in the order of the indices, so that sums have one order.
 #include <cstring>
-#include <limits>
 
 #include "backends/cuda/kernel.h"
 #include "backends/cuda/launch.h"
@@ -33,18 +32,13 @@ std::uint64_t bits_of(DType dtype, double value) {
   return 0;
 }
 
-// The value of a missing element.
-std::uint64_t missing_bits(DType dtype) {
-  const bool has_nan = is_floating(dtype) || dtype == DType::bfloat16;
-  return bits_of(dtype, has_nan ? std::numeric_limits<double>::quiet_NaN() : 0.0);
-}
-
+// An index out of range gives zeros; the executor finds it, and ends the run with an error.
 template <class E>
 __global__ void gather_rows(const E* table, const std::int32_t* indices, E* out, const std::int64_t rows,
-                            const std::int64_t columns, const std::int64_t elements, const E missing) {
+                            const std::int64_t columns, const std::int64_t elements) {
   for (std::int64_t i = first_element(); i < elements; i += element_stride()) {
     const std::int64_t row = indices[i / columns];
-    out[i] = row >= 0 && row < rows ? table[row * columns + i % columns] : missing;
+    out[i] = row >= 0 && row < rows ? table[row * columns + i % columns] : E(0);
   }
 }
 
@@ -129,14 +123,12 @@ std::unique_ptr<Kernel> factories::gather(const KernelCall& call, const KernelCo
   const DType dtype = call.outputs[0].type.dtype;
   const std::int64_t rows = table[0], columns = table.stride(0), elements = call.outputs[0].type.shape.elements();
   return with_element(size_of(dtype), [=]<class E>(E) {
-    return make_kernel(
-        [=, missing = static_cast<E>(missing_bits(dtype))](const Operands& operands, cudaStream_t stream) {
-          if (operands.outputs[0] == nullptr || elements == 0) return;
-          gather_rows<E><<<blocks_for(elements), block_threads, 0, stream>>>(
-              input<E>(operands, 0), input<std::int32_t>(operands, 1), output<E>(operands, 0), rows, columns, elements,
-              missing);
-          check_launch("gather");
-        });
+    return make_kernel([=](const Operands& operands, cudaStream_t stream) {
+      if (operands.outputs[0] == nullptr || elements == 0) return;
+      gather_rows<E><<<blocks_for(elements), block_threads, 0, stream>>>(
+          input<E>(operands, 0), input<std::int32_t>(operands, 1), output<E>(operands, 0), rows, columns, elements);
+      check_launch("gather");
+    });
   });
 }
 
