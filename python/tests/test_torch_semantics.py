@@ -141,3 +141,23 @@ def test_distances_are_those_of_pytorch():
     assert plain == pytest.approx(near - far + 1, abs=1e-5)
     swapped = functional.triplet_margin_loss(a, b, c, margin=1.0, eps=0.0, swap=True).item()
     assert swapped == pytest.approx(near - other + 1, abs=1e-5)
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_a_normalisation_that_is_called_twice_moves_its_statistics_in_the_order_of_the_calls(look):
+    draw = np.random.default_rng(5)
+    batches = [draw.normal(place, 2, (8, 3)).astype(np.float32) for place in (2, -1)]
+    norm = torch.nn.BatchNorm1d(3)
+    optimizer = torch.optim.SGD(norm.parameters(), lr=0.0)
+    first = norm(torch.from_numpy(batches[0]))
+    if look:
+        first.sum().item()
+    second = norm(torch.from_numpy(batches[1]))
+    (first - second).pow(2).mean().backward()
+    mean, variance = np.zeros(3), np.ones(3)
+    for batch in batches:
+        mean = 0.9 * mean + 0.1 * batch.astype(np.float64).mean(0)
+        variance = 0.9 * variance + 0.1 * batch.astype(np.float64).var(0, ddof=1)
+    optimizer.step()
+    np.testing.assert_allclose(norm.running_mean.numpy(), mean, rtol=1e-5)
+    np.testing.assert_allclose(norm.running_var.numpy(), variance, rtol=1e-5)

@@ -14,6 +14,23 @@ def fed_type(type_: Any) -> Any:
     return {"float16": "float32", "int8": "int32", "int16": "int32"}.get(dtype, dtype), shape
 
 
+def _collect(node, fresh, found):
+    """Finds the records that the value depends on. `fresh` values are computed from leaves, so that gradients reach
+    these."""
+    stack = [(node, fresh)]
+    while stack:
+        current, below = stack.pop()
+        record = current.record
+        if record is None or (current.value is not None and not below):
+            continue
+        below = below or record.call.layer is BACKWARD
+        known = found.get(id(record))
+        if known is not None and known[1] >= below:
+            continue
+        found[id(record)] = record, below
+        stack.extend([(source, below) for source in record.inputs if type(source) is Node])
+
+
 class Program:
     """The records that some results depend on, in order; `key` is their structure."""
 
@@ -21,53 +38,35 @@ class Program:
         self.records, self.arrays, self.parameters = [], [], []
         self._record_numbers, self._array_numbers, self._parameter_numbers = {}, {}, {}
         self._key = []
-        update_refs = [(p.number, self._visit(node, True), self._parameter(p)) for p, node in updates]
+        found = {}
+        for _, node in updates:
+            _collect(node, True, found)
+        for node in nodes:
+            _collect(node, False, found)
+        # In the order in which they were noted, which is that of the statistics of layers.
+        for record, _ in sorted(found.values(), key=lambda entry: entry[0].number):
+            self._add(record)
+        update_refs = [(p.number, self._visit(node), self._parameter(p)) for p, node in updates]
         # Results that are computed anyway, as part of a backward pass, are those.
-        self.outputs = [self._visit(node, False) for node in nodes]
+        self.outputs = [self._visit(node) for node in nodes]
         self.updates = update_refs
         self.key = (tuple(self._key), tuple(self.outputs), tuple(ref[:2] for ref in update_refs),
                     tuple(fed_type(node.type) for node in self.arrays))
 
-    def _visit(self, node, fresh):
-        """Where the value comes from: ("r", record, index) or ("a", array). `fresh` values are computed from leaves, so
-        that gradients reach these."""
-        record = node.record
-        if record is None:
-            return ("a", self._array(node))
-        number = self._record_numbers.get(id(record))
-        if number is None:
-            if node.value is not None and not fresh:
-                return ("a", self._array(node))
-            number = self._record(record, fresh)
-        return ("r", number, node.index)
+    def _add(self, record):
+        refs = tuple([self._reference(source) for source in record.inputs])
+        self._record_numbers[id(record)] = len(self.records)
+        self.records.append((record, refs))
+        self._key.append((record.call.number, refs, record.done and record.call.is_stateful))
 
-    def _record(self, record, fresh):
-        # Long chains of records must not exhaust the stack of Python.
-        stack, numbers = [(record, fresh)], self._record_numbers
-        while stack:
-            current, below = stack[-1]
-            if id(current) in numbers:
-                stack.pop()
-                continue
-            call = current.call
-            below = below or call.layer is BACKWARD
-            before = len(stack)
-            for source in current.inputs:
-                if type(source) is Node and source.record is not None and (source.value is None or below) and \
-                        id(source.record) not in numbers:
-                    stack.append((source.record, below))
-            if len(stack) > before:
-                continue
-            stack.pop()
-            refs = tuple([self._reference(source, below) for source in current.inputs])
-            numbers[id(current)] = len(self.records)
-            self.records.append((current, refs))
-            self._key.append((call.number, refs, current.done and call.is_stateful))
-        return numbers[id(record)]
+    def _visit(self, node):
+        """Where the value comes from: ("r", record, index) or ("a", array)."""
+        number = None if node.record is None else self._record_numbers.get(id(node.record))
+        return ("a", self._array(node)) if number is None else ("r", number, node.index)
 
-    def _reference(self, source, fresh):
+    def _reference(self, source):
         if type(source) is Node:
-            return self._visit(source, fresh)
+            return self._visit(source)
         if hasattr(source, "core"):
             return ("p", self._parameter(source), source.number)
         return ("n", source)

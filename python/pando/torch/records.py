@@ -24,11 +24,11 @@ class Call:
 
 
 class Record:
-    """A call with its inputs: nodes, parameters and numbers."""
-    __slots__ = ("call", "inputs", "done")
+    """A call with its inputs: nodes, parameters and numbers. Later ones have larger numbers."""
+    __slots__ = ("call", "inputs", "done", "number")
 
     def __init__(self, call: Any, inputs: Any) -> None:
-        self.call, self.inputs, self.done = call, inputs, False
+        self.call, self.inputs, self.done, self.number = call, inputs, False, next(_count)
 
 
 class Node:
