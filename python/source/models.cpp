@@ -115,14 +115,32 @@ std::vector<Array> predict(Model& model, const py::object& x, std::int64_t batch
   return data.dataset ? model.predict_outputs(*data.dataset, o) : model.predict_outputs(data.x, o);
 }
 
-py::dict train_on_batch(Model& model, const Arrays& x, const Arrays& y, const py::object& sample_weight) {
-  const std::optional<Array> weights = array_or_none(sample_weight);
+keras::BatchOptions batch_options(const py::dict& arguments) {
+  keras::BatchOptions o;
+  Fields fields("batch", arguments);
+  o.sample_weight = array_or_none(fields.get<py::object>("sample_weight", py::none()));
+  fields("class_weight", o.class_weight)("reset_metrics", o.reset_metrics);
+  fields.finish();
+  return o;
+}
+
+py::dict on_batch(Model& model, keras::Logs (Model::*run)(const Arrays&, const Arrays&, const keras::BatchOptions&),
+                  const Arrays& x, const Arrays& y, const py::dict& arguments) {
+  const keras::BatchOptions options = batch_options(arguments);
   keras::Logs logs;
   {
     const GilRelease release;
-    logs = model.train_on_batch(x, y, weights);
+    logs = (model.*run)(x, y, options);
   }
   return logs_dict(logs);
+}
+
+py::dict train_on_batch(Model& model, const Arrays& x, const Arrays& y, const py::dict& arguments) {
+  return on_batch(model, &Model::train_on_batch, x, y, arguments);
+}
+
+py::dict test_on_batch(Model& model, const Arrays& x, const Arrays& y, const py::dict& arguments) {
+  return on_batch(model, &Model::test_on_batch, x, y, arguments);
 }
 
 void bind_history(py::module_& module) {
@@ -198,6 +216,8 @@ void bind_models(py::module_& module) {
       .def("evaluate", &evaluate)
       .def("predict", &predict)
       .def("train_on_batch", &train_on_batch)
+      .def("test_on_batch", &test_on_batch)
+      .def("reset_metrics", &Model::reset_metrics)
       .def("stop_training", &Model::stop_training)
       .def("summary_text", [](const Model& self) { return self.summary_text(); })
       .def("inputs", &Model::inputs)

@@ -80,7 +80,7 @@ keras::losses::SampleFunction sample_function(const Held& function) {
 
 void bind_losses(py::module_& module) {
   namespace losses = keras::losses;
-  py::class_<Loss>(module, "Loss", "A loss: one number for each sample.")
+  py::class_<Loss>(module, "Loss", "A loss: one number for each sample, or for a batch.")
       .def(py::init<const std::string&>())
       // The function takes the symbols of predictions and targets, and returns a list of one symbol.
       .def(py::init([](const std::string& name, const py::object& function, bool labels) {
@@ -90,6 +90,7 @@ void bind_losses(py::module_& module) {
            py::arg("name"), py::arg("function"), py::arg("labels") = false)
       .def_property_readonly("name", &Loss::name)
       .def_property_readonly("takes_labels", &Loss::takes_labels)
+      .def("summed", &Loss::summed)
       .def("call", [](const Loss& loss, const Tensor& prediction, const Tensor& target) {
         return apply(loss.name(), {prediction, target},
                      [loss](const std::vector<Value>& values) { return loss(values[0], values[1]); });

@@ -23,12 +23,14 @@ class ArrayBatches final : public BatchPasses {
   }
 
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
-    const std::int64_t count = std::min(limit, count_ - first_);
+    const std::int64_t count = upcoming(limit);
     for (std::size_t i = 0; i < columns_.size(); ++i)
       if (columns[i] != nullptr) copy(columns_[i], count, columns[i]);
     first_ += count;
     return count;
   }
+
+  std::int64_t upcoming(std::int64_t limit) override { return std::min(limit, count_ - first_); }
 
   std::shared_ptr<const SampleTable> table_of(std::size_t column) const override {
     const bool is_even = columns_[column].bytes() % static_cast<std::size_t>(std::max<std::int64_t>(count_, 1)) == 0;
@@ -76,6 +78,24 @@ class ArrayBatches final : public BatchPasses {
   std::int64_t used_before_ = 0;
 };
 
+class BatchesOfSize final : public BatchSource {
+ public:
+  BatchesOfSize(std::shared_ptr<BatchSource> source, std::int64_t size) : source_(std::move(source)), size_(size) {}
+
+  std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
+    return source_->upcoming(limit) == size_ ? source_->next(limit, columns) : 0;
+  }
+  std::int64_t upcoming(std::int64_t limit) override { return source_->upcoming(limit) == size_ ? size_ : 0; }
+  std::shared_ptr<const SampleTable> table_of(std::size_t column) const override { return source_->table_of(column); }
+  std::int64_t next_numbered(std::int64_t limit, std::span<std::byte* const> columns, std::int32_t* numbers) override {
+    return source_->upcoming(limit) == size_ ? source_->next_numbered(limit, columns, numbers) : 0;
+  }
+
+ private:
+  std::shared_ptr<BatchSource> source_;
+  std::int64_t size_;
+};
+
 std::string column_texts(const std::vector<Type>& types) {
   std::vector<std::string> texts;
   for (const Type& type : types) texts.push_back(to_string(type));
@@ -90,12 +110,20 @@ Type row_type(const std::string& who, const Array& array) {
   return {array.dtype(), array.shape().part(1, array.shape().rank())};
 }
 
+std::int64_t BatchSource::upcoming(std::int64_t) {
+  throw InternalError("samples whose number is not known ahead were asked for it");
+}
+
 std::int64_t BatchSource::next_numbered(std::int64_t, std::span<std::byte* const>, std::int32_t*) {
   throw InternalError("samples without a table were asked for their numbers");
 }
 
 std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle, bool stay) {
   return std::make_shared<ArrayBatches>(columns, batch_size, shuffle, stay);
+}
+
+std::shared_ptr<BatchSource> batches_of_size(std::shared_ptr<BatchSource> source, std::int64_t size) {
+  return std::make_shared<BatchesOfSize>(std::move(source), size);
 }
 
 DatasetBatches::DatasetBatches(const std::string& who, const data::Dataset& dataset, bool goes_on)
@@ -129,16 +157,22 @@ void DatasetBatches::check(const data::Element& element) const {
                             who_, column_texts(types), column_texts(row_types_)));
 }
 
-std::int64_t DatasetBatches::next(std::int64_t limit, std::span<std::byte* const> columns) {
+std::int64_t DatasetBatches::upcoming(std::int64_t) {
   if (!ahead_) ahead_ = pass_->iterator.next();
   if (!ahead_) return 0;
   check(*ahead_);
   const std::int64_t count = ahead_->front().shape()[0];
-  if (count > limit)
+  if (count > batch_size_)
     throw Error(
         fmt::format("{}: a batch of the data set has {} samples but the first had {}; later ones must not be "
                     "larger",
                     who_, count, batch_size_));
+  return count;
+}
+
+std::int64_t DatasetBatches::next(std::int64_t limit, std::span<std::byte* const> columns) {
+  const std::int64_t count = upcoming(limit);
+  if (count == 0) return 0;
   for (std::size_t i = 0; i < ahead_->size(); ++i)
     if (columns[i] != nullptr) std::memcpy(columns[i], (*ahead_)[i].raw(), (*ahead_)[i].bytes());
   ahead_.reset();

@@ -18,6 +18,8 @@ class BatchSource {
   // Copies the next samples, at most `limit`, to the memory of each column (null if it is not wanted), and returns how
   // many it copied; 0 at the end.
   virtual std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) = 0;
+  // How many samples next() will copy with that limit. Only for a source whose batches may differ in size.
+  virtual std::int64_t upcoming(std::int64_t limit);
 
   // The table that has this column under the same number, if a device may gather its samples there; null otherwise.
   virtual std::shared_ptr<const SampleTable> table_of(std::size_t) const { return nullptr; }
@@ -50,6 +52,9 @@ class BatchPasses : public BatchSource {
 std::shared_ptr<BatchPasses> array_batches(const Arrays& columns, std::int64_t batch_size, bool shuffle,
                                            bool stay = true);
 
+// The next batches of the source, as long as they have exactly that many samples.
+std::shared_ptr<BatchSource> batches_of_size(std::shared_ptr<BatchSource> source, std::int64_t size);
+
 // The batches of a Dataset: each element is a batch, its columns with samples along axis 0.
 class DatasetBatches final : public BatchPasses {
  public:
@@ -61,6 +66,7 @@ class DatasetBatches final : public BatchPasses {
   std::int64_t batch_size() const { return batch_size_; }
 
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override;
+  std::int64_t upcoming(std::int64_t limit) override;
   void begin(std::uint64_t key) override;
   void end(std::int64_t batches) override;
   Arrays sources() const override;

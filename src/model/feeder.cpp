@@ -99,7 +99,6 @@ std::int64_t Feeder::take_batch(std::int64_t number, std::span<std::byte* const>
   if (options_.most_batches >= 0 && number >= options_.most_batches) return 0;
   std::vector<std::byte*> places;
   for (const Column& column : columns_) places.push_back(column.is_gathered ? nullptr : memory_of(column.feed, feeds));
-  if (options_.weighted) places.push_back(memory_of(mask_, feeds));
   return take_samples(places, feeds);
 }
 
@@ -133,14 +132,14 @@ void Feeder::fill_up(std::int64_t count, std::span<std::byte* const> feeds, std:
   }
 }
 
-void Feeder::weigh(std::int64_t count, std::span<std::byte* const> feeds) const {
+// Writes the mask and the scale.
+void Feeder::mark_real(std::int64_t count, std::span<std::byte* const> feeds) const {
   if (mask_ < 0) return;
-  float* weights = reinterpret_cast<float*>(memory_of(mask_, feeds));
-  if (!options_.weighted) std::fill_n(weights, count, 1.0f);
-  std::fill(weights + count, weights + batch_size_, 0.0f);
+  float* mask = reinterpret_cast<float*>(memory_of(mask_, feeds));
+  std::fill_n(mask, count, 1.0f);
+  std::fill(mask + count, mask + batch_size_, 0.0f);
   if (scale_ < 0) return;
-  const auto counted = static_cast<float>(std::count_if(weights, weights + count, [](float w) { return w != 0; }));
-  const float scale = !options_.scale_by_samples ? 1.0f : counted > 0 ? 1.0f / counted : 0.0f;
+  const float scale = !options_.scale_by_samples ? 1.0f : count > 0 ? 1.0f / static_cast<float>(count) : 0.0f;
   std::memcpy(memory_of(scale_, feeds), &scale, sizeof scale);
 }
 
@@ -154,7 +153,7 @@ bool Feeder::operator()(std::int64_t row, std::span<std::byte* const> feeds) {
     if (replica < first_replica_ || replica >= first_replica_ + replicas_here_) continue;
     check_indices(count, own);
     if (pads_) fill_up(count, own, first);
-    weigh(count, own);
+    mark_real(count, own);
   }
   return true;
 }

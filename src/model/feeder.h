@@ -13,8 +13,6 @@ namespace pando {
 struct FeederOptions {
   // At most this many batches are taken; all if negative.
   std::int64_t most_batches = -1;
-  // Whether the source has a column of weights after those of the step; they become the mask.
-  bool weighted = false;
   // The scale of each batch: 1 over its samples, or 1 if the program divides by the samples of the update.
   bool scale_by_samples = true;
 };
@@ -63,7 +61,7 @@ class Feeder {
   std::int64_t take_batch(std::int64_t number, std::span<std::byte* const> feeds);
   void check_indices(std::int64_t count, std::span<std::byte* const> feeds) const;
   void fill_up(std::int64_t count, std::span<std::byte* const> feeds, std::span<std::byte* const> example) const;
-  void weigh(std::int64_t count, std::span<std::byte* const> feeds) const;
+  void mark_real(std::int64_t count, std::span<std::byte* const> feeds) const;
 
   std::shared_ptr<BatchSource> source_;
   FeederOptions options_;

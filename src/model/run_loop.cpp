@@ -36,13 +36,14 @@ std::int64_t RunLoop::run(std::int64_t batches) {
   const std::int64_t rows = (batches + replicas - 1) / replicas;
   const Launch launch{.rows = std::max<std::int64_t>(1, rows / rows_per_update) * rows_per_update,
                       .first_update = next_update_};
-  if (counts_) counts_->forget_before(rows_before_ * replicas);
+  first_batch_ = rows_before_ * replicas;
+  if (counts_) counts_->forget_before(first_batch_);
   const std::int64_t done = feed_ ? step_.program.run(launch, *feed_) : step_.program.run(launch);
   updates_ = (done + rows_per_update - 1) / rows_per_update;
   next_update_ += updates_;
   batches_ = done * replicas;
   // Spare replicas of the last row have no samples.
-  while (counts_ && batches_ > 0 && counts_->of_batch(rows_before_ * replicas + batches_ - 1) == 0) --batches_;
+  while (counts_ && batches_ > 0 && samples_of(batches_ - 1) == 0) --batches_;
   rows_before_ += done;
   return batches_;
 }

@@ -29,15 +29,17 @@ class RunLoop {
   std::int64_t next_update() const { return next_update_; }
   // The values of each batch of the last execution, in order.
   Array output(const std::string& name) const;
-  // How many samples batch number `batch` of the pass, one of the last execution, had.
-  std::int64_t samples_of(std::int64_t batch) const { return counts_->of_batch(batch); }
+  // How many samples that batch of the last execution had.
+  std::int64_t samples_of(std::int64_t batch) const { return counts_->of_batch(first_batch_ + batch); }
 
  private:
   Step& step_;
   std::shared_ptr<SampleCounts> counts_;
   std::optional<Feed> feed_;
   std::int64_t next_update_;
-  std::int64_t batches_ = 0, updates_ = 0, rows_before_ = 0;
+  // Of the last execution: its first batch, and how many there were.
+  std::int64_t first_batch_ = 0, batches_ = 0;
+  std::int64_t updates_ = 0, rows_before_ = 0;
 };
 
 }  // namespace pando

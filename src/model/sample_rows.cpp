@@ -94,6 +94,7 @@ std::vector<Dependence> SampleRows::of_outputs(const Node& node) const {
                       (input.rank() > 2 || (only_first_depends() && !node.attributes.flag("transpose_a"))),
                   Dependence::rows);
     case Op::conv2d:
+    case Op::conv2d_input_gradient:
     case Op::max_pool:
     case Op::average_pool:
     case Op::one_hot:

@@ -12,10 +12,9 @@ namespace pando {
 struct StepFeeds {
   // One for each column of the batches. The program may have no use for some of them.
   std::vector<std::string> columns = {};
-  // The weight of each sample: 0 for one that only fills up a micro-batch, otherwise 1 or what the user gave. If empty,
-  // batches must be full.
+  // Holds 1 for each real sample, and 0 for each that only fills up a micro-batch. If empty, batches must be full.
   std::string mask = {};
-  // Holds 1 / the number of samples that count. May be empty.
+  // Holds 1 / the number of real samples. May be empty.
   std::string scale = {};
 };
 

@@ -96,7 +96,7 @@ Hash train_on_batches(keras::Model model) {
       const Data batch = data.part(first, std::min<std::int64_t>(first + 32, 90));
       std::optional<Array> weight;
       if (round == 1) weight = abs(noise_array({batch.x.shape()[0]}, 700));
-      hash.add(model.train_on_batch(batch.x, batch.y, weight));
+      hash.add(model.train_on_batch(batch.x, batch.y, {.sample_weight = weight}));
     }
   return hash.add(model.get_weights());
 }

@@ -16,20 +16,8 @@ from pando.tensors.tensor import Tensor, as_symbol, convert, is_symbolic, wrap
 
 
 class Reduction:
-    """Which mean of the samples a loss is. Training always takes the mean over the batch."""
+    """What becomes of the losses of samples. Training minimises their mean over a batch, or their sum for a loss of your own."""
     AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE = "auto", "none", "sum", "sum_over_batch_size"
-
-
-def _per_sample(value, like):
-    """[batch]: the mean over the other axes; a single number counts for every sample."""
-    rank = len(value.shape)
-    if rank > 1:
-        return ops.mean(value, axis=list(range(1, rank)))
-    if rank == 0:
-        axes = list(range(1, len(like.shape)))
-        zeros = (ops.mean(like, axis=axes) if axes else like) * 0.0
-        return value + zeros
-    return value
 
 
 class Loss:
@@ -38,11 +26,11 @@ class Loss:
     def __init__(self, reduction: str | None = "auto", name: str | None = None, dtype: DTypeLike = None) -> None:
         self.reduction = getattr(reduction, "value", reduction)
         self.name = name or _snake(type(self).__name__)
-        if self.reduction not in (None, "auto", "none", "sum", "sum_over_batch_size", "mean_with_sample_weight"):
+        if self.reduction not in (None, "auto", "none", "sum", "sum_over_batch_size", "mean", "mean_with_sample_weight"):
             raise ValueError(f"{type(self).__name__}: unknown reduction {reduction!r}")
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Tensor:
-        """The loss of each sample."""
+        """The loss of each sample; or one number for the batch, for which a shorter last batch runs by itself."""
         raise NotImplementedError(f"{type(self).__name__} has no call(self, y_true, y_pred)")
 
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike = None) -> Any:
@@ -56,8 +44,15 @@ class Loss:
 
     def _native(self):
         def function(prediction, target):
-            return _per_sample(self.call(target, prediction), prediction)
+            return self.call(target, prediction)
         return _core.Loss(self.name, symbol_function(function))
+
+    def _trained(self):
+        """The loss as a model minimises it."""
+        if self.reduction in (None, "none", "mean_with_sample_weight"):
+            raise NotImplementedError(f"{type(self).__name__}: reduction={self.reduction!r} is not in Pando; training takes the "
+                                      "mean over the batch, so leave reduction out")
+        return self._native().summed() if self.reduction == "sum" else self._native()
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that the loss was made with."""
@@ -69,10 +64,13 @@ class _Builtin(Loss):
     _arguments = {}
 
     def _native(self):
+        return _core.make_loss(self._kind, self._arguments)
+
+    def _trained(self):
         if self.reduction == "sum":
             raise NotImplementedError(f"{type(self).__name__}: reduction='sum' is not in Pando; training takes the "
                                       "mean over the batch, so multiply the learning rate by the batch size instead")
-        return _core.make_loss(self._kind, self._arguments)
+        return super()._trained()
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         return call_native(self._native(), y_true, y_pred)
@@ -121,7 +119,7 @@ class SparseCategoricalCrossentropy(_Builtin):
         _last_axis(self, axis)
         if ignore_class is not None:
             raise NotImplementedError("SparseCategoricalCrossentropy: ignore_class is not in Pando; "
-                                      "give such samples a sample_weight of 0")
+                                      "leave such samples out")
         self._kind = "SparseCategoricalCrossentropy"
         self._arguments = {"from_logits": bool(from_logits)}
 

@@ -13,12 +13,12 @@ from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import losses
 from pando.keras.activations import symbol_function
-from pando.keras.losses import _per_sample, _snake, call_native
+from pando.keras.losses import _snake, call_native
 from pando.tensors.tensor import Tensor, convert
 
 
 class Metric:
-    """A mean of one number for each sample. ``update_state`` and ``result`` compute it from arrays, outside of models."""
+    """A mean of one number for each sample, or for each batch. ``update_state`` and ``result`` compute it from arrays, outside of models."""
 
     def __init__(self, name: str | None = None, dtype: DTypeLike = None) -> None:
         self.name = name or _snake(type(self).__name__)
@@ -61,7 +61,7 @@ class Metric:
 
     def _native(self):
         def function(prediction, target):
-            return _per_sample(self.call(target, prediction), prediction)
+            return self.call(target, prediction)
         return _core.Metric(self.name, symbol_function(function))
 
 

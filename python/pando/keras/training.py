@@ -76,14 +76,15 @@ class Training(Stages, ModelFiles):
         _refuse_own_steps(type(self))
         _accept("compile", {**kwargs, "run_eagerly": run_eagerly, "jit_compile": jit_compile}, _COMPILE_WITHOUT_EFFECT)
         if weighted_metrics:
-            raise NotImplementedError("compile: weighted_metrics are not in Pando; a weight of 0 counts in metrics")
+            raise NotImplementedError("compile: weighted_metrics are not in Pando, where weights of samples do not count in "
+                                      "metrics; give them as metrics, or the loss as the number to look at")
         if isinstance(loss_weights, dict):
             loss_weights = [float(loss_weights.get(name, 1.0)) for name in self._output_names()]
         if reduction not in ("sum", "mean"):
             raise ValueError(f"compile: reduction is {reduction!r} but must be 'sum' or 'mean'")
         chosen = optimizers.get(optimizer)
         compiled = {
-            "optimizer": chosen._native, "loss": _mapped(loss, lambda one: losses.get(one)._native()),
+            "optimizer": chosen._native, "loss": _mapped(loss, lambda one: losses.get(one)._trained()),
             "metrics": _native_metrics(metrics), "loss_weights": [float(one) for one in loss_weights or []],
             "steps_per_execution": int(steps_per_execution or 1), "precision": precision,
             "sums_gradients": reduction == "sum"}
@@ -124,7 +125,7 @@ class Training(Stages, ModelFiles):
         callbacks: objects of ``keras.callbacks``, or of your own class derived from ``Callback``.
         validation_split: the part of the arrays, from their end, that is not trained with but evaluated.
         validation_data: (x, y), or a Dataset, to evaluate after each epoch.
-        class_weight, sample_weight: how much the loss of a class, or of a sample, counts.
+        class_weight, sample_weight: what the loss of a class, or of a sample, is multiplied by; metrics are not.
         steps_per_epoch, validation_steps: the number of batches, for data that does not end.
         profile: writes a page about the run, such as "run.html".
         checkpoint_directory, checkpoint_every, checkpoint_keep, resume: writes a checkpoint after every ``checkpoint_every``
@@ -230,16 +231,28 @@ class Training(Stages, ModelFiles):
     def train_on_batch(self, x: Samples, y: Samples = None, sample_weight: ArrayLike = None,
                        class_weight: Mapping[int, float] | None = None, reset_metrics: bool = True,
                        return_dict: bool = False) -> Any:
-        """Makes one update from all samples at once."""
+        """Makes one update from all samples at once.
+
+        reset_metrics: False if losses and metrics go on with the means over the calls for single batches before this one.
+        """
         samples = self._samples(x, y, sample_weight)
-        logs = self._layer.train_on_batch(samples.x, samples.y or [], samples.sample_weight)
+        logs = self._layer.train_on_batch(samples.x, samples.y or [], {
+            "sample_weight": samples.sample_weight, "reset_metrics": bool(reset_metrics),
+            "class_weight": {int(key): float(value) for key, value in (class_weight or {}).items()}})
         return _results(logs, return_dict)
 
     def test_on_batch(self, x: Samples, y: Samples = None, sample_weight: ArrayLike = None, reset_metrics: bool = True,
                       return_dict: bool = False) -> Any:
-        """The losses and metrics of one batch."""
-        return self.evaluate(x, y, batch_size=max(1, len(x[0] if isinstance(x, (list, tuple)) else x)), verbose=0,
-                             sample_weight=sample_weight, return_dict=return_dict)
+        """The losses and metrics of one batch; ``reset_metrics`` as for ``train_on_batch``."""
+        samples = self._samples(x, y, sample_weight)
+        logs = self._layer.test_on_batch(samples.x, samples.y or [], {
+            "sample_weight": samples.sample_weight, "reset_metrics": bool(reset_metrics)})
+        return _results(logs, return_dict)
+
+    def reset_metrics(self) -> None:
+        """Lets the next call for a single batch begin its means afresh."""
+        if self._layer is not None:
+            self._layer.reset_metrics()
 
     def predict_on_batch(self, x: Samples) -> Any:
         """The predictions of one batch."""

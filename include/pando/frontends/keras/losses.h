@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses, by Keras's names. A loss has one value per sample; training minimises the mean over the samples of an update.
+// Losses, by Keras's names. A loss has one value per sample; training minimises the mean over the samples of an update,
+// each times its weight: a sample of weight 0 counts as one whose loss is 0.
 #pragma once
 #include <pando/base/function.h>
 #include <pando/ops/ops.h>
@@ -10,7 +11,8 @@ namespace pando::keras {
 
 namespace losses {
 
-// Maps the predictions and targets of a batch to one number per sample, [batch].
+// Maps the predictions and targets of a batch to one number per sample, [batch], or to more, whose mean counts. It may
+// also return one number for the whole batch: then a last batch of fewer samples is not filled up but runs by itself.
 using SampleFunction = Function<Value(Value prediction, Value target)>;
 
 // What a loss takes as the targets of a sample:
@@ -33,12 +35,16 @@ class PANDO_API Loss {
   // Whether targets are class numbers instead of arrays in the shape of the predictions.
   bool takes_labels() const { return targets_ == Targets::labels; }
   Targets targets() const { return targets_; }
+  // The same loss, but training minimises the sum of what it returns for a batch.
+  Loss summed() const;
+  bool is_sum() const { return is_sum_; }
   Value operator()(Value prediction, Value target) const { return function_(prediction, target); }
 
  private:
   std::string name_;
   SampleFunction function_;
   Targets targets_;
+  bool is_sum_ = false;
 };
 
 struct CrossentropyOptions {

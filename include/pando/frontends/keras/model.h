@@ -71,7 +71,7 @@ struct FitOptions {
   bool shuffle = true;
   int verbose = 1;
   std::FILE* output = stdout;
-  // One number per sample; a sample of weight 0 is left out of everything.
+  // One number per sample, which its loss is multiplied by. Metrics are not weighted.
   std::optional<Array> sample_weight = {};
   // The weights of classes; a class that is not listed has the weight 1.
   std::map<std::int64_t, double> class_weight = {};
@@ -97,6 +97,13 @@ struct EvaluateOptions {
   int verbose = 1;
   std::FILE* output = stdout;
   std::optional<Array> sample_weight = {};
+};
+
+struct BatchOptions {
+  std::optional<Array> sample_weight = {};
+  std::map<std::int64_t, double> class_weight = {};
+  // Otherwise the means go on from those of the last call for a batch.
+  bool reset_metrics = true;
 };
 
 struct PredictOptions {
@@ -140,7 +147,11 @@ class PANDO_API Model : public Layer {
   std::vector<Array> predict_outputs(const Arrays& x, const PredictOptions& options = {});
   std::vector<Array> predict_outputs(const data::Dataset& dataset, const PredictOptions& options = {});
   // Makes one update from all samples at once.
-  Logs train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight = {});
+  Logs train_on_batch(const Arrays& x, const Arrays& y, const BatchOptions& options = {});
+  // Evaluates all samples at once.
+  Logs test_on_batch(const Arrays& x, const Arrays& y, const BatchOptions& options = {});
+  // The next call for a batch begins the means afresh.
+  void reset_metrics();
 
   // Pipelines: the stage of each layer call, for models built without PipelineStage scopes. Takes one number for each
   // entry of get_pipeline_stage_assignment(); for a Sequential model, that is one per layer.

@@ -97,6 +97,12 @@ namespace losses {
 
 Loss::Loss(const std::string& name) : Loss(find_by_name("loss", losses_by_name(), name)()) {}
 
+Loss Loss::summed() const {
+  Loss sum = *this;
+  sum.is_sum_ = true;
+  return sum;
+}
+
 Loss CategoricalCrossentropy(const CrossentropyOptions& options) {
   return {"categorical_crossentropy",
           [options](Value prediction, Value target) { return categorical_crossentropy(prediction, target, options); }};

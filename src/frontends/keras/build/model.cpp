@@ -107,6 +107,13 @@ std::unique_ptr<Job> validation_job(Model& model, const ValidationData& data, co
   return job;
 }
 
+Logs run_on_batch(Job job, const Arrays& x, const Arrays& y, const BatchOptions& options) {
+  const std::int64_t count = x.empty() || x[0].shape().rank() == 0 ? 1 : std::max<std::int64_t>(1, x[0].shape()[0]);
+  job.take(x, y, {.sample_weight = options.sample_weight, .batch_size = count});
+  job.set_class_weight(options.class_weight);
+  return job.run_on_batch(!options.reset_metrics);
+}
+
 Array only(const Model& model, std::vector<Array> outputs) {
   if (outputs.size() != 1)
     throw Error(
@@ -170,6 +177,7 @@ void Model::compile(const CompileOptions& options) {
   training_->options = options;
   training_->parallelism.reduction = options.reduction;
   training_->goals = std::move(goals);
+  training_->sums_of_batches = {};
   training_->trainable = TrainableLayers();
   training_->trainable.note(*this);
   training_->told_about_trainable = false;
@@ -233,12 +241,18 @@ Array Model::predict(const data::Dataset& dataset, const PredictOptions& options
   return only(*this, predict_outputs(dataset, options));
 }
 
-Logs Model::train_on_batch(const Arrays& x, const Arrays& y, const std::optional<Array>& sample_weight) {
+Logs Model::train_on_batch(const Arrays& x, const Arrays& y, const BatchOptions& options) {
   const CallLock::Call turn = training_->take_turn("train_on_batch", name());
-  Job job(*this, "train_on_batch", Mode::train);
-  const std::int64_t count = x.empty() || x[0].shape().rank() == 0 ? 1 : std::max<std::int64_t>(1, x[0].shape()[0]);
-  job.take(x, y, {.sample_weight = sample_weight, .batch_size = count});
-  return job.train_on_batch();
+  return run_on_batch(Job(*this, "train_on_batch", Mode::train), x, y, options);
+}
+
+Logs Model::test_on_batch(const Arrays& x, const Arrays& y, const BatchOptions& options) {
+  return run_on_batch(Job(*this, "test_on_batch", Mode::test), x, y, options);
+}
+
+void Model::reset_metrics() {
+  const std::lock_guard lock(training_->mutex);
+  training_->sums_of_batches = {};
 }
 
 void Model::set_pipeline_stage_assignment(const std::vector<int>& stages) {

@@ -39,6 +39,8 @@ Fit::Fit(Job& job, Job* validation, const FitOptions& options)
   job_.check_accumulation();
   job_.set_class_weight(options.class_weight);
   check_callbacks();
+  job_.check_full_batches();
+  if (validation_ != nullptr) validation_->check_full_batches();
   job_.tell_about_trainable();
   if (!options.profile.empty() && is_first_worker()) probe_file(options.profile);
   position_.epoch = options.initial_epoch;
@@ -185,7 +187,8 @@ History Fit::run() {
   std::optional<Profiler> profiler;
   if (!options_.profile.empty() || options_.record_timeline) {
     profiler.emplace(model_.name());
-    profiler->attach(job_.step().program);
+    job_.step();
+    job_.watch(*profiler);
   }
   interrupt_.emplace();
   for_callbacks([&](Callback& callback) { callback.on_train_begin(model_); });
@@ -234,22 +237,18 @@ void Fit::run_epoch() {
 bool Fit::train(ProgressBar& bar) {
   auto& training = job_.training();
   position_.epochs_begun = training.epochs_begun;
-  RunLoop loop = job_.begin(batches_before_);
+  job_.begin(batches_before_);
   ++training.epochs_begun;
   RunningMeans means(job_.step().names, position_.sums);
   const std::int64_t left = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - batches_before_);
   auto begun = std::chrono::steady_clock::now();
-  const std::int64_t done = loop.run_all(
-      left, job_.compiled().steps_per_execution,
-      [&](std::int64_t first, std::int64_t count) {
-        interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
-        after_execution(loop, means, first + count);
-        bar.update(position_.batches, shown_metrics(means.logs()));
-        begun = std::chrono::steady_clock::now();
-        return !stopped_inside_;
-      },
-      // A callback may have changed it.
-      [&] { job_.apply_learning_rate(); });
+  const std::int64_t done = job_.run([&](const RunLoop& loop, std::int64_t first, std::int64_t count) {
+    interrupt_->allow_for(std::chrono::steady_clock::now() - begun);
+    after_execution(loop, means, first + count);
+    bar.update(position_.batches, shown_metrics(means.logs()));
+    begun = std::chrono::steady_clock::now();
+    return !stopped_inside_;
+  });
   // For an interrupt during validation.
   if (checkpoints_) locate(done);
   const bool ran_out = !stopped_inside_ && done < left;

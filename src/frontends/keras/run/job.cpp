@@ -18,6 +18,32 @@ namespace {
 
 const Network* network_of(const Model& model) { return static_cast<ModelBody&>(model.body()).network(); }
 
+[[noreturn]] void refuse_short_batch(const std::string& who, std::int64_t count, std::int64_t size,
+                                     const std::string& mixture) {
+  throw Error(fmt::format(
+      "{}: a batch has {} of {} samples, and '{}' is computed from all samples of a batch together, so that "
+      "copies which fill it up would count; return one number for each sample, leave such a batch out, or "
+      "use one replica without gradient accumulation, which can run it by itself",
+      who, count, size, mixture));
+}
+
+// Batches that must not be filled up.
+class FullBatches final : public BatchSource {
+ public:
+  FullBatches(std::shared_ptr<BatchSource> source, const std::string& who, const std::string& mixture)
+      : source_(std::move(source)), who_(who), mixture_(mixture) {}
+
+  std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
+    const std::int64_t count = source_->next(limit, columns);
+    if (count > 0 && count < limit) refuse_short_batch(who_, count, limit, mixture_);
+    return count;
+  }
+
+ private:
+  std::shared_ptr<BatchSource> source_;
+  std::string who_, mixture_;
+};
+
 }  // namespace
 
 ProgressBar make_bar(std::int64_t steps, int verbose, std::FILE* output, std::int64_t done) {
@@ -123,14 +149,11 @@ void Job::tell_about_trainable() const {
                   model_.name()));
 }
 
-StepRequest Job::request() const {
+StepRequest Job::request(std::int64_t batch_size) const {
   const auto first = samples_.columns.begin();
   const auto inputs = first + static_cast<std::ptrdiff_t>(use_.inputs);
-  return {mode_,
-          samples_.batch_size,
-          {first, inputs},
-          {inputs, inputs + static_cast<std::ptrdiff_t>(use_.targets)},
-          is_weighted()};
+  return {
+      mode_, batch_size, {first, inputs}, {inputs, inputs + static_cast<std::ptrdiff_t>(use_.targets)}, is_weighted()};
 }
 
 StepContext Job::context(const ModelDivision& division) const {
@@ -153,36 +176,53 @@ StepContext Job::context(const ModelDivision& division) const {
   return context;
 }
 
-ModelStep Job::build() const {
+ModelStep Job::build(const StepRequest& request) const {
   StepContext context = this->context(division_);
   context.devices = devices_of(division_, training().parallelism, *training().target);
-  return build_step(request(), context);
+  return build_step(request, context);
+}
+
+std::shared_ptr<ModelStep> Job::take_step(const StepRequest& request) {
+  auto& steps = training().steps;
+  const auto found = std::find_if(steps.begin(), steps.end(),
+                                  [&](const auto& kept) { return !kept->in_use && kept->request == request; });
+  const auto kept = found != steps.end() ? *found : steps.emplace_back(std::make_shared<ModelStep>(build(request)));
+  kept->in_use = true;
+  return {kept.get(), [kept, training = model_.training_](ModelStep*) {
+            const std::lock_guard guard(training->mutex);
+            kept->in_use = false;
+          }};
 }
 
 ModelStep& Job::step() {
   const auto guard = lock();
-  if (step_) return *step_;
+  if (!steps_.empty()) return step_of(samples_.batch_size);
   // Another thread may have compiled the model again; the steps that it keeps are of its last options.
   find_goals();
   divide();
-  auto& steps = training().steps;
-  const auto found = std::find_if(steps.begin(), steps.end(), [wanted = request()](const auto& kept) {
-    return !kept->in_use && kept->request == wanted;
-  });
-  const auto kept = found != steps.end() ? *found : steps.emplace_back(std::make_shared<ModelStep>(build()));
-  kept->in_use = true;
-  step_ = {kept.get(), [kept, training = model_.training_](ModelStep*) {
-             const std::lock_guard guard(training->mutex);
-             kept->in_use = false;
-           }};
+  ModelStep& step = step_of(samples_.batch_size);
   // Before the first batch changes the model; those of a data set are checked when they are fed.
-  if (samples_.count >= 0) step_->check_indices(samples_.batches->sources());
-  return *step_;
+  if (samples_.count >= 0) step.check_indices(samples_.batches->sources());
+  return step;
+}
+
+ModelStep& Job::step_of(std::int64_t batch_size) {
+  const auto guard = lock();
+  std::shared_ptr<ModelStep>& step = steps_[batch_size];
+  if (step) return *step;
+  step = take_step(request(batch_size));
+  if (profiler_ != nullptr) profiler_->attach(step->program);
+  return *step;
+}
+
+void Job::watch(Profiler& profiler) {
+  profiler_ = &profiler;
+  for (const auto& [batch_size, step] : steps_) profiler.attach(step->program);
 }
 
 void Job::renew_step() {
   training().steps.clear();
-  step_.reset();
+  steps_.clear();
 }
 
 std::vector<double> Job::work_of_layers() {
@@ -193,7 +233,7 @@ std::vector<double> Job::work_of_layers() {
   for (const auto& call : network().calls) division.stages.of_call.push_back(call->function ? layers++ : 0);
   division.stages.stages = layers;
   StepContext context = this->context(division);
-  std::vector<double> work = work_of_stages(trace_step(request(), context));
+  std::vector<double> work = work_of_stages(trace_step(request(samples_.batch_size), context));
   // The last layers may do nothing.
   work.resize(static_cast<std::size_t>(layers));
   return work;
@@ -204,18 +244,52 @@ std::int64_t Job::steps_per_execution() const {
   return training().options ? compiled().steps_per_execution : 1;
 }
 
-RunLoop Job::begin(std::int64_t done) {
-  ModelStep& step = this->step();
+void Job::begin(std::int64_t done) {
+  step();
+  check_full_batches();
   const auto guard = lock();
-  const bool trains = mode_ == Mode::train;
   // Only training depends on the counts of epochs and updates, and only the thread that trains may read them.
+  const bool trains = mode_ == Mode::train;
   const std::uint64_t key = training().key + (trains ? static_cast<std::uint64_t>(training().epochs_begun) : 0);
+  left_ = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - done);
   samples_.batches->begin(key);
-  return RunLoop(step, checked_batches(use_, samples_, network(), goals(), class_weight_),
-                 trains ? compiled().optimizer.iterations() : 0,
-                 {.most_batches = samples_.steps < 0 ? -1 : std::max<std::int64_t>(0, samples_.steps - done),
-                  .weighted = is_weighted(),
-                  .scale_by_samples = !division_.divides_updates()});
+  source_ = checked_batches(use_, samples_, network(), goals(), class_weight_);
+}
+
+void Job::check_full_batches() {
+  const std::int64_t size = samples_.batch_size, last = samples_.count % size;
+  const bool is_short = samples_.count >= 0 && last > 0 && samples_.steps * size > samples_.count;
+  if (is_short && !runs_short_batches() && !step().mixture.empty())
+    refuse_short_batch(who(), last, size, step().mixture);
+}
+
+std::int64_t Job::run(const AfterExecution& after) {
+  const bool trains = mode_ == Mode::train;
+  std::int64_t done = 0;
+  bool goes_on = true;
+  const auto run_on = [&](ModelStep& step, const std::shared_ptr<BatchSource>& source) {
+    const std::int64_t before = done, left = left_ < 0 ? -1 : left_ - done;
+    RunLoop loop(step, source, trains ? compiled().optimizer.iterations() : 0,
+                 {.most_batches = left, .scale_by_samples = !division_.divides_updates()});
+    done += loop.run_all(
+        left, steps_per_execution(),
+        [&](std::int64_t first, std::int64_t count) { return goes_on = after(loop, before + first, count); },
+        [&] {
+          // A callback may have changed it.
+          if (trains) apply_learning_rate();
+        });
+  };
+  const std::string& mixture = step().mixture;
+  if (mixture.empty() || !runs_short_batches()) {
+    run_on(step(), mixture.empty() ? source_ : std::make_shared<FullBatches>(source_, who(), mixture));
+    return done;
+  }
+  while (goes_on && (left_ < 0 || done < left_)) {
+    const std::int64_t size = source_->upcoming(samples_.batch_size);
+    if (size == 0) break;
+    run_on(step_of(size), batches_of_size(source_, size));
+  }
+  return done;
 }
 
 void Job::apply_learning_rate() const {
@@ -227,17 +301,15 @@ void Job::apply_learning_rate() const {
 std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const Function<bool()>& stopping) {
   RunningMeans means(step().names);
   bool stopped = false;
-  const std::int64_t done = [&] {
-    RunLoop loop = begin();
-    return loop.run_all(samples_.steps, steps_per_execution(), [&](std::int64_t first, std::int64_t count) {
-      means.add(loop);
-      if (bar != nullptr) bar->update(first + count, shown_metrics(means.logs()));
-      stopped = stopping && stopping();
-      return !stopped;
-    });
-  }();
-  // Other calls may use it until the next test.
-  step_.reset();
+  begin();
+  const std::int64_t done = run([&](const RunLoop& loop, std::int64_t first, std::int64_t count) {
+    means.add(loop);
+    if (bar != nullptr) bar->update(first + count, shown_metrics(means.logs()));
+    stopped = stopping && stopping();
+    return !stopped;
+  });
+  // Other calls may use them until the next test.
+  steps_.clear();
   if (stopped) return std::nullopt;
   samples_.batches->end(done);
   return means.logs(prefix);
@@ -252,15 +324,15 @@ Logs Job::evaluate(const EvaluateOptions& options) {
 
 std::vector<Array> Job::predict(const PredictOptions& options) {
   const std::vector<std::string>& names = step().names;
-  RunLoop loop = begin();
   ProgressBar bar = make_bar(samples_.steps, options.verbose, options.output);
   std::vector<Arrays> pieces(names.size());
-  loop.run_all(samples_.steps, steps_per_execution(), [&](std::int64_t first, std::int64_t count) {
+  begin();
+  run([&](const RunLoop& loop, std::int64_t first, std::int64_t count) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       const Array rows = loop.output(names[i]);
       for (std::int64_t j = 0; j < count; ++j) {
         const Array batch = rows.slice(j, j + 1).reshape(rows.shape().part(1, rows.shape().rank()));
-        pieces[i].push_back(batch.slice(0, loop.samples_of(first + j)));
+        pieces[i].push_back(batch.slice(0, loop.samples_of(j)));
       }
     }
     bar.update(first + count);
@@ -272,15 +344,24 @@ std::vector<Array> Job::predict(const PredictOptions& options) {
   return outputs;
 }
 
-Logs Job::train_on_batch() {
-  check_accumulation();
-  tell_about_trainable();
-  RunningMeans means(step().names);
-  apply_learning_rate();
-  RunLoop loop = begin();
-  loop.run(1);
-  compiled().optimizer.state().iterations += loop.updates();
-  means.add(loop);
+Logs Job::run_on_batch(bool goes_on) {
+  const bool trains = mode_ == Mode::train;
+  if (trains) {
+    check_accumulation();
+    tell_about_trainable();
+    apply_learning_rate();
+  }
+  begin();
+  RunningSums before;
+  if (const auto guard = lock(); goes_on) before = training().sums_of_batches;
+  RunningMeans means(step().names, std::move(before));
+  run([&](const RunLoop& loop, std::int64_t, std::int64_t) {
+    if (trains) compiled().optimizer.state().iterations += loop.updates();
+    means.add(loop);
+    return true;
+  });
+  const auto guard = lock();
+  training().sums_of_batches = means.sums();
   return means.logs();
 }
 

@@ -2,6 +2,7 @@
 // Job: one call of fit, evaluate, predict or train_on_batch, with its samples and the step that it runs on them.
 #pragma once
 #include <pando/comm/workers.h>
+#include <pando/program/profile.h>
 #include <pando/report/progress.h>
 
 #include "frontends/keras/run/running_means.h"
@@ -36,7 +37,8 @@ class Job {
 
   Logs evaluate(const EvaluateOptions& options);
   std::vector<Array> predict(const PredictOptions& options);
-  Logs train_on_batch();
+  // The means over the samples that are one batch, and with `goes_on` over those of the calls before.
+  Logs run_on_batch(bool goes_on);
   // The means over all samples. Returns nothing if `stopping` ended it early.
   std::optional<Logs> test(const std::string& prefix, ProgressBar* bar, const Function<bool()>& stopping = {});
 
@@ -54,6 +56,9 @@ class Job {
   const ModelDivision& division() const { return division_; }
   // Finds the division. Throws Error if there are too few IPUs.
   void divide();
+  // Throws Error if a batch is short and can neither be filled up nor run by itself. Batches of a data set are checked
+  // when they come.
+  void check_full_batches();
   // For training, the number of micro-batches of an update must be known.
   void check_accumulation() const;
   // Tells the user if set_trainable() was called since the model was compiled.
@@ -66,7 +71,15 @@ class Job {
   // The work of each call of a layer in the step, in the order of the network.
   std::vector<double> work_of_layers();
   // Begins a pass over the samples, of which `done` batches are done already.
-  RunLoop begin(std::int64_t done = 0);
+  void begin(std::int64_t done = 0);
+  // After an execution of `count` batches, of which the first is number `first` since begin(). Ends the pass by
+  // returning false.
+  using AfterExecution = Function<bool(const RunLoop& loop, std::int64_t first, std::int64_t count)>;
+  // Runs the pass, and returns the number of batches that were run. A batch that may not be filled up, because the
+  // step mixes its samples, runs as a program of its size.
+  std::int64_t run(const AfterExecution& after);
+  // Attaches the profiler to all steps of the job.
+  void watch(Profiler& profiler);
 
  private:
   std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(training().mutex); }
@@ -78,9 +91,13 @@ class Job {
   void check_compiled() const;
   void find_goals();
   void check();
-  StepRequest request() const;
+  bool runs_short_batches() const { return division_.runs_short_batches(mode_ == Mode::train); }
+  StepRequest request(std::int64_t batch_size) const;
   StepContext context(const ModelDivision& division) const;
-  ModelStep build() const;
+  ModelStep build(const StepRequest& request) const;
+  // The step for batches of that many samples, which stays this job's.
+  ModelStep& step_of(std::int64_t batch_size);
+  std::shared_ptr<ModelStep> take_step(const StepRequest& request);
 
   Model& model_;
   Mode mode_;
@@ -89,7 +106,12 @@ class Job {
   std::map<std::int64_t, double> class_weight_;
   std::shared_ptr<const std::vector<OutputGoals>> goals_ = std::make_shared<const std::vector<OutputGoals>>();
   ModelDivision division_;
-  std::shared_ptr<ModelStep> step_;
+  // By their batch size.
+  std::map<std::int64_t, std::shared_ptr<ModelStep>> steps_;
+  // The pass that was begun, and how many batches of it are left; negative if that is not known.
+  std::shared_ptr<BatchSource> source_;
+  std::int64_t left_ = -1;
+  Profiler* profiler_ = nullptr;
 };
 
 }  // namespace pando::keras

@@ -24,7 +24,7 @@ class RunningMeans {
   void add(const RunLoop& loop, const Function<void()>& each = {});
   Logs logs(const std::string& prefix = "") const;
   const RunningSums& sums() const { return sums_; }
-  // The mean loss of the last batch; 0 if none of its samples counts.
+  // The mean loss of the last batch; 0 if it had no samples.
   double last_loss() const { return last_loss_; }
 
  private:

@@ -182,6 +182,9 @@ void check_samples(const SampleUse& use, const Samples& samples, const Network& 
   for (std::size_t i = 0; i < use.inputs; ++i) check_input(use, i, samples.columns[i].shape, network.inputs[i]);
   for (std::size_t i = 0; i < use.targets; ++i)
     check_target(use, i, samples.columns[use.inputs + i].shape, network.outputs[i], goals[i]);
+  if (has_weights(use, samples) && samples.columns.back().shape.elements() != 1)
+    throw Error(fmt::format("{}: a sample of the data set has weights of shape {}; give one number for each sample",
+                            use.who, sample_text(samples.columns.back().shape)));
 }
 
 void check_labels(const SampleUse& use, const Arrays& y, const Network& network,
@@ -229,6 +232,7 @@ class CheckedBatches final : public BatchSource {
   std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
     return checked(batches_->next(limit, columns), columns);
   }
+  std::int64_t upcoming(std::int64_t limit) override { return batches_->upcoming(limit); }
   // Targets that are looked at stay with the host.
   std::shared_ptr<const SampleTable> table_of(std::size_t column) const override {
     const bool is_target = column >= use_.inputs && column < use_.inputs + classes_.size();

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "frontends/keras/build/optimizer_state.h"
 #include "model/objective.h"
+#include "model/sample_rows.h"
 #include "model/update_rule.h"
 
 namespace pando::keras {
@@ -16,6 +17,13 @@ namespace pando::keras {
 namespace {
 
 using NamedValues = std::vector<std::pair<std::string, Value>>;
+
+// All axes but the first.
+Integers axes_of_sample(Value value) {
+  Integers axes;
+  for (int axis = 1; axis < value.shape().rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
 
 // Traces a step. The work of a pipeline stage is traced within its scope, so that nodes know their stage; values made
 // from the fed samples alone belong to no stage.
@@ -29,6 +37,7 @@ class StepTracer {
     run_calls();
     if (request_.mode == Mode::predict) add_predictions();
     else add_goals();
+    find_mixture();
     for (const auto& [name, value] : results_) graph_.add_output(name, value, true);
     if (request_.mode == Mode::train) add_update();
     return graph_;
@@ -40,7 +49,7 @@ class StepTracer {
     division.batch_size = request_.batch_size;
     if (request_.mode != Mode::train) division.accumulation = 1;
     return {Step(trace_, context_.devices, division, context_.variables, feeds_, context_.options), request_,
-            result_names()};
+            result_names(), mixture_};
   }
 
  private:
@@ -50,10 +59,8 @@ class StepTracer {
   std::int32_t last_stage() const { return stage(stages() - 1); }
 
   void add_samples() {
-    feeds_ = {.mask = weight_feed, .scale = scale_feed};
-    weights_ = ops::input(graph_, weight_feed, DType::float32, {request_.batch_size});
-    mask_ =
-        request_.weighted ? ops::cast(ops::not_equal(weights_, ops::scalar(weights_, 0.0)), DType::float32) : weights_;
+    feeds_ = {.mask = mask_feed, .scale = scale_feed};
+    mask_ = ops::input(graph_, mask_feed, DType::float32, {request_.batch_size});
     count_ = ops::reduce_sum(mask_);
     if (request_.mode != Mode::predict) trace_.set_sample_mask(mask_);
     const auto& inputs = context_.network.inputs;
@@ -64,6 +71,17 @@ class StepTracer {
       feeds_.columns.push_back(input_feed(i));
     }
     for (std::size_t i = 0; i < request_.targets.size(); ++i) feeds_.columns.push_back(target_feed(i));
+    add_weights();
+  }
+
+  // Samples that only fill the batch up weigh nothing.
+  void add_weights() {
+    weights_ = mask_;
+    weight_sum_ = count_;
+    if (!request_.weighted) return;
+    feeds_.columns.push_back(weight_feed);
+    weights_ = ops::input(graph_, weight_feed, DType::float32, {request_.batch_size}) * mask_;
+    weight_sum_ = ops::reduce_sum(weights_);
   }
 
   void run_calls() {
@@ -100,14 +118,24 @@ class StepTracer {
     return fed.shape.rank() > 0 ? typed : ops::reshape(typed, {request_.batch_size, 1});
   }
 
-  // A term that a layer added to the loss, counted once per sample; samples that only fill the batch up do not count.
-  Value sum_of_term(Value term) const {
-    const int rank = term.shape().rank();
-    if (rank == 0) return ops::cast(term, DType::float32) * count_;
-    if (term.shape()[0] != request_.batch_size) return ops::reduce_mean(term) * count_;
-    std::vector<std::int64_t> others;
-    for (int axis = 1; axis < rank; ++axis) others.push_back(axis);
-    return ops::reduce_sum((others.empty() ? term : ops::reduce_mean(term, {.axes = others})) * mask_);
+  // A number for each sample, or one for the batch, which then counts once per sample: the sum of all.
+  Value sum_of(Value value, Value weights, Value weight_sum) const {
+    value = ops::cast(value, DType::float32);
+    const Shape& shape = value.shape();
+    if (shape.rank() == 0) return value * weight_sum;
+    if (shape[0] != request_.batch_size) return ops::reduce_mean(value) * weight_sum;
+    const Integers others = axes_of_sample(value);
+    return ops::reduce_sum((others.empty() ? value : ops::reduce_mean(value, {.axes = others})) * weights);
+  }
+
+  // A loss that is a sum counts once per batch, so its sum over the samples of a batch is a multiple of it.
+  Value sum_of_loss(const Loss& loss, Value output, Value target) const {
+    Value value = loss(output, target);
+    if (!loss.is_sum()) return sum_of(value, weights_, weight_sum_);
+    if (value.shape().rank() == 0 && !request_.weighted) return sum_of(value, weights_, weight_sum_);
+    if (const Integers others = axes_of_sample(value); !others.empty())
+      value = ops::reduce_sum(value, {.axes = others});
+    return sum_of(value, weights_, weight_sum_) * count_;
   }
 
   // The loss and the metrics, as sums over the samples.
@@ -123,20 +151,33 @@ class StepTracer {
       const Graph::Scope scope(graph_, prefix + "loss");
       const Value output = values_[outputs[i]], target = target_of(i, output);
       if (goals.loss) {
-        const Value sum = ops::reduce_sum((*goals.loss)(output, target) * weights_);
+        const Value sum = sum_of_loss(*goals.loss, output, target);
         const Value weighed = goals.loss_weight == 1 ? sum : sum * goals.loss_weight;
         total_ = total_ ? total_ + weighed : weighed;
         losses.emplace_back(prefix + "loss", sum);
       }
       for (const Metric& metric : goals.metrics)
-        metrics.emplace_back(prefix + metric.name(), ops::reduce_sum(metric(output, target) * mask_));
+        metrics.emplace_back(prefix + metric.name(), sum_of(metric(output, target), mask_, count_));
     }
-    for (const Value& term : trace_.losses()) total_ = total_ ? total_ + sum_of_term(term) : sum_of_term(term);
+    for (const Value& term : trace_.losses()) {
+      const Value sum = sum_of(term, mask_, count_);
+      total_ = total_ ? total_ + sum : sum;
+    }
     // Counted once per sample, so that the mean over all samples has the penalties once.
     results_.emplace_back("loss", penalty_ ? total_ + penalty_ * count_ : total_);
     if (outputs.size() > 1) results_.insert(results_.end(), losses.begin(), losses.end());
     results_.insert(results_.end(), metrics.begin(), metrics.end());
     results_.emplace_back(count_output, count_);
+  }
+
+  // Looks at the forward pass alone.
+  void find_mixture() {
+    const SampleRows rows(graph_, mask_);
+    const auto mixes = [&](Value value) { return rows.of(value) == SampleRows::Dependence::mixed; };
+    for (const auto& [name, value] : results_)
+      if (mixture_.empty() && mixes(value)) mixture_ = name;
+    for (const Assignment& assignment : graph_.assignments())
+      if (mixture_.empty() && mixes(graph_.value(assignment.value))) mixture_ = graph_.node(assignment.variable).name;
   }
 
   // Each penalty is computed in the stage of its weight; the last stage adds them up.
@@ -205,10 +246,12 @@ class StepTracer {
   Graph graph_;
   Trace trace_;
   NetworkValues values_;
-  Value weights_, mask_, count_, total_, penalty_;
+  // The weights of samples, and their sum, are the mask and the count if samples have none.
+  Value mask_, count_, weights_, weight_sum_, total_, penalty_;
   std::vector<std::pair<Parameter, Value>> penalties_;
   std::vector<Parameter> parameters_;
   NamedValues results_;
+  std::string mixture_;
   StepFeeds feeds_;
 };
 

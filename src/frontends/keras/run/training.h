@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "frontends/keras/run/division.h"
+#include "frontends/keras/run/running_means.h"
 #include "model/call_lock.h"
 
 namespace pando::keras {
@@ -58,6 +59,8 @@ struct Model::Training {
   Parallelism parallelism = {};
   // The states of the optimizer; the weights are shared into it.
   Variables variables = {};
+  // Of train_on_batch() and test_on_batch(), for calls that go on with the means of those before.
+  RunningSums sums_of_batches = {};
   // If all suitable steps are in use, another one is made.
   std::vector<std::shared_ptr<ModelStep>> steps = {};
   std::atomic<bool> stop = false;
