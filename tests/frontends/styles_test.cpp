@@ -149,7 +149,7 @@ Result train_keras(keras::Sequential model, const Problem& problem) {
   const CompiledGraphs graphs;
   model.fit(problem.x, problem.y, {.batch_size = batch, .shuffle = false, .verbose = 0});
   const Array ones = pando::ones({batch}), share = full({}, 1.0 / batch);
-  return {Canonical(graphs.training(), {{"sample_weight", ones}, {"update_scale", share}}).text(), model.get_weights()};
+  return {Canonical(graphs.training(), {{"sample_mask", ones}, {"update_scale", share}}).text(), model.get_weights()};
 }
 
 // Any module with the loss.

@@ -85,24 +85,6 @@ TEST(Fit, TakesADatasetAsItTakesArrays) {
   EXPECT_NEAR(by_array["loss"], by_dataset["loss"], 1e-6);
 }
 
-TEST(Fit, LeavesSamplesOfWeightZeroOut) {
-  const Clouds data = clouds(90);
-  const Array weights = concatenate({ones({60}), zeros({30})});
-  Sequential weighed = model_of(3), without = model_of(3);
-  // Batches of 60 and 30: with the weights the second one is empty.
-  const History a = weighed.fit(
-      data.x, data.y, {.batch_size = 30, .epochs = 2, .shuffle = false, .verbose = 0, .sample_weight = weights});
-  const History b = without.fit(data.x.slice(0, 60), data.y.slice(0, 60),
-                                {.batch_size = 30, .epochs = 2, .shuffle = false, .verbose = 0});
-  EXPECT_EQ(a["loss"], b["loss"]);
-  EXPECT_EQ(a["accuracy"], b["accuracy"]);
-  expect_same_weights(weighed, without, 0);
-  const Logs masked = weighed.evaluate(data.x, data.y, {.verbose = 0, .sample_weight = weights});
-  const Logs cut = weighed.evaluate(data.x.slice(0, 60), data.y.slice(0, 60), {.verbose = 0});
-  EXPECT_EQ(masked["accuracy"], cut["accuracy"]);
-  EXPECT_NEAR(masked["loss"], cut["loss"], 1e-6);
-}
-
 TEST(Fit, WeighsSamplesAndClasses) {
   const Clouds data = clouds(60);
   Array doubled(DType::float32, {60});

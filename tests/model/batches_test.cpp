@@ -39,6 +39,37 @@ TEST(Batches, OfArraysHaveAnOrderForEachKey) {
   EXPECT_EQ(take(*batches), first);
 }
 
+// The sizes of what `source` has as long as its batches have that many samples.
+std::vector<std::int64_t> sizes_while(const std::shared_ptr<BatchSource>& source, std::int64_t size) {
+  const auto batches = batches_of_size(source, size);
+  std::vector<std::int64_t> sizes;
+  float memory[4];
+  std::byte* const columns[] = {reinterpret_cast<std::byte*>(memory)};
+  while (const std::int64_t count = batches->next(size, columns)) sizes.push_back(count);
+  return sizes;
+}
+
+TEST(Batches, OfOneSizeEndWhereAnotherSizeFollows) {
+  const auto arrays = array_batches({counted(11)}, 4, false);
+  arrays->begin(1);
+  EXPECT_EQ(sizes_while(arrays, 4), (std::vector<std::int64_t>{4, 4}));
+  EXPECT_EQ(arrays->upcoming(4), 3);
+  EXPECT_EQ(sizes_while(arrays, 3), (std::vector<std::int64_t>{3}));
+  EXPECT_EQ(arrays->upcoming(4), 0);
+  const Array x = counted(11);
+  const auto dataset =
+      std::make_shared<DatasetBatches>("fit",
+                                       data::Dataset::from_tensor_slices({x}).take(7).batch(4).concatenate(
+                                           data::Dataset::from_tensor_slices({x}).skip(7).batch(4)),
+                                       false);
+  dataset->begin(1);
+  EXPECT_EQ(sizes_while(dataset, 4), (std::vector<std::int64_t>{4}));
+  EXPECT_EQ(dataset->upcoming(4), 3);
+  EXPECT_EQ(sizes_while(dataset, 3), (std::vector<std::int64_t>{3}));
+  EXPECT_EQ(sizes_while(dataset, 4), (std::vector<std::int64_t>{4}));
+  EXPECT_EQ(dataset->upcoming(4), 0);
+}
+
 TEST(Batches, OfArraysHaveTheNumbersOfTheirSamples) {
   const auto numbered = array_batches({counted(7), counted(7)}, 2, true);
   const auto once = array_batches({counted(7)}, 2, true, false);

@@ -12,11 +12,13 @@ using namespace pando;
 
 namespace {
 
-// Gives back what it is fed: x, [2], its mask and its scale.
+// Gives back what it is fed: x, [2], its weights, mask and scale.
 Step echo_step(const Division& division, const StepFeeds& feeds) {
   Graph graph;
   const Trace trace(graph, false);
   graph.add_output("x", ops::input(graph, "x", DType::float32, {2}) * 1.0, true);
+  if (feeds.columns.size() > 1 && feeds.columns[1] == "weight")
+    graph.add_output("weight", ops::input(graph, "weight", DType::float32, {2}) * 1.0, true);
   if (!feeds.mask.empty()) graph.add_output("mask", ops::input(graph, "mask", DType::float32, {2}) * 1.0, true);
   if (!feeds.scale.empty()) graph.add_output("scale", ops::input(graph, "scale", DType::float32, {}) * 1.0, true);
   const std::vector<Device> devices(static_cast<std::size_t>(division.replicas), Device({.tiles = 1}));
@@ -117,12 +119,15 @@ TEST(RunLoop, EndsBeforeARowThatIsNotCompleteIfTheStepHasNoMask) {
   EXPECT_TRUE(array_equal(loop.output("x"), Array::of<float>({1, 2, 3, 4}, {2, 2})));
 }
 
-TEST(RunLoop, TakesWeightsAsTheMask) {
-  Step step = echo_step({.batch_size = 2}, all_feeds);
-  RunLoop loop(step, array_batches({numbers({1, 2, 3}), numbers({0.5, 0, 4})}, 2, false), 0, {.weighted = true});
+TEST(RunLoop, TellsWeightsOfZeroFromCopies) {
+  StepFeeds feeds = all_feeds;
+  feeds.columns.push_back("weight");
+  Step step = echo_step({.batch_size = 2}, feeds);
+  RunLoop loop(step, array_batches({numbers({1, 2, 3}), numbers({0.5, 0, 4})}, 2, false), 0);
   EXPECT_EQ(loop.run(2), 2);
-  EXPECT_TRUE(array_equal(loop.output("mask"), Array::of<float>({0.5, 0, 4, 0}, {2, 2})));
-  EXPECT_TRUE(array_equal(loop.output("scale"), numbers({1, 1})));
+  EXPECT_TRUE(array_equal(loop.output("weight"), Array::of<float>({0.5, 0, 4, 4}, {2, 2})));
+  EXPECT_TRUE(array_equal(loop.output("mask"), Array::of<float>({1, 1, 1, 0}, {2, 2})));
+  EXPECT_TRUE(array_equal(loop.output("scale"), numbers({0.5, 1})));
 }
 
 TEST(RunLoop, DividesBatchesIntoExecutionsAndStopsWhenItIsTold) {

@@ -98,7 +98,7 @@ Update       512 samples = 64 x 8 accumulated x 1 replica (effective batch)
 Reduction    sum of 8 gradients: the learning rate 0.01 acts as 0.08
 Epoch        60,000 samples = 938 batches = 118 updates = 2 executions
 Execution    117 updates = 936 batches; the last one 1 update = 2 batches
-Last batch   32 samples, padded to 64 with samples of weight 0
+Last batch   32 samples, padded to 64 with samples that do not count
 Last update  2 of 8 batches
 
 Work of a micro-batch: 911.4 MFLOP
@@ -247,7 +247,7 @@ Micro-batch  32 samples
 Update       32 samples = 32 x 1 accumulated x 1 replica (effective batch)
 Epoch        1,000 samples = 32 batches = 32 updates = 1 execution
 Execution    32 updates = 32 batches
-Last batch   8 samples, padded to 32 with samples of weight 0
+Last batch   8 samples, padded to 32 with samples that do not count
 
 Memory of the host
   weights      397.5 KiB
@@ -278,7 +278,7 @@ Devices      4 IPUs = 2 replicas x 2 stages, 1 tile each, 4 cores
 Micro-batch  64 samples
 Epoch        10,000 samples = 157 batches = 4 executions
 Execution    48 batches; the last one 13 batches
-Last batch   16 samples, padded to 64 with samples of weight 0
+Last batch   16 samples, padded to 64 with samples that do not count
 Last round   1 of 2 batches: 1 a replica, 1 of them empty
 
 Work of a micro-batch: 303.8 MFLOP

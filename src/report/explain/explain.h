@@ -58,6 +58,8 @@ struct Explanation {
   // 0: not known.
   std::int64_t samples = 0;
   std::int64_t batch_size = 32;
+  // Whether a batch of fewer samples is filled up; otherwise it runs by itself.
+  bool fills_batches_up = true;
   // 0 if the model runs on the host device.
   int ipus = 0;
   int replicas = 1;

@@ -124,10 +124,13 @@ std::string execution_text(const Explanation& explanation, const ExplainedCounts
 
 std::string padding_text(const Explanation& explanation, const ExplainedCounts& counts) {
   std::string text;
-  if (counts.samples_in_last_batch < explanation.batch_size)
-    text +=
-        labelled("Last batch", fmt::format("{}, padded to {} with samples of weight 0",
-                                           counted(counts.samples_in_last_batch, "sample"), explanation.batch_size));
+  if (counts.samples_in_last_batch < explanation.batch_size) {
+    const std::string samples = counted(counts.samples_in_last_batch, "sample");
+    text += labelled("Last batch", explanation.fills_batches_up
+                                       ? fmt::format("{}, padded to {} with samples that do not count", samples,
+                                                     explanation.batch_size)
+                                       : samples + ", in a program of its own");
+  }
   if (counts.batches_in_last_update < counts.batches_per_update) {
     std::string parts =
         fmt::format("{} of {}", counts.batches_in_last_update, counted(counts.batches_per_update, "batch"));

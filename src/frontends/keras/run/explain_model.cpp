@@ -34,6 +34,7 @@ Explanation explain_model(Model& model, const Model::ExplainOptions& options) {
   Explanation explanation{.model = model.name(),
                           .samples = options.samples,
                           .batch_size = options.batch_size,
+                          .fills_batches_up = job.step().mixture.empty(),
                           .ipus = target.is_host ? 0 : static_cast<int>(target.ipus.size()),
                           .replicas = division.replicas,
                           .workers = target.worker_count(),
