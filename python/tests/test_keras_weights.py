@@ -213,3 +213,52 @@ def test_weighted_metrics_are_refused():
         line(weighted_metrics=["mae"])
     assert str(error.value) == ("compile: weighted_metrics are not in Pando, where weights of samples do not count in metrics; "
                                 "give them as metrics, or the loss as the number to look at")
+
+
+LAYERS = [
+    lambda x: layers.Conv2D(3, 2)(x), lambda x: layers.DepthwiseConv2D(2)(x), lambda x: layers.SeparableConv2D(3, 2)(x),
+    lambda x: layers.Conv2DTranspose(3, 2)(x), lambda x: layers.MaxPooling2D()(x), lambda x: layers.AveragePooling2D()(x),
+    lambda x: layers.GlobalMaxPooling2D()(x), lambda x: layers.GlobalAveragePooling2D()(x), lambda x: layers.UpSampling2D()(x),
+    lambda x: layers.ZeroPadding2D()(x), lambda x: layers.Cropping2D()(x), lambda x: layers.BatchNormalization()(x),
+    lambda x: layers.LayerNormalization()(x), lambda x: layers.RandomFlip()(x), lambda x: layers.RandomRotation(0.1)(x),
+    lambda x: layers.RandomTranslation(0.1, 0.1)(x), lambda x: layers.Dropout(0.5)(x), lambda x: layers.GaussianNoise(0.5)(x),
+    lambda x: layers.PReLU()(x), lambda x: layers.ELU()(x), lambda x: layers.Softmax()(x), lambda x: layers.LeakyReLU()(x),
+    lambda x: layers.Permute((3, 1, 2))(x), lambda x: layers.Rescaling(2.0)(x), lambda x: layers.Concatenate()([x, x]),
+    lambda x: layers.Concatenate(axis=1)([x, x]), lambda x: layers.Multiply()([x, x]), lambda x: layers.Average()([x, x]),
+    lambda x: layers.Dot(axes=1)([layers.Flatten()(x), layers.Flatten()(x)]),
+    lambda x: layers.Dot(axes=2)([layers.Reshape((4, 8))(x), layers.Reshape((4, 8))(x)]),
+    lambda x: layers.RepeatVector(3)(layers.Flatten()(x)), lambda x: layers.Conv1D(3, 2)(layers.Reshape((8, 4))(x)),
+    lambda x: layers.MaxPooling1D()(layers.Reshape((8, 4))(x)), lambda x: layers.AveragePooling1D()(layers.Reshape((8, 4))(x)),
+    lambda x: layers.GlobalMaxPooling1D()(layers.Reshape((8, 4))(x)),
+    lambda x: layers.GlobalAveragePooling1D()(layers.Reshape((8, 4))(x)),
+    lambda x: layers.Embedding(5, 2)(layers.Flatten()(x)), lambda x: layers.Dense(3)(layers.Reshape((8, 4))(x))]
+
+
+def is_filled_up(layer, loss, metrics, classes=3, activation=None):
+    """Whether the last batch of such a model is filled up with copies, because they do not count."""
+    inputs = keras.Input((4, 4, 2))
+    model = keras.Model(inputs, layers.Dense(classes, activation=activation)(layers.Flatten()(layer(inputs))))
+    model.compile("sgd", loss, metrics=metrics)
+    return "Last batch   3 samples, padded to 4 with samples that do not count" in model.explain(11, 4)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_of_keras_keep_samples_apart(layer):
+    assert is_filled_up(layer, "mse", ["mae"])
+
+
+@pytest.mark.parametrize("name", ["mse", "mae", "huber", "log_cosh", "hinge", "poisson", "kl_divergence", "cosine_similarity",
+                                  "categorical_crossentropy", "binary_crossentropy"])
+def test_losses_of_keras_keep_samples_apart(name):
+    for activation in (None, "softmax", "sigmoid"):
+        assert is_filled_up(layers.Identity(), name, ["accuracy", keras.losses.get(name)], activation=activation)
+
+
+def test_losses_and_metrics_of_class_numbers_keep_samples_apart():
+    metrics = ["accuracy", "sparse_categorical_accuracy", keras.metrics.SparseTopKCategoricalAccuracy(2)]
+    assert is_filled_up(layers.Identity(), "sparse_categorical_crossentropy", metrics, activation="softmax")
+    more = ["categorical_accuracy", "binary_accuracy", keras.metrics.TopKCategoricalAccuracy(2), keras.metrics.Accuracy()]
+    assert is_filled_up(layers.Identity(), "mse", more)
+    assert not is_filled_up(layers.Identity(), whole, ["mae"])
+    assert not is_filled_up(layers.Identity(), "mse", [whole_error])
+    assert not is_filled_up(Centred(), "mse", [])

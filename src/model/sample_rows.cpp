@@ -18,7 +18,7 @@ bool contains_zero(const Integers& axes) { return std::find(axes.begin(), axes.e
 
 }  // namespace
 
-SampleRows::SampleRows(const Graph& graph, Value mask)
+SampleRows::SampleRows(const Graph& graph, Value mask, const std::vector<Value>& promised)
     : graph_(graph), samples_(mask.shape()[0]), mask_(mask.id()), dependences_(graph.nodes().size()) {
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
@@ -35,6 +35,9 @@ SampleRows::SampleRows(const Graph& graph, Value mask)
     for (ValueId input : node.inputs) strongest = std::max(strongest, of_value(input));
     const bool depends = strongest == Dependence::rows || strongest == Dependence::masked_rows;
     outputs = depends ? of_outputs(node) : std::vector(node.outputs.size(), strongest);
+    for (const Value& value : promised)
+      if (value.id().node == static_cast<std::int32_t>(i))
+        outputs[static_cast<std::size_t>(value.id().output)] = Dependence::rows;
   }
 }
 

@@ -28,8 +28,8 @@ class SampleRows {
   };
 
   // Analyses the graph as it is now. `mask` is an input, [samples]: 1 for real samples and 0 for copies. All other
-  // inputs except the counter have samples along axis 0.
-  SampleRows(const Graph& graph, Value mask);
+  // inputs except the counter have samples along axis 0. Of `promised` it is known that they have rows.
+  SampleRows(const Graph& graph, Value mask, const std::vector<Value>& promised = {});
 
   Dependence of(Value value) const { return of_value(value.id()); }
   // The name of the first node that mixes samples, or of its op; nothing if none does.

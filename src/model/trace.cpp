@@ -54,6 +54,7 @@ struct Trace::State {
   std::unordered_map<std::string, const void*> owners;
   Value counter;
   Value sample_mask;
+  std::vector<Value> promised_rows = {};
   std::vector<Value> losses = {};
 };
 
@@ -126,6 +127,8 @@ Value Trace::update_number() {
 }
 Value Trace::sample_mask() const { return state_->sample_mask; }
 void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
+void Trace::promise_rows(Value value) { state_->promised_rows.push_back(value); }
+const std::vector<Value>& Trace::promised_rows() const { return state_->promised_rows; }
 void Trace::add_loss(Value term) { state_->losses.push_back(term); }
 const std::vector<Value>& Trace::losses() const { return state_->losses; }
 

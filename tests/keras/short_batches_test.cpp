@@ -208,7 +208,7 @@ std::string message_divided(int replicas, std::int64_t accumulation, const Funct
 }
 
 const std::string refusal =
-    ": a batch has 3 of 4 samples, and 'loss' is computed from all samples of a batch together, so that copies which "
+    ": a batch has 3 of 4 samples, and 'loss' may depend on all samples of a batch together, so that copies which "
     "fill it up would count; return one number for each sample, leave such a batch out, or use one replica without "
     "gradient accumulation, which can run it by itself";
 

@@ -76,6 +76,10 @@ class PANDO_API Trace {
   Value sample_mask() const;
   void set_sample_mask(Value mask);
 
+  // Promises that the value has rows for each sample which depend on no other sample, where its ops do not show it.
+  void promise_rows(Value value);
+  const std::vector<Value>& promised_rows() const;
+
   // Adds a term to the loss of a Keras model: one number, or one for each sample, whose mean then counts.
   void add_loss(Value term);
   const std::vector<Value>& losses() const;

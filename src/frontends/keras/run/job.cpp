@@ -20,11 +20,11 @@ const Network* network_of(const Model& model) { return static_cast<ModelBody&>(m
 
 [[noreturn]] void refuse_short_batch(const std::string& who, std::int64_t count, std::int64_t size,
                                      const std::string& mixture) {
-  throw Error(fmt::format(
-      "{}: a batch has {} of {} samples, and '{}' is computed from all samples of a batch together, so that "
-      "copies which fill it up would count; return one number for each sample, leave such a batch out, or "
-      "use one replica without gradient accumulation, which can run it by itself",
-      who, count, size, mixture));
+  throw Error(
+      fmt::format("{}: a batch has {} of {} samples, and '{}' may depend on all samples of a batch together, so that "
+                  "copies which fill it up would count; return one number for each sample, leave such a batch out, or "
+                  "use one replica without gradient accumulation, which can run it by itself",
+                  who, count, size, mixture));
 }
 
 // Batches that must not be filled up.

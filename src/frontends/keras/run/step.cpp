@@ -172,7 +172,7 @@ class StepTracer {
 
   // Looks at the forward pass alone.
   void find_mixture() {
-    const SampleRows rows(graph_, mask_);
+    const SampleRows rows(graph_, mask_, trace_.promised_rows());
     const auto mixes = [&](Value value) { return rows.of(value) == SampleRows::Dependence::mixed; };
     for (const auto& [name, value] : results_)
       if (mixture_.empty() && mixes(value)) mixture_ = name;

@@ -133,7 +133,10 @@ std::shared_ptr<LayerBody> random_body(const std::string& kind, const Config& co
                       .describe = description_of(config),
                       .function =
                           [change = std::move(change)](LayerCall& call, const std::vector<Value>& inputs) {
-                            return call.training() ? change(call, inputs[0]) : inputs[0];
+                            if (!call.training()) return inputs[0];
+                            const Value changed = change(call, inputs[0]);
+                            call.trace().promise_rows(changed);
+                            return changed;
                           },
                       .input_rank = 4});
 }
