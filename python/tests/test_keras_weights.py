@@ -226,7 +226,6 @@ LAYERS = [
     lambda x: layers.Permute((3, 1, 2))(x), lambda x: layers.Rescaling(2.0)(x), lambda x: layers.Concatenate()([x, x]),
     lambda x: layers.Concatenate(axis=1)([x, x]), lambda x: layers.Multiply()([x, x]), lambda x: layers.Average()([x, x]),
     lambda x: layers.Dot(axes=1)([layers.Flatten()(x), layers.Flatten()(x)]),
-    lambda x: layers.Dot(axes=2)([layers.Reshape((4, 8))(x), layers.Reshape((4, 8))(x)]),
     lambda x: layers.RepeatVector(3)(layers.Flatten()(x)), lambda x: layers.Conv1D(3, 2)(layers.Reshape((8, 4))(x)),
     lambda x: layers.MaxPooling1D()(layers.Reshape((8, 4))(x)), lambda x: layers.AveragePooling1D()(layers.Reshape((8, 4))(x)),
     lambda x: layers.GlobalMaxPooling1D()(layers.Reshape((8, 4))(x)),

@@ -13,7 +13,7 @@ using namespace pando::keras;
 
 namespace {
 
-struct Samples {
+struct WeighedSamples {
   std::vector<double> x, y, weight;
   Array column(const std::vector<double>& values) const {
     Array array(DType::float32, {static_cast<std::int64_t>(values.size()), 1});
@@ -24,8 +24,8 @@ struct Samples {
 };
 
 // Every third weight is 0, and so are all from `zero_from` to `zero_to`.
-Samples samples_of(int count, int zero_from = 0, int zero_to = 0) {
-  Samples samples;
+WeighedSamples weighed_samples(int count, int zero_from = 0, int zero_to = 0) {
+  WeighedSamples samples;
   for (int i = 0; i < count; ++i) {
     samples.x.push_back(std::sin(i * 1.3) + 0.25);
     samples.y.push_back(std::cos(i * 0.7));
@@ -34,18 +34,18 @@ Samples samples_of(int count, int zero_from = 0, int zero_to = 0) {
   return samples;
 }
 
-// y = x * first * second, with a penalty on the first.
+// y = x * first * second, with a line_penalty on the first.
 struct Line {
   double first = 0.8, second = -0.6;
 };
-constexpr double rate = 0.05, penalty = 0.01;
+constexpr double line_rate = 0.05, line_penalty = 0.01;
 
-struct Epoch {
+struct LineEpoch {
   Line line;
   double loss = 0, error = 0;
 };
 
-struct Division {
+struct DividedBy {
   int stages = 1;
   int replicas = 1;
   std::int64_t accumulation = 1;
@@ -54,8 +54,8 @@ struct Division {
 
 // One epoch of batches of four: the gradients of an update are those of the means of its batches, added up, or those of
 // the mean over all of its samples.
-Epoch expected_epoch(const Samples& samples, Line line, const Division& division) {
-  Epoch epoch;
+LineEpoch epoch_of_line(const WeighedSamples& samples, Line line, const DividedBy& division) {
+  LineEpoch epoch;
   const std::size_t count = samples.x.size(), of_batch = 4;
   const std::size_t of_update = of_batch * static_cast<std::size_t>(division.replicas * division.accumulation);
   const bool divided = division.stages * division.replicas * division.accumulation > 1;
@@ -66,19 +66,19 @@ Epoch expected_epoch(const Samples& samples, Line line, const Division& division
     double first = 0, second = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t batch_begin = i / of_batch * of_batch;
-      const auto samples_of_batch = static_cast<double>(std::min(count, batch_begin + of_batch) - batch_begin);
-      const double scale = 1.0 / (is_mean ? static_cast<double>(end - begin) : samples_of_batch);
+      const auto samples_in_batch = static_cast<double>(std::min(count, batch_begin + of_batch) - batch_begin);
+      const double scale = 1.0 / (is_mean ? static_cast<double>(end - begin) : samples_in_batch);
       const double difference = samples.x[i] * before.first * before.second - samples.y[i];
       const double slope = 2 * samples.weight[i] * difference * scale;
       first += slope * samples.x[i] * before.second;
       second += slope * samples.x[i] * before.first;
-      epoch.loss += samples.weight[i] * difference * difference + penalty * before.first * before.first;
+      epoch.loss += samples.weight[i] * difference * difference + line_penalty * before.first * before.first;
       epoch.error += std::abs(difference);
     }
     const auto batches = static_cast<double>((end - begin + of_batch - 1) / of_batch);
-    first += 2 * penalty * before.first * (is_mean ? 1.0 : batches);
-    line.first -= rate * first;
-    line.second -= rate * second;
+    first += 2 * line_penalty * before.first * (is_mean ? 1.0 : batches);
+    line.first -= line_rate * first;
+    line.second -= line_rate * second;
   }
   epoch.line = line;
   epoch.loss /= static_cast<double>(count);
@@ -86,22 +86,23 @@ Epoch expected_epoch(const Samples& samples, Line line, const Division& division
   return epoch;
 }
 
-Model line_model(const Division& division = {}) {
+Model line_model(const DividedBy& division = {}) {
   const Tensor input = Input({1});
   const auto in_stage = [&](int stage, const std::function<Tensor()>& call) {
     if (division.stages == 1) return call();
     const ipu::keras::PipelineStage scope(stage);
     return call();
   };
-  const Tensor hidden = in_stage(
-      0, [&] { return layers::Dense(1, {.use_bias = false, .kernel_regularizer = regularizers::L2(penalty)})(input); });
+  const Tensor hidden = in_stage(0, [&] {
+    return layers::Dense(1, {.use_bias = false, .kernel_regularizer = regularizers::L2(line_penalty)})(input);
+  });
   const Tensor output = in_stage(1, [&] { return layers::Dense(1, {.use_bias = false})(hidden); });
   Model model(input, output);
   if (division.stages > 1)
     model.set_pipelining_options({.gradient_accumulation_steps_per_replica = division.accumulation});
   else if (division.accumulation > 1)
     model.set_gradient_accumulation_options({.gradient_accumulation_steps_per_replica = division.accumulation});
-  model.compile({.optimizer = optimizers::SGD({.learning_rate = rate}),
+  model.compile({.optimizer = optimizers::SGD({.learning_rate = line_rate}),
                  .loss = "mse",
                  .metrics = {"mae"},
                  .steps_per_execution = 2,
@@ -111,14 +112,14 @@ Model line_model(const Division& division = {}) {
   return model;
 }
 
-void expect_epoch(const Model& model, const Logs& logs, const Epoch& expected) {
+void expect_line(const Model& model, const Logs& logs, const LineEpoch& expected) {
   EXPECT_NEAR(logs["loss"], expected.loss, 1e-5);
   EXPECT_NEAR(logs["mae"], expected.error, 1e-5);
   EXPECT_NEAR(model.get_weights()[0].item<float>(), expected.line.first, 1e-5);
   EXPECT_NEAR(model.get_weights()[1].item<float>(), expected.line.second, 1e-5);
 }
 
-Logs last_logs(const History& history) {
+Logs last_of_history(const History& history) {
   Logs logs;
   for (const auto& [name, values] : history) logs.set(name, values.back());
   return logs;
@@ -126,21 +127,21 @@ Logs last_logs(const History& history) {
 
 TEST(SampleWeights, OfZeroCountInTheMean) {
   // Batches of 4, 4, 4 and 2; the second has only weights of 0.
-  const Samples samples = samples_of(14, 4, 8);
+  const WeighedSamples samples = weighed_samples(14, 4, 8);
   Model model = line_model();
   const History history =
       model.fit(samples.column(samples.x), samples.column(samples.y),
                 {.batch_size = 4, .shuffle = false, .verbose = 0, .sample_weight = samples.weights()});
-  expect_epoch(model, last_logs(history), expected_epoch(samples, Line(), {}));
+  expect_line(model, last_of_history(history), epoch_of_line(samples, Line(), {}));
 }
 
 TEST(SampleWeights, OfZeroCountInDataSetsAndSingleBatches) {
-  const Samples samples = samples_of(14, 4, 8);
+  const WeighedSamples samples = weighed_samples(14, 4, 8);
   Model from_dataset = line_model(), by_batch = line_model();
   const auto dataset =
       data::Dataset::from_tensor_slices({samples.column(samples.x), samples.column(samples.y), samples.weights()});
-  const Epoch expected = expected_epoch(samples, Line(), {});
-  expect_epoch(from_dataset, last_logs(from_dataset.fit(dataset.batch(4), {.verbose = 0})), expected);
+  const LineEpoch expected = epoch_of_line(samples, Line(), {});
+  expect_line(from_dataset, last_of_history(from_dataset.fit(dataset.batch(4), {.verbose = 0})), expected);
   Logs logs;
   for (std::int64_t first = 0; first < 14; first += 4) {
     const std::int64_t last = std::min<std::int64_t>(14, first + 4);
@@ -148,11 +149,11 @@ TEST(SampleWeights, OfZeroCountInDataSetsAndSingleBatches) {
         samples.column(samples.x).slice(first, last), samples.column(samples.y).slice(first, last),
         {.sample_weight = samples.weights().slice(first, last), .reset_metrics = first == 0});
   }
-  expect_epoch(by_batch, logs, expected);
+  expect_line(by_batch, logs, expected);
 }
 
 TEST(SampleWeights, OfZeroCountInEvaluationAndValidation) {
-  const Samples samples = samples_of(14, 4, 8);
+  const WeighedSamples samples = weighed_samples(14, 4, 8);
   const Array x = samples.column(samples.x), y = samples.column(samples.y);
   Model model = line_model();
   double loss = 0, error = 0;
@@ -162,7 +163,7 @@ TEST(SampleWeights, OfZeroCountInEvaluationAndValidation) {
     loss += samples.weight[i] * difference * difference / 14;
     error += std::abs(difference) / 14;
   }
-  loss += penalty * line.first * line.first;
+  loss += line_penalty * line.first * line.first;
   const Logs logs = model.evaluate(x, y, {.batch_size = 4, .verbose = 0, .sample_weight = samples.weights()});
   EXPECT_NEAR(logs["loss"], loss, 1e-6);
   EXPECT_NEAR(logs["mae"], error, 1e-6);
@@ -177,10 +178,10 @@ TEST(SampleWeights, OfZeroCountInEvaluationAndValidation) {
 
 TEST(SampleWeights, OfZeroCountHoweverAnUpdateIsDivided) {
   for (const auto reduction : {ipu::GradientReduction::Sum, ipu::GradientReduction::Mean})
-    for (const Division& division :
-         {Division{.replicas = 2}, Division{.accumulation = 3}, Division{.replicas = 2, .accumulation = 2},
-          Division{.stages = 2, .accumulation = 4}, Division{.stages = 2, .replicas = 2, .accumulation = 2}}) {
-      Division divided = division;
+    for (const DividedBy& division :
+         {DividedBy{.replicas = 2}, DividedBy{.accumulation = 3}, DividedBy{.replicas = 2, .accumulation = 2},
+          DividedBy{.stages = 2, .accumulation = 4}, DividedBy{.stages = 2, .replicas = 2, .accumulation = 2}}) {
+      DividedBy divided = division;
       divided.reduction = reduction;
       ipu::reset_ipu_configuration();
       ipu::IPUConfig config;
@@ -190,7 +191,7 @@ TEST(SampleWeights, OfZeroCountHoweverAnUpdateIsDivided) {
       const ipu::IPUStrategy strategy;
       const auto scope = strategy.scope();
       // Batches of 4 in updates of several; one micro-batch has only weights of 0, and the last has 2 samples.
-      const Samples samples = samples_of(38, 8, 12);
+      const WeighedSamples samples = weighed_samples(38, 8, 12);
       Model model = line_model(divided);
       const History history =
           model.fit(samples.column(samples.x), samples.column(samples.y),
@@ -198,13 +199,13 @@ TEST(SampleWeights, OfZeroCountHoweverAnUpdateIsDivided) {
       SCOPED_TRACE(testing::Message() << divided.stages << " stages, " << divided.replicas << " replicas, accumulation "
                                       << divided.accumulation << ", mean "
                                       << (reduction == ipu::GradientReduction::Mean));
-      expect_epoch(model, last_logs(history), expected_epoch(samples, Line(), divided));
+      expect_line(model, last_of_history(history), epoch_of_line(samples, Line(), divided));
     }
   ipu::reset_ipu_configuration();
 }
 
 TEST(SampleWeights, OfZeroLeaveBatchStatisticsAlone) {
-  const Samples samples = samples_of(6);
+  const WeighedSamples samples = weighed_samples(6);
   Sequential model({layers::BatchNormalization({.momentum = 0.0}), layers::Dense(1)});
   model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.0}), .loss = "mse"});
   model.fit(samples.column(samples.x), samples.column(samples.y),
@@ -215,7 +216,7 @@ TEST(SampleWeights, OfZeroLeaveBatchStatisticsAlone) {
 }
 
 TEST(ClassWeights, OfZeroCountInTheMean) {
-  Samples samples = samples_of(10);
+  WeighedSamples samples = weighed_samples(10);
   for (std::size_t i = 0; i < 10; ++i) {
     samples.y[i] = static_cast<double>(i % 3);
     samples.weight[i] = i % 3 == 1 ? 0.0 : i % 3 == 2 ? 2.5 : 1.0;
@@ -223,17 +224,17 @@ TEST(ClassWeights, OfZeroCountInTheMean) {
   const FitOptions options{.batch_size = 4, .shuffle = false, .verbose = 0, .class_weight = {{1, 0.0}, {2, 2.5}}};
   Model model = line_model();
   const History history = model.fit(samples.column(samples.x), samples.column(samples.y), options);
-  expect_epoch(model, last_logs(history), expected_epoch(samples, Line(), {}));
+  expect_line(model, last_of_history(history), epoch_of_line(samples, Line(), {}));
   const auto part = [](std::vector<double>& values) { values.resize(4); };
   part(samples.x), part(samples.y), part(samples.weight);
   Model single = line_model();
   const Logs logs = single.train_on_batch(samples.column(samples.x), samples.column(samples.y),
                                           {.class_weight = options.class_weight});
-  expect_epoch(single, logs, expected_epoch(samples, Line(), {}));
+  expect_line(single, logs, epoch_of_line(samples, Line(), {}));
 }
 
 TEST(SingleBatches, GoOnWithTheMeansIfAsked) {
-  const Samples samples = samples_of(8);
+  const WeighedSamples samples = weighed_samples(8);
   const Array x = samples.column(samples.x), y = samples.column(samples.y);
   Model model = line_model();
   model.compile({.optimizer = optimizers::SGD({.learning_rate = 0.0}), .loss = "mse", .metrics = {"mae"}});
@@ -250,7 +251,7 @@ TEST(SingleBatches, GoOnWithTheMeansIfAsked) {
 }
 
 TEST(SampleWeightsRefuse, SeveralNumbersForASample) {
-  const Samples samples = samples_of(4);
+  const WeighedSamples samples = weighed_samples(4);
   Model model = line_model();
   const auto dataset =
       data::Dataset::from_tensor_slices({samples.column(samples.x), samples.column(samples.y), ones({4, 2})}).batch(2);
