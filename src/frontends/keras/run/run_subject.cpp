@@ -87,7 +87,8 @@ RunSubject subject_of(const Model& model, const std::vector<OutputGoals>& goals,
                      .layers = layers_of(model),
                      .losses = {},
                      .class_weight = {}};
-  for (const OutputGoals& goal : goals) subject.losses.push_back(goal.loss ? goal.loss->name() : "none");
+  for (const OutputGoals& goal : goals)
+    subject.losses.push_back(!goal.loss ? "none" : goal.loss->name() + (goal.loss->is_sum() ? " as a sum" : ""));
   for (const auto& [label, weight] : class_weight)
     subject.class_weight += fmt::format("{}{}: {}", subject.class_weight.empty() ? "" : ", ", label, weight);
   return subject;
