@@ -9,6 +9,7 @@
 
 #include "base/notice.h"
 #include "frontends/keras/build/optimizer_state.h"
+#include "frontends/keras/run/full_batches.h"
 #include "frontends/keras/run/held_types.h"
 #include "model/balance_stages.h"
 
@@ -17,32 +18,6 @@ namespace pando::keras {
 namespace {
 
 const Network* network_of(const Model& model) { return static_cast<ModelBody&>(model.body()).network(); }
-
-[[noreturn]] void refuse_short_batch(const std::string& who, std::int64_t count, std::int64_t size,
-                                     const std::string& mixture) {
-  throw Error(
-      fmt::format("{}: a batch has {} of {} samples, and '{}' may depend on all samples of a batch together, so that "
-                  "copies which fill it up would count; return one number for each sample, leave such a batch out, or "
-                  "use one replica without gradient accumulation, which can run it by itself",
-                  who, count, size, mixture));
-}
-
-// Batches that must not be filled up.
-class FullBatches final : public BatchSource {
- public:
-  FullBatches(std::shared_ptr<BatchSource> source, const std::string& who, const std::string& mixture)
-      : source_(std::move(source)), who_(who), mixture_(mixture) {}
-
-  std::int64_t next(std::int64_t limit, std::span<std::byte* const> columns) override {
-    const std::int64_t count = source_->next(limit, columns);
-    if (count > 0 && count < limit) refuse_short_batch(who_, count, limit, mixture_);
-    return count;
-  }
-
- private:
-  std::shared_ptr<BatchSource> source_;
-  std::string who_, mixture_;
-};
 
 }  // namespace
 
@@ -281,7 +256,7 @@ std::int64_t Job::run(const AfterExecution& after) {
   };
   const std::string& mixture = step().mixture;
   if (mixture.empty() || !runs_short_batches()) {
-    run_on(step(), mixture.empty() ? source_ : std::make_shared<FullBatches>(source_, who(), mixture));
+    run_on(step(), mixture.empty() ? source_ : full_batches(source_, who(), mixture));
     return done;
   }
   while (goes_on && (left_ < 0 || done < left_)) {

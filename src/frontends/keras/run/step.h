@@ -2,10 +2,10 @@
 // From a compiled model to the program of one step of training, testing or prediction.
 #pragma once
 #include <pando/frontends/ipu/pipelining.h>
-#include <pando/frontends/keras/model.h>
 
 #include "frontends/keras/build/stages.h"
 #include "frontends/keras/build/trainable_layers.h"
+#include "frontends/keras/run/goals.h"
 #include "model/step.h"
 
 namespace pando::keras {
@@ -34,20 +34,6 @@ struct ModelDivision : Division {
   // Whether the program divides by the samples of an update, instead of dividing each micro-batch by its own.
   bool divides_updates() const { return !is_whole() && reduction == ipu::GradientReduction::Mean; }
 };
-
-// The loss and the metrics of each output of a model.
-struct OutputGoals {
-  std::string output;
-  std::optional<Loss> loss;
-  double loss_weight = 1.0;
-  std::vector<Metric> metrics;
-};
-// As Keras names them: by the layer that makes each; if a layer makes several, "dense", "dense_1"...
-std::vector<std::string> output_names(const Network& network);
-// What a step of training gives: the loss, those of several outputs, and the metrics.
-std::vector<std::string> log_names(const std::vector<OutputGoals>& goals);
-// Throws Error unless losses, weights and metrics match the outputs.
-std::vector<OutputGoals> make_goals(const Network& network, const CompileOptions& options);
 
 // The names of a step's feeds.
 std::string input_feed(std::size_t index);
