@@ -183,11 +183,10 @@ ModelStep& Job::step() {
 
 ModelStep& Job::step_of(std::int64_t batch_size) {
   const auto guard = lock();
-  std::shared_ptr<ModelStep>& step = steps_[batch_size];
-  if (step) return *step;
-  step = take_step(request(batch_size));
-  if (profiler_ != nullptr) profiler_->attach(step->program);
-  return *step;
+  if (const auto known = steps_.find(batch_size); known != steps_.end()) return *known->second;
+  ModelStep& step = *(steps_[batch_size] = take_step(request(batch_size)));
+  if (profiler_ != nullptr) profiler_->attach(step.program);
+  return step;
 }
 
 void Job::watch(Profiler& profiler) {
