@@ -35,8 +35,8 @@ class PythonBody : public keras::LayerBody {
     py::list symbols;
     for (const Value& value : inputs) symbols.append(py::cast(Tensor(call.trace(), value)));
     const auto* arguments = static_cast<const Held*>(call.arguments().get());
-    const py::object outputs = object_->get().attr("_trace")(py::cast(&caller, py::return_value_policy::reference), symbols,
-                                                             arguments ? arguments->get() : py::none());
+    const py::object outputs = object_->get().attr("_trace")(py::cast(&caller, py::return_value_policy::reference),
+                                                             symbols, arguments ? arguments->get() : py::none());
     std::vector<Value> values;
     for (py::handle output : outputs) values.push_back(output.cast<Tensor>().value());
     return values;
@@ -151,7 +151,8 @@ void bind_python_layer(py::module_& module) {
       .def_property_readonly("trainable", [](const Caller& caller) { return caller.call.trainable(); })
       .def("weight", [](const Caller& c, std::size_t i) { return Tensor(c.call.trace(), c.call.weight(i)); })
       .def("assign", [](const Caller& c, std::size_t i, const Tensor& value) { c.call.assign(i, value.value()); })
-      .def("parameter", [](const Caller& c, const Parameter& p) { return Tensor(c.call.trace(), c.call.trace().value_of(p)); })
+      .def("parameter",
+           [](const Caller& c, const Parameter& p) { return Tensor(c.call.trace(), c.call.trace().value_of(p)); })
       .def("add_loss", [](const Caller& caller, const Tensor& term) { caller.call.add_loss(term.value()); })
       .def("dropout",
            [](Caller& caller, const Tensor& x, double rate) {

@@ -266,6 +266,12 @@ def test_a_power_that_is_not_known_is_refused_in_a_program():
     assert next(data.as_numpy_iterator()).tolist() == [3**40 - 2**64 if 3**40 >= 2**63 else 3**40]
 
 
+def test_integers_have_no_negative_powers():
+    with pytest.raises(TypeError) as caught:
+        tf.constant([2, 3]) ** -1
+    assert str(caught.value) == "power: integers have no negative powers; cast them to float32"
+
+
 def test_programs_say_which_types_they_lack():
     with pytest.raises(TraceError) as caught:
         in_a_program(lambda x: tf.cast(x, "int16"), [np.array([1], np.int32)])

@@ -34,12 +34,8 @@ struct Step {
 
   Division division;
   StepFeeds feeds;
-<<<<<<< HEAD
-  // The workers of the program's options.
-=======
   std::vector<FedIndices> fed_indices;
-  // Those of the program's options.
->>>>>>> b95cd87 (ops: refuse indices out of range, by the host where they are fed and by the kernel elsewhere)
+  // The workers of the program's options.
   std::shared_ptr<Workers> workers;
   Program program;
 

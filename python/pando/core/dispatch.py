@@ -84,12 +84,12 @@ def call(name, *inputs, title="", **attributes):
     """The tensor that the op of this name makes; `title` is the name that summaries show."""
     cls = result_class(inputs)
     values = [value_of(source) for source in inputs]
-    if any(isinstance(source, (list, tuple)) for source in inputs):
-        values = _with_lists(name, inputs, values)
     like = next((value for value in values if isinstance(value, Symbol)), None)
     if like is not None:
         # A weight outside of its layer is the weight, not the numbers that it has now.
         values = [source._symbol(like) if isinstance(source, Tensor) else value for source, value in zip(inputs, values)]
+    if any(isinstance(source, (list, tuple)) for source in inputs):
+        values = _with_lists(name, inputs, values)
     if not cls._wraps_numbers:
         _check_numbers(name, values)
     return cls(call_values(name, values, attributes, title))

@@ -75,15 +75,19 @@ def pad(x, before, after, value=0.0):
 
 
 def gather(table, indices):
-    outside = (indices < 0) | (indices >= len(table))
-    if outside.any():
-        raise IndexError(f"gather: index {indices[outside].flat[0]} is out of range for a table of {len(table)} rows; "
-                         f"indices must be 0 to {len(table) - 1}")
+    if indices.size and (indices.min() < 0 or indices.max() >= len(table)):
+        raise IndexError(f"gather: an index is out of range for {len(table)} rows")
     return table[indices]
 
 
 def one_hot(indices, depth, dtype="float32"):
     return (indices[..., None] == np.arange(depth)).astype(getattr(dtype, "name", dtype))
+
+
+def power(a, b):
+    if b.dtype.kind == "i" and (b < 0).any():
+        raise TypeError("power: integers have no negative powers; cast them to float32")
+    return np.power(a, b)
 
 
 def floor_divide(a, b):
@@ -119,7 +123,7 @@ UNARY = {
     "negate": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square,
     "clip": lambda x, min=-1e308, max=1e308: np.clip(x, min, max)}
 FLOAT_BINARY = {
-    "divide": np.true_divide, "power": np.power, "squared_error": lambda a, b: np.square(a - b),
+    "divide": np.true_divide, "power": power, "squared_error": lambda a, b: np.square(a - b),
     "absolute_error": lambda a, b: np.abs(a - b), "huber_error": huber_error,
     "binary_cross_entropy": binary_cross_entropy,
     "sigmoid_cross_entropy": lambda x, t: np.maximum(x, 0) - x * t + np.log1p(np.exp(-np.abs(x))),

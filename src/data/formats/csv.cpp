@@ -172,8 +172,9 @@ class CsvReader {
     for (std::size_t i = 0; i < words.size(); ++i)
       if (i != label_ && count > 1 && words[i] == count)
         file_.fail(fmt::format("the column '{}' holds words, such as '{}', and not numbers", header_[i], firsts[i]),
-                   options_.has_labels ? "replace them by numbers, take the column out, or name it as that of the labels"
-                                       : "replace them by numbers, or take the column out");
+                   options_.has_labels
+                       ? "replace them by numbers, take the column out, or name it as that of the labels"
+                       : "replace them by numbers, or take the column out");
   }
 
   std::string problem_of_row() {

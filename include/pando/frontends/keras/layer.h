@@ -90,7 +90,6 @@ class PANDO_API LayerBody {
   std::optional<Shape> input_shape = {};
 };
 
-
 // Copies are the same layer, with the same weights.
 class PANDO_API Layer {
  public:

@@ -55,13 +55,13 @@ __device__ void compute(const Step& step, Bits* out, const Bits* a, const Bits* 
     if constexpr (wide)                                                                   \
       if (step.dtype == DType::float64) return unary<scalar::name, double>(step, out, a); \
     return unary<scalar::name, float>(step, out, a);
-#define PANDO_UNARY_NUMERIC(name)                                                               \
-  case Index::name:                                                                             \
-    if constexpr (wide) {                                                                       \
-      if (step.dtype == DType::float64) return unary<scalar::name, double>(step, out, a);       \
-      if (step.dtype == DType::int64) return unary<scalar::name, std::int64_t>(step, out, a);   \
-    }                                                                                           \
-    if (step.dtype == DType::int32) return unary<scalar::name, std::int32_t>(step, out, a);     \
+#define PANDO_UNARY_NUMERIC(name)                                                             \
+  case Index::name:                                                                           \
+    if constexpr (wide) {                                                                     \
+      if (step.dtype == DType::float64) return unary<scalar::name, double>(step, out, a);     \
+      if (step.dtype == DType::int64) return unary<scalar::name, std::int64_t>(step, out, a); \
+    }                                                                                         \
+    if (step.dtype == DType::int32) return unary<scalar::name, std::int32_t>(step, out, a);   \
     return unary<scalar::name, float>(step, out, a);
 #define PANDO_BINARY(name)                                                                    \
   case Index::name:                                                                           \

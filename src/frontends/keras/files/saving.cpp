@@ -105,12 +105,14 @@ namespace {
 
 // A folder of such a name would not be what the name says.
 void check_folder_name(const std::string& who, const std::string& path) {
-  for (const char* ending : {".h5", ".hdf5", ".keras", ".onnx", ".tflite", ".pb", ".pt", ".pth", ".npz", ".safetensors"})
+  for (const char* ending :
+       {".h5", ".hdf5", ".keras", ".onnx", ".tflite", ".pb", ".pt", ".pth", ".npz", ".safetensors"})
     if (path.ends_with(ending))
-      throw Error(fmt::format("{}: '{}' would be a folder and not a {} file: Pando saves models as folders, with the "
-                              "layers in model.json and the weights in weights.safetensors; give a name without '{}', "
-                              "or save the weights alone with save_weights(), as .safetensors or .npz",
-                              who, path, ending, ending));
+      throw Error(
+          fmt::format("{}: '{}' would be a folder and not a {} file: Pando saves models as folders, with the "
+                      "layers in model.json and the weights in weights.safetensors; give a name without '{}', "
+                      "or save the weights alone with save_weights(), as .safetensors or .npz",
+                      who, path, ending, ending));
 }
 
 }  // namespace
@@ -133,9 +135,10 @@ void probe_save(const std::string& directory) {
 
 Model load_model(const std::string& directory) {
   if (is_file(directory))
-    throw Error(fmt::format("load_model: '{}' is a file, but Pando reads models from folders that save() has written; "
-                            "load_weights() reads .safetensors and .npz files",
-                            directory));
+    throw Error(
+        fmt::format("load_model: '{}' is a file, but Pando reads models from folders that save() has written; "
+                    "load_weights() reads .safetensors and .npz files",
+                    directory));
   const std::string path = fmt::format("{}/{}", directory, model_file);
   Model model = model_of(Json::parse(read_text(path), path), path);
   model.load_weights(fmt::format("{}/{}", directory, weights_file));

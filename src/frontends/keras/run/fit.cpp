@@ -367,10 +367,11 @@ void Fit::tell_about_learning_rate() const {
   const auto& rate = job_.compiled().optimizer.state().learning_rate;
   const std::int64_t steps = job_.compiled().steps_per_execution;
   if (rate.is_number() || rate.schedule() || steps == 1 || told.exchange(true)) return;
-  notify("keras",
-         fmt::format("The learning rate is a function, which is called before each execution of {} steps: their updates "
-                     "have the same rate. A schedule changes it with every update.",
-                     steps));
+  notify(
+      "keras",
+      fmt::format("The learning rate is a function, which is called before each execution of {} steps: their updates "
+                  "have the same rate. A schedule changes it with every update.",
+                  steps));
 }
 
 void Fit::tell_of_the_end() {
