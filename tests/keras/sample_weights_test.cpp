@@ -35,13 +35,13 @@ WeighedSamples weighed_samples(int count, int zero_from = 0, int zero_to = 0) {
 }
 
 // y = x * first * second, with a line_penalty on the first.
-struct Line {
+struct WeightedLine {
   double first = 0.8, second = -0.6;
 };
 constexpr double line_rate = 0.05, line_penalty = 0.01;
 
 struct LineEpoch {
-  Line line;
+  WeightedLine line;
   double loss = 0, error = 0;
 };
 
@@ -54,7 +54,7 @@ struct DividedBy {
 
 // One epoch of batches of four: the gradients of an update are those of the means of its batches, added up, or those of
 // the mean over all of its samples.
-LineEpoch epoch_of_line(const WeighedSamples& samples, Line line, const DividedBy& division) {
+LineEpoch epoch_of_line(const WeighedSamples& samples, WeightedLine line, const DividedBy& division) {
   LineEpoch epoch;
   const std::size_t count = samples.x.size(), of_batch = 4;
   const std::size_t of_update = of_batch * static_cast<std::size_t>(division.replicas * division.accumulation);
@@ -62,7 +62,7 @@ LineEpoch epoch_of_line(const WeighedSamples& samples, Line line, const DividedB
   const bool is_mean = divided && division.reduction == ipu::GradientReduction::Mean;
   for (std::size_t begin = 0; begin < count; begin += of_update) {
     const std::size_t end = std::min(count, begin + of_update);
-    const Line before = line;
+    const WeightedLine before = line;
     double first = 0, second = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t batch_begin = i / of_batch * of_batch;
@@ -107,7 +107,7 @@ Model line_model(const DividedBy& division = {}) {
                  .metrics = {"mae"},
                  .steps_per_execution = 2,
                  .reduction = division.reduction});
-  const Line start;
+  const WeightedLine start;
   model.set_weights({full({1, 1}, start.first), full({1, 1}, start.second)});
   return model;
 }
@@ -132,7 +132,7 @@ TEST(SampleWeights, OfZeroCountInTheMean) {
   const History history =
       model.fit(samples.column(samples.x), samples.column(samples.y),
                 {.batch_size = 4, .shuffle = false, .verbose = 0, .sample_weight = samples.weights()});
-  expect_line(model, last_of_history(history), epoch_of_line(samples, Line(), {}));
+  expect_line(model, last_of_history(history), epoch_of_line(samples, WeightedLine(), {}));
 }
 
 TEST(SampleWeights, OfZeroCountInDataSetsAndSingleBatches) {
@@ -140,7 +140,7 @@ TEST(SampleWeights, OfZeroCountInDataSetsAndSingleBatches) {
   Model from_dataset = line_model(), by_batch = line_model();
   const auto dataset =
       data::Dataset::from_tensor_slices({samples.column(samples.x), samples.column(samples.y), samples.weights()});
-  const LineEpoch expected = epoch_of_line(samples, Line(), {});
+  const LineEpoch expected = epoch_of_line(samples, WeightedLine(), {});
   expect_line(from_dataset, last_of_history(from_dataset.fit(dataset.batch(4), {.verbose = 0})), expected);
   Logs logs;
   for (std::int64_t first = 0; first < 14; first += 4) {
@@ -157,7 +157,7 @@ TEST(SampleWeights, OfZeroCountInEvaluationAndValidation) {
   const Array x = samples.column(samples.x), y = samples.column(samples.y);
   Model model = line_model();
   double loss = 0, error = 0;
-  const Line line;
+  const WeightedLine line;
   for (std::size_t i = 0; i < samples.x.size(); ++i) {
     const double difference = samples.x[i] * line.first * line.second - samples.y[i];
     loss += samples.weight[i] * difference * difference / 14;
@@ -199,7 +199,7 @@ TEST(SampleWeights, OfZeroCountHoweverAnUpdateIsDivided) {
       SCOPED_TRACE(testing::Message() << divided.stages << " stages, " << divided.replicas << " replicas, accumulation "
                                       << divided.accumulation << ", mean "
                                       << (reduction == ipu::GradientReduction::Mean));
-      expect_line(model, last_of_history(history), epoch_of_line(samples, Line(), divided));
+      expect_line(model, last_of_history(history), epoch_of_line(samples, WeightedLine(), divided));
     }
   ipu::reset_ipu_configuration();
 }
@@ -224,13 +224,13 @@ TEST(ClassWeights, OfZeroCountInTheMean) {
   const FitOptions options{.batch_size = 4, .shuffle = false, .verbose = 0, .class_weight = {{1, 0.0}, {2, 2.5}}};
   Model model = line_model();
   const History history = model.fit(samples.column(samples.x), samples.column(samples.y), options);
-  expect_line(model, last_of_history(history), epoch_of_line(samples, Line(), {}));
+  expect_line(model, last_of_history(history), epoch_of_line(samples, WeightedLine(), {}));
   const auto part = [](std::vector<double>& values) { values.resize(4); };
   part(samples.x), part(samples.y), part(samples.weight);
   Model single = line_model();
   const Logs logs = single.train_on_batch(samples.column(samples.x), samples.column(samples.y),
                                           {.class_weight = options.class_weight});
-  expect_line(single, logs, epoch_of_line(samples, Line(), {}));
+  expect_line(single, logs, epoch_of_line(samples, WeightedLine(), {}));
 }
 
 TEST(SingleBatches, GoOnWithTheMeansIfAsked) {
