@@ -3,25 +3,27 @@
 
 pip calls the functions of PEP 517. There is a wheel for each version of Python, as pybind11 has no stable ABI.
 """
+import importlib.util
 import io
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
 
-from wheel.wheelfile import WheelFile
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/wheel"
 METADATA = """Metadata-Version: 2.1
 Name: pando
 Version: {version}
 Summary: Trains and runs neural networks on virtual IPUs made of CPU cores and GPUs
 License: Apache-2.0
 Requires-Python: >=3.9
-Requires-Dist: numpy
+Requires-Dist: numpy<{numpy_before}
 Description-Content-Type: text/markdown
 
 {readme}"""
@@ -39,26 +41,96 @@ def _tag():
 
 
 def _information():
-    """What a wheel says about itself: its folder, and the texts of the files there."""
+    """What a wheel says about itself: its folder, and the texts of the files there. CMake has configured the build."""
     version = _version()
+    cache = (BUILD / "CMakeCache.txt").read_text()
+    # An extension that cannot read the arrays of a newer NumPy must not be installed beside it.
+    numpy_before = re.search(r"^PANDO_NUMPY_BEFORE:\w+=(\d+)", cache, re.MULTILINE)[1]
     return f"pando-{version}.dist-info", {
-        "METADATA": METADATA.format(version=version, readme=(ROOT / "README.md").read_text()),
+        "METADATA": METADATA.format(version=version, numpy_before=numpy_before, readme=(ROOT / "README.md").read_text()),
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: pando {version}\nRoot-Is-Purelib: false\nTag: {_tag()}\n"}
 
 
-def _compile(folder):
-    """Builds the extension in the folder and returns its path."""
+def _options():
+    """More options for CMake, from the user."""
+    return shlex.split(os.environ.get("CMAKE_ARGS", ""))
+
+
+def _has_cmake():
+    try:
+        text = subprocess.run(["cmake", "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return tuple(map(int, re.search(r"(\d+)\.(\d+)", text).groups())) >= (3, 25)
+
+
+def _check_tools():
+    """Ends with what is missing and where it comes from, instead of CMake's pages about it."""
+    for found, what, package in ((_has_cmake(), "CMake 3.25 or newer", "cmake"),
+                                 (shutil.which("ninja"), "Ninja", "ninja-build"),
+                                 (importlib.util.find_spec("wheel"), "the Python package wheel", "python3-wheel")):
+        if not found:
+            raise SystemExit(f"pando: cannot find {what}; install it (Debian: apt install {package}), or leave it to pip by "
+                             "calling it without --no-build-isolation")
+    named = os.environ.get("CXX", "").split()[:1]
+    if not any(option.startswith("-DCMAKE_CXX_COMPILER") for option in _options()) and \
+            not any(map(shutil.which, named or ["c++", "g++", "clang++"])):
+        raise SystemExit(f"pando: cannot find {' '.join(named) or 'a C++ compiler'}; install one (Debian: apt install g++), "
+                         "or name one in the environment variable CXX")
+
+
+def _pybind11():
+    """The option that names the pybind11 that Python has, if it has one; CMake finds Debian's by itself.
+
+    pip unpacks it into a folder of a new name each time. In a folder that stays, its headers are the same files to the
+    compiler's cache and to Ninja.
+    """
+    try:
+        import pybind11
+    except ImportError:
+        return []
+    package = pathlib.Path(pybind11.__file__).parent
+    if not (package / "share/cmake").is_dir():
+        return [f"-Dpybind11_DIR={pybind11.get_cmake_dir()}"]
+    copy = BUILD / f"pybind11-{pybind11.__version__}"
+    if not copy.is_dir():
+        unfinished = BUILD / "pybind11.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.copytree(package, unfinished)
+        unfinished.rename(copy)
+    return [f"-Dpybind11_DIR={copy / 'share/cmake/pybind11'}"]
+
+
+def _run_cmake(what, *arguments):
+    if subprocess.run(["cmake", *arguments]).returncode != 0:
+        raise SystemExit(f"pando: CMake could not {what} Pando; what it says above is the cause")
+
+
+def _configure():
+    """Prepares the build anew, as the interpreter, its pybind11 and CMake may be others than the last time."""
+    _check_tools()
     options = ["-DCMAKE_BUILD_TYPE=Release", "-DPANDO_UNITY_BUILD=ON", "-DPANDO_PYTHON=ON", "-DPANDO_BUNDLE_FMT=ON",
-               f"-DPANDO_PYTHON_EXECUTABLE={sys.executable}"]
+               "-DPANDO_WITH_MPI=OFF", f"-DPANDO_PYTHON_EXECUTABLE={sys.executable}", *_pybind11(),
+               # Without symbols, and with C++'s own libraries in it, it needs those of no machine.
+               "-DCMAKE_MODULE_LINKER_FLAGS=-s -static-libstdc++ -static-libgcc"]
     options += [f"-DPANDO_BUILD_{part}=OFF" for part in ("TESTS", "CLI", "EXAMPLES", "BENCHMARKS")]
-    options += os.environ.get("CMAKE_ARGS", "").split()
-    subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *options], check=True)
-    subprocess.run(["cmake", "--build", folder, "--target", "pando_python"], check=True)
-    return next((folder / "python/pando").glob("_core.*.so"))
+    _run_cmake("configure", "--fresh", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *options, *_options())
+
+
+def _compile():
+    """Builds the extension and returns its path."""
+    _run_cmake("build", "--build", BUILD, "--target", "pando_python")
+    return BUILD / "python/pando" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    """What pip puts beside `requires` of pyproject.toml before it builds: what this machine lacks and the index has."""
+    return ([] if _has_cmake() else ["cmake>=3.25"]) + ([] if shutil.which("ninja") else ["ninja"])
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     """Writes what the wheel will say about itself, which pip asks for first, and returns the folder."""
+    _configure()
     folder, texts = _information()
     path = pathlib.Path(metadata_directory) / folder
     path.mkdir()
@@ -69,7 +141,11 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Writes the wheel into the folder and returns its name."""
-    extension = _compile(ROOT / "build/wheel")
+    if metadata_directory is None:
+        _configure()
+    # Not before the check that it is there.
+    from wheel.wheelfile import WheelFile
+    extension = _compile()
     name = f"pando-{_version()}-{_tag()}.whl"
     with WheelFile(os.path.join(wheel_directory, name), "w") as wheel:
         for path in sorted((ROOT / "python/pando").rglob("*")):
