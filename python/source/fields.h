@@ -40,7 +40,8 @@ void read(py::handle value, std::optional<T>& field) {
 
 class Fields {
  public:
-  Fields(std::string who, py::dict values) : who_(std::move(who)), values_(std::move(values)) {}
+  // The dict stays as it is: a loss or metric is made from the same one each time it is used.
+  Fields(std::string who, const py::dict& values) : who_(std::move(who)), values_(values.attr("copy")()) {}
 
   // Keeps the default of the field if the name was not given.
   template <class T>
