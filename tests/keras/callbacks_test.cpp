@@ -88,6 +88,53 @@ TEST(Callbacks, StopEarlyAndRestoreTheBest) {
             "validation_split");
 }
 
+TEST(Callbacks, StopIfTheBaselineIsNotBeatenButNeverAfterTheFirstEpoch) {
+  const Line line;
+  const auto epochs = [&](const callbacks::EarlyStoppingOptions& options, double rate) {
+    return line_model(1, rate)
+        .fit(line.x, line.y, {.epochs = 6, .verbose = 0, .callbacks = {callbacks::EarlyStopping(options)}})["loss"]
+        .size();
+  };
+  // A loss that becomes better goes on, although it does not beat the baseline; one that stays ends when it may.
+  EXPECT_EQ(epochs({.monitor = "loss", .baseline = -1.0}, 0.01), 6u);
+  EXPECT_EQ(epochs({.monitor = "loss", .baseline = -1.0}, 0.0), 2u);
+  EXPECT_EQ(epochs({.monitor = "loss"}, 0.0), 2u);
+}
+
+TEST(Callbacks, RestoreTheBestAlsoWhereNothingStops) {
+  const Line line;
+  Sequential model = line_model(1, 0.0);
+  std::vector<Array> second;
+  // A rate of 0 in all epochs but the second: the weights of the second epoch are better than those after.
+  model.fit(line.x, line.y,
+            {.epochs = 4,
+             .verbose = 0,
+             .callbacks = {callbacks::LearningRateScheduler([](std::int64_t epoch, double) {
+                             return epoch == 1 ? 0.1 : epoch == 2 ? 100.0 : 0.0;
+                           }),
+                           callbacks::EarlyStopping({.monitor = "loss", .patience = 9, .restore_best_weights = true}),
+                           callbacks::LambdaCallback({.on_epoch_end = [&](std::int64_t epoch, const Logs&) {
+                             if (epoch == 1) second = model.get_weights();
+                           }})}});
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(model.get_weights()[0].data<float>()[0], second[0].data<float>()[0]);
+}
+
+TEST(Callbacks, SaveOnlyWhatIsBetterThanAThreshold) {
+  const TemporaryFolder folder;
+  const Line line;
+  const auto saved = [&](double threshold) {
+    const std::string path = folder.path() + "/" + std::to_string(threshold) + ".npz";
+    line_model().fit(line.x, line.y,
+                     {.verbose = 0,
+                      .callbacks = {callbacks::ModelCheckpoint(
+                          path, {.monitor = "loss", .save_best_only = true, .initial_value_threshold = threshold})}});
+    return std::ifstream(path).good();
+  };
+  EXPECT_FALSE(saved(0.0));
+  EXPECT_TRUE(saved(1e9));
+}
+
 TEST(Callbacks, ReduceTheRateOnAPlateau) {
   const Line line;
   Sequential model = line_model(4, 0.5);

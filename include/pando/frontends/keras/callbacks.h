@@ -55,6 +55,8 @@ struct ModelCheckpointOptions {
   bool save_best_only = false;
   std::string mode = "auto";
   int verbose = 0;
+  // With save_best_only, what the monitored value must be better than at first.
+  std::optional<double> initial_value_threshold = {};
 };
 // Writes the weights at the end of each epoch to a .safetensors file if the path ends so, otherwise to an .npz file.
 // Fields in the path, the epoch (from 1) and logs, are replaced as Python does it: "w-{epoch:02d}-{val_loss:.3f}".

@@ -107,7 +107,7 @@ class Checkpoint : public KnownCallback {
     if (options_.save_best_only) monitor_.check(names);
   }
   void on_train_begin(Model&) override {
-    best_ = monitor_.worst();
+    best_ = options_.initial_value_threshold.value_or(monitor_.worst());
     // The name may have fields that are not known yet; its folder decides.
     if (is_first_worker() && folder_of(text_).find('{') == std::string::npos) probe_file(text_);
   }
@@ -155,22 +155,28 @@ class Stopping : public KnownCallback {
   void check_logs(const Names& names) const override { monitor_.check(names); }
   void on_train_begin(Model&) override {
     waited_ = 0;
-    best_ = options_.baseline.value_or(monitor_.worst());
+    best_ = monitor_.worst();
     best_epoch_ = 0;
     best_weights_.clear();
   }
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override {
     const double value = monitor_.read(logs);
-    if (monitor_.is_better(value, best_)) {
-      best_ = value;
+    const bool is_best = monitor_.is_better(value, best_);
+    ++waited_;
+    if (is_best || (options_.restore_best_weights && best_weights_.empty())) {
       best_epoch_ = epoch;
-      waited_ = 0;
       if (options_.restore_best_weights) best_weights_ = model.get_weights();
+    }
+    if (is_best) {
+      best_ = value;
+      if (!options_.baseline || monitor_.is_better(value, *options_.baseline)) waited_ = 0;
       return;
     }
-    if (++waited_ < options_.patience) return;
+    if (waited_ < options_.patience || epoch == 0) return;
     model.stop_training();
     say(options_.verbose, fmt::format("Epoch {}: early stopping", epoch + 1));
+  }
+  void on_train_end(Model& model) override {
     if (best_weights_.empty()) return;
     say(options_.verbose, fmt::format("Restoring model weights from the end of the best epoch: {}.", best_epoch_ + 1));
     model.set_weights(best_weights_);
