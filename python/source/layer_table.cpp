@@ -39,14 +39,15 @@ void read_fields(Fields& fields, layers::ReLUOptions& o) {
 }
 void read_fields(Fields& fields, layers::LeakyReLUOptions& o) { fields("alpha", o.alpha)("name", o.name); }
 void read_fields(Fields& fields, layers::BatchNormalizationOptions& o) {
-  fields("momentum", o.momentum)("epsilon", o.epsilon)("center", o.center)("scale", o.scale)("name", o.name);
+  fields("axis", o.axis)("momentum", o.momentum)("epsilon", o.epsilon)("center", o.center)("scale", o.scale);
+  fields("name", o.name);
   fields("beta_initializer", o.beta_initializer)("gamma_initializer", o.gamma_initializer);
   fields("moving_mean_initializer", o.moving_mean_initializer);
   fields("moving_variance_initializer", o.moving_variance_initializer);
   fields("beta_regularizer", o.beta_regularizer)("gamma_regularizer", o.gamma_regularizer);
 }
 void read_fields(Fields& fields, layers::LayerNormalizationOptions& o) {
-  fields("epsilon", o.epsilon)("center", o.center)("scale", o.scale)("name", o.name);
+  fields("axis", o.axis)("epsilon", o.epsilon)("center", o.center)("scale", o.scale)("name", o.name);
   fields("beta_initializer", o.beta_initializer)("gamma_initializer", o.gamma_initializer);
 }
 void read_fields(Fields& fields, layers::EmbeddingOptions& o) {

@@ -29,6 +29,16 @@ TEST(Layers, HaveTheParameterCountsOfKeras) {
   EXPECT_EQ(parameters({8, 8, 4}, layers::MaxPooling2D()), 0);
 }
 
+TEST(Layers, NormaliseTheLastAxisOnly) {
+  EXPECT_EQ(parameters({8, 8, 4}, layers::BatchNormalization({.axis = 3})), 16);
+  EXPECT_EQ(parameters({4}, layers::BatchNormalization({.axis = 1})), 16);
+  for (const Layer& layer : {Layer(layers::BatchNormalization({.axis = 1, .name = "norm"})),
+                             Layer(layers::LayerNormalization({.axis = 1, .name = "norm"}))}) {
+    const std::string text = message([&] { layer(Input({8, 8, 4})); });
+    EXPECT_TRUE(text.ends_with("axis is 1 but the channels must be last: -1")) << text;
+  }
+}
+
 TEST(Layers, GiveTheShapesOfKeras) {
   const Tensor image = Input({28, 28, 3});
   const auto shape = [&](const Layer& layer) { return to_string(layer(image).shape()); };

@@ -177,6 +177,8 @@ struct PANDO_API Softmax : Layer {
 };
 
 struct BatchNormalizationOptions {
+  // The axis of the channels, counted with the batch. It must be the last one.
+  std::int64_t axis = -1;
   double momentum = 0.99;
   double epsilon = 1e-3;
   bool center = true;
@@ -195,6 +197,8 @@ struct PANDO_API BatchNormalization : Layer {
   explicit BatchNormalization(const BatchNormalizationOptions& options = {});
 };
 struct LayerNormalizationOptions {
+  // The axis that is normalised, counted with the batch. It must be the last one.
+  std::int64_t axis = -1;
   double epsilon = 1e-3;
   bool center = true;
   bool scale = true;

@@ -11,6 +11,13 @@ from pando.keras.arguments import refuse
 from pando.keras.layers.base import Layer
 
 
+def _one_axis(who, axis):
+    axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    if len(axes) != 1:
+        raise ValueError(f"{who}: axis is {axis}, but Pando normalises one axis, the last")
+    return int(axes[0])
+
+
 class BatchNormalization(Layer):
     """Normalises each channel: by the statistics of the batch in training, by moving averages otherwise."""
 
@@ -23,9 +30,8 @@ class BatchNormalization(Layer):
                  **kwargs: Any) -> None:
         refuse("BatchNormalization", beta_constraint=beta_constraint, gamma_constraint=gamma_constraint, renorm=renorm,
                virtual_batch_size=virtual_batch_size)
-        if axis not in (-1, 3, [-1], [3]) and not (axis == 1 and kwargs.get("input_shape") is None):
-            raise ValueError(f"BatchNormalization: axis is {axis}, but Pando normalises the last axis")
         self._make("BatchNormalization", {
+            "axis": _one_axis("BatchNormalization", axis),
             "momentum": momentum, "epsilon": epsilon, "center": bool(center), "scale": bool(scale),
             "beta_initializer": initializers.get(beta_initializer)._native(),
             "gamma_initializer": initializers.get(gamma_initializer)._native(),
@@ -44,9 +50,8 @@ class LayerNormalization(Layer):
                  gamma_constraint: Any = None, **kwargs: Any) -> None:
         refuse("LayerNormalization", beta_regularizer=beta_regularizer, gamma_regularizer=gamma_regularizer,
                beta_constraint=beta_constraint, gamma_constraint=gamma_constraint)
-        if axis not in (-1, [-1]):
-            raise ValueError(f"LayerNormalization: axis is {axis}, but Pando normalises the last axis")
         self._make("LayerNormalization", {
+            "axis": _one_axis("LayerNormalization", axis),
             "epsilon": epsilon, "center": bool(center), "scale": bool(scale),
             "beta_initializer": initializers.get(beta_initializer)._native(),
             "gamma_initializer": initializers.get(gamma_initializer)._native()}, **kwargs)
@@ -66,6 +71,11 @@ def _factor(who, factor):
     return factor
 
 
+def _bilinear(who, interpolation):
+    if interpolation != "bilinear":
+        raise NotImplementedError(f"{who}: interpolation={interpolation!r} is not in Pando, which has 'bilinear'")
+
+
 class RandomFlip(Layer):
     """Mirrors images at random, in training."""
 
@@ -81,6 +91,7 @@ class RandomTranslation(Layer):
                  interpolation: str = "bilinear", seed: int | None = None, fill_value: float = 0.0,
                  **kwargs: Any) -> None:
         _seed("RandomTranslation", seed)
+        _bilinear("RandomTranslation", interpolation)
         self._make("RandomTranslation", {
             "height_factor": _factor("RandomTranslation", height_factor),
             "width_factor": _factor("RandomTranslation", width_factor), "fill_mode": fill_mode,
@@ -93,5 +104,6 @@ class RandomRotation(Layer):
     def __init__(self, factor: Any, fill_mode: str = "reflect", interpolation: str = "bilinear",
                  seed: int | None = None, fill_value: float = 0.0, **kwargs: Any) -> None:
         _seed("RandomRotation", seed)
+        _bilinear("RandomRotation", interpolation)
         self._make("RandomRotation", {"factor": _factor("RandomRotation", factor), "fill_mode": fill_mode,
                                       "fill_value": fill_value}, **kwargs)

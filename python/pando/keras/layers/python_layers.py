@@ -9,7 +9,7 @@ from pando.core.calls import current_call
 from pando.core.dispatch import call
 from pando.core.hints import Activation, Function, Identifier, Sizes
 from pando.keras import activations, initializers, regularizers
-from pando.keras.arguments import number, whole
+from pando.keras.arguments import check_channels_last, number, refuse, whole
 from pando.keras.layers.base import Layer
 from pando.tensors.tensor import wrap
 
@@ -34,7 +34,7 @@ class Identity(Layer):
 
 
 class Softmax(Layer):
-    """Probabilities along an axis: exp(x) divided by its sum."""
+    """Probabilities along an axis, or along several together: exp(x) divided by its sum."""
 
     def __init__(self, axis: Sizes | None = -1, **kwargs: Any) -> None:
         if axis == -1:
@@ -44,7 +44,11 @@ class Softmax(Layer):
         self.axis = axis
 
     def call(self, inputs: Any) -> Any:
-        return ops.softmax(inputs, axis=self.axis)
+        if not isinstance(self.axis, (list, tuple)):
+            return ops.softmax(inputs, axis=self.axis)
+        axes = list(self.axis)
+        powers = ops.exp(inputs - ops.max(inputs, axis=axes, keepdims=True))
+        return powers / ops.sum(powers, axis=axes, keepdims=True)
 
 
 class ELU(Layer):
@@ -63,6 +67,7 @@ class PReLU(Layer):
 
     def __init__(self, alpha_initializer: Identifier = "zeros", alpha_regularizer: Any = None,
                  alpha_constraint: Any = None, shared_axes: Sequence[int] | None = None, **kwargs: Any) -> None:
+        refuse("PReLU", alpha_constraint=alpha_constraint)
         super().__init__(**kwargs)
         self.alpha_initializer = initializers.get(alpha_initializer)
         self.alpha_regularizer, self.shared_axes = alpha_regularizer, shared_axes
@@ -94,6 +99,7 @@ class GaussianNoise(Layer):
 
 class _GlobalPooling1D(Layer):
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
+        check_channels_last(type(self).__name__, data_format)
         super().__init__(**kwargs)
         self.keepdims = bool(keepdims)
 
@@ -120,6 +126,7 @@ class Conv1D(Layer):
                  activation: Activation = None, use_bias: bool = True,
                  kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
                  kernel_regularizer: Any = None, bias_regularizer: Any = None, **kwargs: Any) -> None:
+        check_channels_last("Conv1D", data_format)
         super().__init__(**kwargs)
         one = [value[0] if isinstance(value, (tuple, list)) else value
                for value in (kernel_size, strides, dilation_rate)]
@@ -160,6 +167,7 @@ class _Pooling1D(Layer):
 
     def __init__(self, pool_size: Sizes = 2, strides: Sizes | None = None, padding: Any = "valid",
                  data_format: str | None = "channels_last", **kwargs: Any) -> None:
+        check_channels_last(type(self).__name__, data_format)
         super().__init__(**kwargs)
         self.pool_size, self.padding = pool_size, str(padding).lower()
         self.strides = pool_size if strides is None else strides
@@ -195,6 +203,7 @@ class Cropping2D(Layer):
     """Cuts rows and columns off images."""
 
     def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:
+        check_channels_last("Cropping2D", data_format)
         super().__init__(**kwargs)
         if isinstance(cropping, int):
             cropping = (cropping, cropping)

@@ -40,10 +40,9 @@ void check_axis(std::int64_t axis, const Shape& input) {
 }
 
 struct BatchNormalizationConfig {
-  std::int64_t axis = -1;
   layers::BatchNormalizationOptions options = {};
   void describe(ConfigFields& fields) {
-    fields.axis("axis", axis);
+    fields.axis("axis", options.axis);
     fields("momentum", options.momentum);
     fields("epsilon", options.epsilon);
     fields("center", options.center);
@@ -60,10 +59,9 @@ struct BatchNormalizationConfig {
 };
 
 struct LayerNormalizationConfig {
-  std::int64_t axis = -1;
   layers::LayerNormalizationOptions options = {};
   void describe(ConfigFields& fields) {
-    fields.axis("axis", axis);
+    fields.axis("axis", options.axis);
     fields("epsilon", options.epsilon);
     fields("center", options.center);
     fields("scale", options.scale);
@@ -77,12 +75,11 @@ struct LayerNormalizationConfig {
 };
 
 struct BatchNormalizationBody : LayerBody {
-  explicit BatchNormalizationBody(const BatchNormalizationConfig& config)
-      : axis_(config.axis), options_(config.options) {}
+  explicit BatchNormalizationBody(const BatchNormalizationConfig& config) : options_(config.options) {}
   std::string kind() const override { return "BatchNormalization"; }
-  void describe(ConfigFields& fields) const override { BatchNormalizationConfig{axis_, options_}.describe(fields); }
+  void describe(ConfigFields& fields) const override { BatchNormalizationConfig{options_}.describe(fields); }
   void build(LayerBuild& build, const std::vector<Shape>& inputs) override {
-    check_axis(axis_, inputs[0]);
+    check_axis(options_.axis, inputs[0]);
     const Shape shape = {channels_of(inputs[0])};
     if (options_.scale)
       build.add_weight("gamma", shape,
@@ -117,17 +114,15 @@ struct BatchNormalizationBody : LayerBody {
   }
 
  private:
-  std::int64_t axis_;
   layers::BatchNormalizationOptions options_;
 };
 
 struct LayerNormalizationBody : LayerBody {
-  explicit LayerNormalizationBody(const LayerNormalizationConfig& config)
-      : axis_(config.axis), options_(config.options) {}
+  explicit LayerNormalizationBody(const LayerNormalizationConfig& config) : options_(config.options) {}
   std::string kind() const override { return "LayerNormalization"; }
-  void describe(ConfigFields& fields) const override { LayerNormalizationConfig{axis_, options_}.describe(fields); }
+  void describe(ConfigFields& fields) const override { LayerNormalizationConfig{options_}.describe(fields); }
   void build(LayerBuild& build, const std::vector<Shape>& inputs) override {
-    check_axis(axis_, inputs[0]);
+    check_axis(options_.axis, inputs[0]);
     const Shape shape = {channels_of(inputs[0])};
     if (options_.scale) build.add_weight("gamma", shape, {.initializer = options_.gamma_initializer});
     if (options_.center) build.add_weight("beta", shape, {.initializer = options_.beta_initializer});
@@ -139,7 +134,6 @@ struct LayerNormalizationBody : LayerBody {
   }
 
  private:
-  std::int64_t axis_;
   layers::LayerNormalizationOptions options_;
 };
 
