@@ -20,10 +20,17 @@ class PythonCallback : public keras::Callback {
   PythonCallback(py::object object, std::set<std::string> methods)
       : object_(std::move(object)), methods_(std::move(methods)) {}
 
-  void on_train_begin(keras::Model&) override { call("on_train_begin"); }
+  void on_train_begin(keras::Model&) override {
+    last_ = {};
+    call("on_train_begin");
+  }
   void on_train_end(keras::Model&) override { call("on_train_end"); }
-  void on_epoch_begin(keras::Model&, std::int64_t epoch) override { call("on_epoch_begin", epoch); }
+  void on_epoch_begin(keras::Model&, std::int64_t epoch) override {
+    last_ = {};
+    call("on_epoch_begin", epoch);
+  }
   void on_epoch_end(keras::Model&, std::int64_t epoch, keras::Logs& logs) override {
+    last_ = logs;
     if (!methods_.contains("on_epoch_end")) return;
     const WithGil gil;
     py::dict values = logs_dict(logs);
@@ -44,8 +51,10 @@ class PythonCallback : public keras::Callback {
   void call(const char* method, Arguments... arguments) const {
     if (!methods_.contains(method)) return;
     const WithGil gil;
-    object_.get().attr(method)(arguments...);
+    object_.get().attr(method)(arguments..., logs_dict(last_));
   }
+  // The logs of the epoch that ended last; none while an epoch runs.
+  keras::Logs last_;
   Held object_;
   std::set<std::string> methods_;
 };
@@ -68,7 +77,8 @@ CallbackPointer make_callback(const std::string& kind, const py::dict& arguments
   if (kind == "ModelCheckpoint") {
     callbacks::ModelCheckpointOptions o;
     const auto path = fields.get<std::string>("filepath", "");
-    fields("monitor", o.monitor)("save_best_only", o.save_best_only)("mode", o.mode)("verbose", o.verbose).finish();
+    fields("monitor", o.monitor)("save_best_only", o.save_best_only)("mode", o.mode)("verbose", o.verbose);
+    fields("initial_value_threshold", o.initial_value_threshold).finish();
     return callbacks::ModelCheckpoint(path, o);
   }
   if (kind == "LearningRateScheduler") {

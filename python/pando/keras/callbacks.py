@@ -2,6 +2,7 @@
 """Callbacks: what happens alongside training."""
 from __future__ import annotations
 
+import contextlib
 import typing as _typing
 from typing import Any, Sequence
 
@@ -112,6 +113,19 @@ def native_callbacks(callbacks: Sequence[Any] | None, model: Any, params: dict[s
     return list_
 
 
+@contextlib.contextmanager
+def called_around(what: str, callbacks: Any, model: Any) -> Any:
+    """Calls ``on_test_begin`` and ``on_test_end``, or those of "predict", around a block, which fills the logs."""
+    given = callback_list("evaluate" if what == "test" else what, callbacks)
+    for callback in given:
+        callback.set_model(model)
+        getattr(callback, f"on_{what}_begin")({})
+    logs: dict[str, Any] = {}
+    yield logs
+    for callback in given:
+        getattr(callback, f"on_{what}_end")(dict(logs))
+
+
 class _Foreign(Callback):
     """An object with the methods of a callback that does not derive from Callback."""
 
@@ -160,7 +174,8 @@ class ModelCheckpoint(_Builtin):
                 break
         self.filepath = path
         super().__init__(filepath=path, monitor=monitor, verbose=int(verbose), save_best_only=bool(save_best_only),
-                         mode=mode)
+                         mode=mode, initial_value_threshold=None if initial_value_threshold is None
+                         else float(initial_value_threshold))
 
 
 class EarlyStopping(_Builtin):

@@ -10,7 +10,7 @@ from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
 from pando.core.messages import tell_once
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers
-from pando.keras.callbacks import History, callback_list, native_callbacks
+from pando.keras.callbacks import History, callback_list, called_around, native_callbacks
 from pando.keras.data import class_weights, samples_of
 from pando.keras.model_files import ModelFiles
 from pando.keras.stages import Stages
@@ -208,9 +208,10 @@ class Training(Stages, ModelFiles):
         """
         _accept("evaluate", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, y, sample_weight)
-        logs = self._layer.evaluate(samples.first, samples.y, {
-            "batch_size": int(batch_size or 32), "steps": int(steps or 0), "verbose": _verbose(verbose),
-            "sample_weight": samples.sample_weight})
+        with called_around("test", callbacks, self) as logs:
+            logs.update(self._layer.evaluate(samples.first, samples.y, {
+                "batch_size": int(batch_size or 32), "steps": int(steps or 0), "verbose": _verbose(verbose),
+                "sample_weight": samples.sample_weight}))
         return _results(logs, return_dict)
 
     def predict(self, x: Samples, batch_size: int | None = None, verbose: int | str = 0, steps: int | None = None,
@@ -222,7 +223,8 @@ class Training(Stages, ModelFiles):
         """
         _accept("predict", kwargs, _FIT_WITHOUT_EFFECT)
         samples = self._samples(x, targets=False)
-        outputs = self._layer.predict(samples.first, int(batch_size or 32), int(steps or 0), _verbose(verbose, 0))
+        with called_around("predict", callbacks, self):
+            outputs = self._layer.predict(samples.first, int(batch_size or 32), int(steps or 0), _verbose(verbose, 0))
         structure = self.__dict__.get("_output_structure")
         if structure is not None and isinstance(structure, (list, tuple, dict)):
             return pack(structure, outputs)
