@@ -22,6 +22,8 @@ class Metric:
 
     def __init__(self, name: str | None = None, dtype: DTypeLike = None) -> None:
         self.name = name or _snake(type(self).__name__)
+        if getattr(dtype, "name", dtype) not in (None, "float32", "float64"):
+            raise ValueError(f"{type(self).__name__}: dtype is {dtype!r}, but metrics of Pando are computed in float32")
         self.reset_state()
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
@@ -39,7 +41,9 @@ class Metric:
 
     def _add(self, values, sample_weight):
         values = np.asarray(values, dtype=np.float64)
-        weights = np.ones_like(values) if sample_weight is None else np.broadcast_to(sample_weight, values.shape)
+        weights = np.ones(()) if sample_weight is None else np.asarray(getattr(sample_weight, "_value", sample_weight))
+        # A weight of a sample counts for all that the sample has.
+        weights = np.broadcast_to(weights.reshape(weights.shape + (1,) * (values.ndim - weights.ndim)), values.shape)
         self._total += float((values * weights).sum())
         self._count += float(weights.sum())
 
@@ -69,7 +73,7 @@ class Mean(Metric):
     """The mean of numbers."""
 
     def __init__(self, name: str | None = "mean", dtype: DTypeLike = None) -> None:
-        super().__init__(name)
+        super().__init__(name, dtype)
 
     def update_state(self, values: Any, sample_weight: ArrayLike = None) -> Any:
         """Adds values to the mean, each with its weight."""
@@ -80,7 +84,7 @@ class _Builtin(Metric):
     _kind = ""
 
     def __init__(self, name: str | None = None, dtype: DTypeLike = None, **arguments: Any) -> None:
-        super().__init__(name or self._kind)
+        super().__init__(name or self._kind, dtype)
         self._arguments = arguments
 
     def _native(self):
@@ -106,7 +110,7 @@ class Accuracy(Metric):
     """How often the prediction equals the target; the name "accuracy" in ``compile`` chooses by the shapes instead."""
 
     def __init__(self, name: str | None = "accuracy", dtype: DTypeLike = None) -> None:
-        super().__init__(name)
+        super().__init__(name, dtype)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
         return ops.cast(ops.equal(ops.cast(y_true, y_pred.dtype.name), y_pred), "float32")
@@ -146,8 +150,8 @@ class SparseTopKCategoricalAccuracy(_Builtin):
 
 
 class _OfLoss(_Builtin):
-    def __init__(self, name: str | None, **arguments: Any) -> None:
-        super().__init__(name)
+    def __init__(self, name: str | None, dtype: DTypeLike, **arguments: Any) -> None:
+        super().__init__(name, dtype)
         self._loss = getattr(losses, type(self).__name__)(**arguments)
 
     def _native(self):
@@ -160,7 +164,7 @@ class BinaryCrossentropy(_OfLoss):
 
     def __init__(self, name: str | None = "binary_crossentropy", dtype: DTypeLike = None, from_logits: bool = False,
                  label_smoothing: float = 0) -> None:
-        super().__init__(name, from_logits=from_logits, label_smoothing=label_smoothing)
+        super().__init__(name, dtype, from_logits=from_logits, label_smoothing=label_smoothing)
 
 
 class CategoricalCrossentropy(_OfLoss):
@@ -168,7 +172,7 @@ class CategoricalCrossentropy(_OfLoss):
 
     def __init__(self, name: str | None = "categorical_crossentropy", dtype: DTypeLike = None,
                  from_logits: bool = False, label_smoothing: float = 0, axis: Sizes | None = -1) -> None:
-        super().__init__(name, from_logits=from_logits, label_smoothing=label_smoothing)
+        super().__init__(name, dtype, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis)
 
 
 class SparseCategoricalCrossentropy(_OfLoss):
@@ -176,7 +180,7 @@ class SparseCategoricalCrossentropy(_OfLoss):
 
     def __init__(self, name: str | None = "sparse_categorical_crossentropy", dtype: DTypeLike = None,
                  from_logits: bool = False, axis: Sizes | None = -1) -> None:
-        super().__init__(name, from_logits=from_logits)
+        super().__init__(name, dtype, from_logits=from_logits, axis=axis)
 
 
 class _Function(Metric):

@@ -6,6 +6,8 @@ import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core import ops
+from pando.core.hints import Samples
 from pando.core.nearest import attributes_of as _attributes_of
 
 
@@ -17,6 +19,10 @@ class Regularizer:
 
     def _native(self):
         return _core.Regularizer(self.l1, self.l2)
+
+    def __call__(self, x: Samples) -> Any:
+        """The penalty of a tensor: one number."""
+        return self.l1 * ops.sum(ops.abs(x)) + self.l2 * ops.sum(ops.square(x))
 
     def get_config(self) -> Any:
         """The arguments that the regularizer was made with."""
