@@ -32,6 +32,10 @@ def test_the_examples_run(run_python, tmp_path, example):
     assert re.search(r"[Tt]est .*accuracy 0\.\d+", shown)
 
 
+def test_the_table_of_what_differs_from_keras_is_that_of_the_comparison(run_python):
+    run_python(str(ROOT / "python/tests/peers/differences.py"))
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings_are_true(name):
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
