@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pando.core.hints import DTypeLike
+from pando.core.messages import tell_once
 from pando.core.nearest import suggestion
 
 _SHAPES = ("input_shape", "batch_input_shape", "input_dim")
-_WITHOUT_EFFECT = ("input_length", "batch_size", "dynamic", "autocast", "activity_regularizer")
+_WITHOUT_EFFECT = ("batch_size", "dynamic", "autocast")
 
 
 def common_arguments(who: str, dtype: DTypeLike = None, **kwargs: Any) -> Any:
@@ -16,6 +17,7 @@ def common_arguments(who: str, dtype: DTypeLike = None, **kwargs: Any) -> Any:
     name = getattr(dtype, "name", dtype)
     if name not in (None, "float32", "int32", "int64", "uint8", "bool", "float64", "mixed_bfloat16"):
         raise ValueError(f"{who}: dtype is {dtype!r}, but layers of Pando compute in float32")
+    tell_of_dtype(who, dtype)
     for key, value in kwargs.items():
         if key in _SHAPES:
             continue
@@ -23,11 +25,14 @@ def common_arguments(who: str, dtype: DTypeLike = None, **kwargs: Any) -> Any:
             check_channels_last(who, value)
         elif key == "weights":
             raise ValueError(f"{who}: weights= is not in Pando; call set_weights() once the layer is built")
-        elif key in _WITHOUT_EFFECT:
-            if key == "activity_regularizer" and value is not None:
+        elif key == "activity_regularizer":
+            if value is not None:
                 raise ValueError(f"{who}: activity_regularizer is not in Pando; add the term in a loss function")
+        elif key in _WITHOUT_EFFECT:
+            if value is not None:
+                tell_once(f"{who}: {key} has no effect in Pando")
         else:
-            known = list(_SHAPES) + ["data_format", "dtype", "name", "trainable", *_WITHOUT_EFFECT]
+            known = list(_SHAPES) + ["data_format", "dtype", "name", "trainable", "activity_regularizer", *_WITHOUT_EFFECT]
             raise TypeError(f"{who} has no argument '{key}'{suggestion(key, known)}")
 
 
@@ -63,6 +68,26 @@ def whole(layer: Any, name: str, value: Any) -> int:
     if number(layer, name, value) != int(value):
         raise TypeError(f"{type(layer).__name__}: {name} cannot be {value!r}")
     return int(value)
+
+
+def tell_of(who: str, **arguments: Any) -> None:
+    """Says that those of the arguments that are given have no effect."""
+    for name, value in arguments.items():
+        if value is not None and value is not False:
+            tell_once(f"{who}: {name} has no effect in Pando")
+
+
+def tell_of_dtype(who: str, dtype: DTypeLike) -> None:
+    """Says that another type than that of all computations has no effect."""
+    name = getattr(dtype, "name", dtype)
+    if name not in (None, "float32"):
+        tell_once(f"{who}: dtype={name!r} has no effect in Pando, which computes in float32")
+
+
+def tell_of_seed(who: str, seed: int | None) -> None:
+    """Says that the seed of a layer has no effect."""
+    if seed is not None:
+        tell_once(f"{who}: the seed of a layer has no effect in Pando; tf.random.set_seed() decides")
 
 
 def refuse(who: str, **arguments: Any) -> Any:

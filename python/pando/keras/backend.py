@@ -34,7 +34,7 @@ def floatx() -> Any:
 def set_floatx(dtype: DTypeLike) -> Any:
     """Accepts "float32", the type that programs compute in, and refuses others."""
     if str(dtype) != "float32":
-        raise ValueError(f"set_floatx: {dtype!r} is not in Pando, which computes in float32")
+        raise ValueError(f"set_floatx: dtype={dtype!r} is not in Pando, which computes in float32")
 
 
 def image_data_format() -> Any:
@@ -125,7 +125,7 @@ def flatten(x: Samples) -> Any:
 def random_normal(shape: ShapeLike | None, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike = None,
                   seed: int | None = None) -> Any:
     """Normal numbers, new in each step."""
-    return _random.normal(shape, mean, stddev)
+    return _random.normal(shape, mean, stddev, dtype or "float32", seed)
 
 
 _SAME = ("abs", "cast", "cos", "elu", "equal", "exp", "expand_dims", "greater", "less", "log", "maximum", "minimum",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import typing as _typing
 from typing import Any, Sequence
 
@@ -10,6 +11,8 @@ from pando import _core
 from pando.core.hints import Function, Logs, Path
 from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
+from pando.core.nearest import unknown_argument
+from pando.keras.arguments import refuse
 
 _TRAIN = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end", "on_train_batch_begin",
           "on_train_batch_end")
@@ -118,12 +121,21 @@ def called_around(what: str, callbacks: Any, model: Any) -> Any:
     """Calls ``on_test_begin`` and ``on_test_end``, or those of "predict", around a block, which fills the logs."""
     given = callback_list("evaluate" if what == "test" else what, callbacks)
     for callback in given:
+        for name in (f"on_{what}_batch_begin", f"on_{what}_batch_end"):
+            if hasattr(callback, name):
+                raise NotImplementedError(f"{type(callback).__name__}.{name} would not be called: Pando calls callbacks "
+                                          "before and after evaluate() and predict(), and not for each batch")
         callback.set_model(model)
-        getattr(callback, f"on_{what}_begin")({})
+    for callback in given:
+        getattr(callback, f"on_{what}_begin", _nothing)({})
     logs: dict[str, Any] = {}
     yield logs
     for callback in given:
-        getattr(callback, f"on_{what}_end")(dict(logs))
+        getattr(callback, f"on_{what}_end", _nothing)(dict(logs))
+
+
+def _nothing(logs):
+    """Stands for a method that a callback lacks."""
 
 
 class _Foreign(Callback):
@@ -152,7 +164,7 @@ class _Builtin(Callback):
         if type(self).__module__ != __name__:
             raise NotImplementedError(f"{type(self).__name__}: Pando's {type(self).__mro__[1].__name__} cannot be "
                                       "derived from; derive from Callback")
-        return _core.make_callback(type(self).__name__, self._arguments)
+        return _core.make_callback(type(self).__name__, dict(self._arguments))
 
 
 class ModelCheckpoint(_Builtin):
@@ -162,8 +174,13 @@ class ModelCheckpoint(_Builtin):
                  save_weights_only: bool = False, mode: str = "auto", save_freq: str = "epoch", options: Any = None,
                  initial_value_threshold: float | None = None, **kwargs: Any) -> None:
         if save_freq != "epoch" or kwargs.get("period", 1) != 1:
-            raise NotImplementedError("ModelCheckpoint: Pando saves once an epoch; fit(checkpoint_directory=...) "
+            raise NotImplementedError(f"ModelCheckpoint: save_freq={save_freq!r} is not in Pando, which saves once an "
+                                      "epoch; fit(checkpoint_directory=...) "
                                       "writes checkpoints as often as wanted, to resume from")
+        for name in kwargs:
+            if name not in ("period", "load_weights_on_restart"):
+                raise unknown_argument("ModelCheckpoint", name, inspect.signature(ModelCheckpoint).parameters)
+        refuse("ModelCheckpoint", initial_value_threshold=initial_value_threshold)
         if not save_weights_only:
             tell_once("ModelCheckpoint writes weights; model.save() writes the layers, too")
         path = str(filepath)
@@ -201,6 +218,9 @@ class ReduceLROnPlateau(_Builtin):
     def __init__(self, monitor: str = "val_loss", factor: Any = 0.1, patience: int = 10, verbose: int | str = 0,
                  mode: str = "auto", min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0.0,
                  **kwargs: Any) -> None:
+        for name in kwargs:
+            if name != "epsilon":
+                raise unknown_argument("ReduceLROnPlateau", name, inspect.signature(ReduceLROnPlateau).parameters)
         super().__init__(monitor=monitor, factor=float(factor), patience=int(patience), verbose=int(verbose),
                          mode=mode, min_delta=float(kwargs.get("epsilon", min_delta)), cooldown=int(cooldown),
                          min_lr=float(min_lr))
@@ -210,7 +230,6 @@ class LearningRateScheduler(_Builtin):
     """Sets the learning rate of each epoch by a function of the epoch, and of the rate so far if it takes two."""
 
     def __init__(self, schedule: Function, verbose: int | str = 0) -> None:
-        import inspect
         try:
             two = len(inspect.signature(schedule).parameters) > 1
         except (TypeError, ValueError):

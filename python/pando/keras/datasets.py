@@ -6,6 +6,7 @@ import types
 import typing as _typing
 
 from pando import _core
+from pando.core.messages import tell_once
 
 
 def _shorter(arrays):
@@ -28,6 +29,8 @@ def _module(name, doc):
 
     def load_data(path=None):
         """((x_train, y_train), (x_test, y_test)): images as uint8 [n, 28, 28] and their labels."""
+        if path is not None:
+            tell_once(f"{name}.load_data: path has no effect in Pando; PANDO_DATA says where data sets are")
         return _load(name)
     module.load_data = load_data
     sys.modules[module.__name__] = module

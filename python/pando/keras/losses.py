@@ -12,6 +12,7 @@ from pando.core import ops
 from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras.activations import symbol_function
+from pando.keras.arguments import tell_of_dtype
 from pando.tensors.tensor import Tensor, as_symbol, convert, is_symbolic, wrap
 
 
@@ -26,6 +27,7 @@ class Loss:
     def __init__(self, reduction: str | None = "auto", name: str | None = None, dtype: DTypeLike = None) -> None:
         self.reduction = getattr(reduction, "value", reduction)
         self.name = name or _snake(type(self).__name__)
+        tell_of_dtype(type(self).__name__, dtype)
         if self.reduction not in (None, "auto", "none", "sum", "sum_over_batch_size", "mean", "mean_with_sample_weight"):
             raise ValueError(f"{type(self).__name__}: unknown reduction {reduction!r}")
 
@@ -64,7 +66,7 @@ class _Builtin(Loss):
     _arguments = {}
 
     def _native(self):
-        return _core.make_loss(self._kind, self._arguments)
+        return _core.make_loss(self._kind, dict(self._arguments))
 
     def _trained(self):
         if self.reduction == "sum":

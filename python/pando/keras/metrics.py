@@ -13,6 +13,7 @@ from pando.core.hints import ArrayLike, DTypeLike, Function, Sizes
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.keras import losses
 from pando.keras.activations import symbol_function
+from pando.keras.arguments import tell_of_dtype
 from pando.keras.losses import _snake, call_native
 from pando.tensors.tensor import Tensor, convert
 
@@ -24,6 +25,7 @@ class Metric:
         self.name = name or _snake(type(self).__name__)
         if getattr(dtype, "name", dtype) not in (None, "float32", "float64"):
             raise ValueError(f"{type(self).__name__}: dtype is {dtype!r}, but metrics of Pando are computed in float32")
+        tell_of_dtype(type(self).__name__, dtype)
         self.reset_state()
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:
@@ -88,7 +90,7 @@ class _Builtin(Metric):
         self._arguments = arguments
 
     def _native(self):
-        native = _core.make_metric(self._made_by, self._arguments)
+        native = _core.make_metric(self._made_by, dict(self._arguments))
         return native if native.name == self.name else native.renamed(self.name)
 
     def call(self, y_true: ArrayLike, y_pred: ArrayLike) -> Any:

@@ -2,6 +2,7 @@
 """ModelFiles: the methods of Model that write and read files."""
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -28,6 +29,8 @@ class ModelFiles:
     def save_weights(self, filepath: Path, overwrite: bool = True, save_format: str | None = None,
                      options: Any = None) -> None:
         """Writes the weights: .safetensors if the path ends so, otherwise .npz; ``save_format`` has no effect."""
+        if save_format is not None:
+            tell_once(f"save_weights: save_format={save_format!r} has no effect in Pando; the end of the path says the format")
         _check_overwrite("save_weights", _weights_path(filepath), overwrite)
         self._built("save_weights").save_weights(_weights_path(filepath))
 
@@ -38,12 +41,15 @@ class ModelFiles:
         try:
             self._built("load_weights").load_weights(path)
         except _core.Error as error:
+            if "needs" in str(error) and by_name:
+                raise type(error)(f"{error}; with by_name=True they are found by their names alone") from None
             if "needs" not in str(error) or not load_by_order(self._layer, path):
                 raise
 
     def to_json(self, **kwargs: Any) -> str:
-        """The layers and how they are connected."""
-        return self._built("to_json").to_json()
+        """The layers and how they are connected; the arguments are those of ``json.dumps``."""
+        text = self._built("to_json").to_json()
+        return json.dumps(json.loads(text), **kwargs) if kwargs else text
 
 
 def _check_overwrite(who, path, overwrite):

@@ -244,6 +244,8 @@ class Sequential(Model):
         listed = list(layers or [])
         cores = [self._take(layer) for layer in listed]
         self._adopt(_core.Sequential(cores, name or ""))
+        if not trainable:
+            self.trainable = False
 
     @classmethod
     def _of(cls, core):

@@ -9,12 +9,14 @@ from pando.core import ops as _ops
 from pando.core.hints import DTypeLike, Samples, Sizes
 from pando.core.nearest import missing_attribute as _missing
 from pando.keras import activations as _activations
+from pando.keras.arguments import refuse as _refuse
 from pando.tensors import functions as _functions
 from pando.tensors.tensor import convert as _convert
 
 
 def convert_to_tensor(x: Samples, dtype: DTypeLike = None, sparse: bool | None = None) -> Any:
     """A tensor of anything that NumPy makes an array of."""
+    _refuse("convert_to_tensor", sparse=sparse)
     return _convert(x, dtype)
 
 
@@ -41,11 +43,13 @@ def mean(x: Samples, axis: Sizes | None = None, keepdims: bool = False) -> Any:
 
 def max(x: Samples, axis: Sizes | None = None, keepdims: bool = False, initial: Any = None) -> Any:  # noqa: A001
     """The largest over the axes."""
+    _refuse("max", initial=initial)
     return _functions.reduce_max(x, axis, keepdims)
 
 
 def min(x: Samples, axis: Sizes | None = None, keepdims: bool = False, initial: Any = None) -> Any:  # noqa: A001
     """The smallest over the axes."""
+    _refuse("min", initial=initial)
     return _functions.reduce_min(x, axis, keepdims)
 
 

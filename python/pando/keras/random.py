@@ -7,7 +7,9 @@ from typing import Any
 
 from pando.core.calls import current_call
 from pando.core.hints import ShapeLike
+from pando.core.keywords import accepts
 from pando.core.nearest import attributes_of as _attributes_of
+from pando.keras.arguments import refuse, tell_of, tell_of_seed
 from pando.tensors.random import normal, truncated_normal, uniform  # noqa: F401
 from pando.tensors.tensor import as_symbol, convert, is_symbolic, wrap
 
@@ -15,12 +17,16 @@ from pando.tensors.tensor import as_symbol, convert, is_symbolic, wrap
 class SeedGenerator:
     """Accepted: the layer's own stream of random numbers is used."""
 
-    def __init__(self, seed: int | None = None, **kwargs: Any) -> None:
+    @accepts("name")
+    def __init__(self, seed: int | None = None) -> None:
+        tell_of("SeedGenerator", seed=seed)
         self.seed = seed
 
 
 def dropout(inputs: Any, rate: float, noise_shape: ShapeLike | None = None, seed: int | None = None) -> Any:
     """Sets this part of the values to 0 and scales the others up."""
+    refuse("dropout", noise_shape=noise_shape)
+    tell_of_seed("dropout", seed)
     found = current_call()
     if found is None or not is_symbolic(inputs):
         raise RuntimeError("keras.random.dropout is for call() of a layer; use layers.Dropout elsewhere")

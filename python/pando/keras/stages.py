@@ -8,6 +8,7 @@ from typing import Any, Sequence
 from pando import _core
 from pando.core.hints import Function
 from pando.core.keywords import accepts
+from pando.keras.arguments import tell_of
 
 
 class LayerPipelineStageAssignment:
@@ -43,6 +44,7 @@ class Stages:
                                recomputation_mode: Any = None, recomputation: bool = False) -> Any:
         """Says how the stages of the model take turns."""
         _check_reduction("set_pipelining_options", gradient_accumulation_reduction_method)
+        tell_of("set_pipelining_options", accumulate_outfeed=accumulate_outfeed)
         if gradient_accumulation_steps_per_replica is None:
             raise ValueError("set_pipelining_options: give gradient_accumulation_steps_per_replica")
         schedule = pipeline_schedule if pipeline_schedule is not None else _core.PipelineSchedule.Grouped
@@ -73,6 +75,7 @@ class Stages:
     def print_pipeline_stage_assignment_summary(self, line_length: int | None = None,
                                                 print_fn: Function | None = None) -> Any:
         """Prints the stage of each layer."""
+        tell_of("print_pipeline_stage_assignment_summary", line_length=line_length)
         text = self._built("print_pipeline_stage_assignment_summary").pipeline_stage_summary()
         (print_fn or sys.stdout.write)(text)
 

@@ -10,6 +10,7 @@ from pando.core.hints import ArrayLike, Function, Identifier, Path, Samples
 from pando.core.messages import tell_once
 from pando.core.structure import pack
 from pando.keras import losses, metrics, optimizers
+from pando.keras.arguments import tell_of
 from pando.keras.callbacks import History, callback_list, called_around, native_callbacks
 from pando.keras.data import class_weights, samples_of
 from pando.keras.model_files import ModelFiles
@@ -290,6 +291,8 @@ class Training(Stages, ModelFiles):
     def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Function | None = None,
                 expand_nested: bool = False, show_trainable: bool = False, layer_range: Any = None) -> None:
         """Prints the layers with their shapes and parameters."""
+        tell_of("summary", line_length=line_length, positions=positions, expand_nested=expand_nested,
+                show_trainable=show_trainable, layer_range=layer_range)
         text = self._built("summary").summary_text()
         if print_fn is not None:
             for line in text.rstrip("\n").split("\n"):

@@ -24,6 +24,9 @@ class DataLoader(_data.DataLoader):
                  auto_distributed_partitioning: bool = True, mode: Any = DataLoaderMode.Sync,
                  async_options: Any = None, rebatched_worker_size: int | None = None, batch_sampler: Any = None,
                  **arguments: Any) -> None:  # noqa: ARG002
+        if not auto_distributed_partitioning and options.Distributed.numProcesses > 1:
+            raise NotImplementedError("DataLoader: auto_distributed_partitioning=False is not in Pando, where every process is "
+                                      "given all samples and computes its share")
         self._micro_batch_size = batch_size
         if mode is not DataLoaderMode.Sync and num_workers == 0:
             num_workers = 1 if hasattr(dataset, "_core_loader") else 0
@@ -43,7 +46,11 @@ class DataLoader(_data.DataLoader):
 class AsynchronousDataAccessor:
     """The batches of a loader."""
 
-    def __init__(self, dataset: Any, *_: Any, **__: Any) -> None:
+    def __init__(self, dataset: Any, buffer_size: int = 3, miss_sleep_time_in_ms: float = 0.1, load_indefinitely: bool = True,
+                 early_preload: bool = False, sharing_strategy: Any = None, rebatched_size: int | None = None) -> None:
+        if rebatched_size is not None:
+            raise NotImplementedError("AsynchronousDataAccessor: rebatched_size is not in Pando; give the loader another "
+                                      "batch_size")
         self._dataset = dataset
 
     def __iter__(self):

@@ -136,6 +136,9 @@ class PipelinedExecution:
 class ShardedExecution(PipelinedExecution):
     """Blocks on several IPUs run one after the other."""
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+
     def _apply(self, core):
         core.sharded()
 
@@ -181,7 +184,7 @@ class Options(_Part):
         self._core.replication_factor(replication_factor)
         return self._take("replication_factor", replication_factor)
 
-    def outputMode(self, output_mode: OutputMode, output_return_period: int = 1, **_: Any) -> Options:  # noqa: N802
+    def outputMode(self, output_mode: OutputMode, output_return_period: int = 1) -> Options:  # noqa: N802
         """Which batches' outputs a call returns."""
         self._core.output_mode(output_mode, output_return_period)
         return self._take("output_mode", output_mode)

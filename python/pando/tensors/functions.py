@@ -152,8 +152,9 @@ def gather(params: Any, indices: ArrayLike, *, axis: Any = 0, name: str | None =
 def one_hot(indices: ArrayLike, depth: int, on_value: float = 1, off_value: float = 0, axis: Any = -1,
             dtype: DTypeLike = "float32", name: str | None = None) -> Any:
     """1 at the place of each index, 0 elsewhere."""
-    if axis != -1 or on_value not in (1, None) or off_value not in (0, None):
-        raise NotImplementedError("one_hot: Pando has axis=-1, on_value=1 and off_value=0 only")
+    if axis not in (-1, None) or on_value not in (1, None) or off_value not in (0, None):
+        raise NotImplementedError(f"one_hot: axis={axis!r}, on_value={on_value!r}, off_value={off_value!r} is not in Pando, "
+                                  "which has axis=-1, on_value=1 and off_value=0 only")
     return ops.one_hot(convert(indices), int(depth), dtypes.of(dtype or "float32").name)
 
 
@@ -185,7 +186,7 @@ def identity(input: Any, name: str | None = None) -> Any:
 def shape(input: Any, out_type: str = "int32", name: str | None = None) -> Any:
     """The sizes; of a symbol as Python numbers, None for the batch."""
     value = convert(input)
-    return TensorShape(value.shape) if is_symbolic(value) else Tensor(np.asarray(value.shape, dtype=np.int32))
+    return TensorShape(value.shape) if is_symbolic(value) else Tensor(np.asarray(value.shape, dtypes.of(out_type).numpy))
 
 
 def size(input: Any, name: str | None = None) -> Any:
@@ -212,13 +213,13 @@ def ones(shape: Any, dtype: DTypeLike = "float32", name: str | None = None) -> A
 
 def zeros_like(input: Any, dtype: DTypeLike = None, name: str | None = None) -> Any:
     """Zeros in the shape of a tensor."""
-    value = convert(input)
+    value = convert(input) if dtype is None else ops.cast(convert(input), dtypes.of(dtype).name)
     return value * 0 if is_symbolic(value) else Tensor(np.zeros_like(value._value))
 
 
 def ones_like(input: Any, dtype: DTypeLike = None, name: str | None = None) -> Any:
     """Ones in the shape of a tensor."""
-    value = convert(input)
+    value = convert(input) if dtype is None else ops.cast(convert(input), dtypes.of(dtype).name)
     return value * 0 + 1 if is_symbolic(value) else Tensor(np.ones_like(value._value))
 
 
@@ -250,6 +251,8 @@ def tile(input: Any, multiples: Sequence[int], name: str | None = None) -> Any:
 def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None,
          name: str | None = None) -> Any:
     """The root of the sum of squares."""
+    if ord not in ("euclidean", 2):
+        raise NotImplementedError(f"norm: ord={ord!r} is not in Pando, which has 'euclidean' only")
     value = convert(tensor)
     return ops.sqrt(ops.sum(value * value, axis, bool(keepdims)))
 

@@ -64,8 +64,10 @@ def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str |
 
 def convert_to_tensor(value: Any, dtype: DTypeLike = None, name: str | None = None, preferred_dtype: DTypeLike = None,
                       dtype_hint: DTypeLike = None) -> Any:
-    """A tensor of anything that NumPy makes an array of."""
-    return _convert(value, dtype)
+    """A tensor of anything that NumPy makes an array of; a hint gives the type of Python's numbers."""
+    hint = dtype_hint if dtype_hint is not None else preferred_dtype
+    has_type = hasattr(value, "dtype") or hasattr(value, "_value")
+    return _convert(value, hint if dtype is None and not has_type else dtype)
 
 
 @_accepts("experimental_attributes", "experimental_autograph_options", "experimental_compile",

@@ -40,6 +40,25 @@ def columns_of(signature, element):
     return [element]
 
 
+def shapes_of(signature, shapes):
+    """For each column the shape that `shapes`, or else its TensorSpec, says; None for any."""
+    if isinstance(signature, dict):
+        return [found for key in sorted(signature, key=str)
+                for found in shapes_of(signature[key], None if shapes is None else shapes[key])]
+    if isinstance(signature, tuple):
+        each = [None] * len(signature) if shapes is None else shapes
+        return [found for part, shape in zip(signature, each) for found in shapes_of(part, shape)]
+    shape = getattr(signature, "shape", None) if shapes is None else shapes
+    return [None if shape is None else tuple(shape)]
+
+
+def check_shape(value, shape, argument):
+    """Raises ValueError if a column of a generator's element has another shape than the argument says."""
+    found = np.shape(getattr(value, "_value", value))
+    if shape is not None and (len(found) != len(shape) or any(b is not None and a != b for a, b in zip(found, shape))):
+        raise ValueError(f"from_generator: an element has the shape {found}, but {argument} says {shape}")
+
+
 def blank(structure, count):
     """The structure without its arrays."""
     return pack(structure, [None] * count) if is_nested(structure) else None

@@ -6,6 +6,7 @@ import typing as _typing
 from typing import Any
 
 from pando import _core
+from pando.core.messages import notice_once
 from pando.core.nearest import attributes_of as _attributes_of
 
 
@@ -28,6 +29,8 @@ list_logical_devices = list_physical_devices
 
 def run_functions_eagerly(run_eagerly: Any) -> Any:
     """Accepted: Pando compiles whole steps."""
+    if run_eagerly:
+        notice_once("tf", "run_functions_eagerly: run_eagerly has no effect in Pando, which compiles whole steps")
 
 
 class experimental:

@@ -14,11 +14,12 @@ import numpy as np
 from pando import _core
 from pando.core import dtypes
 from pando.core.hints import DTypeLike, Function
+from pando.core.messages import notice_once
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.promotion import fitted
 from pando.core.structure import flatten, is_nested, pack
 from pando.tensors.tensor import Tensor, TensorShape, default_array
-from pando.tf.columns import array_of, blank, columns_of, plain, typed
+from pando.tf.columns import array_of, blank, check_shape, columns_of, plain, shapes_of, typed
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
@@ -82,10 +83,14 @@ class Dataset:
             raise TypeError("from_generator: give output_signature, the TensorSpec of each column")
         signature = plain(signature)
         types = [dtypes.of(getattr(leaf, "dtype", leaf)).numpy for leaf in flatten(signature)]
+        argument = "output_shapes" if output_signature is None else "output_signature"
+        shapes = shapes_of(signature, output_shapes if output_signature is None else None)
 
         def elements():
             for element in generator(*(args or ())):
                 leaves = columns_of(signature, element)
+                for leaf, shape in zip(leaves, shapes):
+                    check_shape(leaf, shape, argument)
                 yield [fitted("from_generator", getattr(leaf, "_value", leaf), dtype)
                        for leaf, dtype in zip(leaves, types)]
         return cls(_core.Dataset.from_generator(elements), blank(signature, len(types)),
@@ -149,6 +154,8 @@ class Dataset:
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Keeps the elements of the first pass, in memory."""
+        if filename:
+            notice_once("tf", "Dataset.cache: filename has no effect in Pando, which keeps the elements in memory")
         return self._with(self._dataset.cache())
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> Dataset:

@@ -29,8 +29,22 @@ def dropout(x: Any, rate: Any = 0.5, *, keep_prob: Any = None, name: str | None 
     return Dropout(float(rate if keep_prob is None else 1 - keep_prob))(x, training=True)
 
 
+def _channels_last(who, data_format):
+    if data_format is not None and not str(data_format).endswith("C"):
+        raise ValueError(f"{who}: data_format is {data_format!r}, but Pando has 'NHWC' only")
+
+
+def _either(who, **names):
+    """The one that is given of an argument's newer and older name."""
+    given = [value for value in names.values() if value is not None]
+    if len(given) != 1:
+        raise TypeError(f"{who}: give one of {' and '.join(names)}, not {'both' if given else 'neither'}")
+    return given[0]
+
+
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Any:
     """Adds a bias along the last axis."""
+    _channels_last("bias_add", data_format)
     return convert(value) + bias
 
 
@@ -43,31 +57,43 @@ def _sizes(value):
 def conv2d(input: Any, filters: Any = None, strides: Any = 1, padding: Any = "VALID", data_format: str | None = "NHWC",
            dilations: int = 1, name: str | None = None, filter: Any = None) -> Any:
     """Convolution of images, [batch, height, width, channels]."""
-    if data_format not in (None, "NHWC"):
-        raise ValueError(f"conv2d: data_format is {data_format!r}, but Pando has 'NHWC' only")
-    return call("conv2d", convert(input), filters if filters is not None else filter, strides=_sizes(strides),
+    _channels_last("conv2d", data_format)
+    return call("conv2d", convert(input), _either("conv2d", filters=filters, filter=filter), strides=_sizes(strides),
                 padding=padding.lower(), dilations=_sizes(dilations))
 
 
-def max_pool(input: Any, ksize: Any = 2, strides: Any = 2, padding: Any = "VALID", data_format: str | None = "NHWC",
+def max_pool(input: Any = None, ksize: Any = 2, strides: Any = 2, padding: Any = "VALID", data_format: str | None = "NHWC",
              name: str | None = None, value: Any = None) -> Any:
     """The largest value of each window."""
-    return call("max_pool", convert(input), window=_sizes(ksize), strides=_sizes(strides), padding=padding.lower())
+    _channels_last("max_pool", data_format)
+    images = convert(_either("max_pool", input=input, value=value))
+    return call("max_pool", images, window=_sizes(ksize), strides=_sizes(strides), padding=padding.lower())
 
 
-def avg_pool(input: Any, ksize: Any = 2, strides: Any = 2, padding: Any = "VALID", data_format: str | None = "NHWC",
+def avg_pool(input: Any = None, ksize: Any = 2, strides: Any = 2, padding: Any = "VALID", data_format: str | None = "NHWC",
              name: str | None = None, value: Any = None) -> Any:
     """The mean of each window."""
-    return call("average_pool", convert(input), window=_sizes(ksize), strides=_sizes(strides),
-                padding=padding.lower())
+    _channels_last("avg_pool", data_format)
+    images = convert(_either("avg_pool", input=input, value=value))
+    return call("average_pool", images, window=_sizes(ksize), strides=_sizes(strides), padding=padding.lower())
 
 
 max_pool2d, avg_pool2d = max_pool, avg_pool
 
 
+def _by_name(who, sentinel):
+    if sentinel is not None:
+        raise TypeError(f"{who}: give labels= and logits= by name, and no _sentinel")
+
+
 def softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, axis: Any = -1, name: str | None = None,
                                       dim: Any = -1, _sentinel: Any = None) -> Any:
     """One loss for each sample, from one-hot labels."""
+    _by_name("softmax_cross_entropy_with_logits", _sentinel)
+    for name, value in (("axis", axis), ("dim", dim)):
+        if value not in (-1, None):
+            raise NotImplementedError(f"softmax_cross_entropy_with_logits: {name}={value!r} is not in Pando, whose classes "
+                                      "are along the last axis")
     return ops.softmax_cross_entropy(convert(logits), convert(labels))
 
 
@@ -77,12 +103,14 @@ softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
 def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None,
                                              _sentinel: Any = None) -> Any:
     """One loss for each sample, from class numbers."""
+    _by_name("sparse_softmax_cross_entropy_with_logits", _sentinel)
     return call("sparse_softmax_cross_entropy", convert(logits), convert(labels))
 
 
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None,
                                       _sentinel: Any = None) -> Any:
     """One loss for each element, from yes-or-no labels."""
+    _by_name("sigmoid_cross_entropy_with_logits", _sentinel)
     return ops.sigmoid_cross_entropy(convert(logits), convert(labels))
 
 

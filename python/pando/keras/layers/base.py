@@ -11,12 +11,15 @@ import weakref
 import typing as _typing
 from typing import Any, Callable
 
+import numpy as np
+
 from pando import _core
 from pando.core.calls import call_of, caller_of
 from pando.core.hints import DTypeLike, Identifier, ShapeLike
+from pando.core.keywords import accepts
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
-from pando.keras.arguments import common_arguments, input_shape_of
+from pando.keras.arguments import common_arguments, input_shape_of, refuse
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, by_core, note_layer
 from pando.keras.layers.copies import reduced, remade, takes_name
 from pando.keras.layers.described import Described
@@ -177,14 +180,18 @@ class Layer(Described):
 
     # Weights ---------------------------------------------------------------------------------------------------------
 
+    @accepts("aggregation", "autocast", "collections", "experimental_autocast", "synchronization", "use_resource",
+             getter=None, partitioner=None)
     def add_weight(self, name: str | None = None, shape: ShapeLike | None = None, dtype: DTypeLike = None,
                    initializer: Identifier = None, regularizer: Any = None, trainable: bool = True,
-                   constraint: Any = None, **kwargs: Any) -> Weight:
+                   constraint: Any = None) -> Weight:
         """Makes a weight and returns it; it can be used like a tensor in ``call``."""
         if name is not None and not isinstance(name, str):
             name, shape = (shape if isinstance(shape, str) else None), name
-        if constraint is not None:
-            raise NotImplementedError(f"{type(self).__name__}.add_weight: constraints are not in Pando")
+        refuse(f"{type(self).__name__}.add_weight", constraint=constraint)
+        if getattr(dtype, "name", dtype) not in (None, "float32", np.float32):
+            raise NotImplementedError(f"{type(self).__name__}.add_weight: dtype={dtype!r} is not in Pando, whose weights "
+                                      "are float32")
         weights = self.__dict__.setdefault("_own_weights", [])
         weight = Weight(self, len(weights), name or f"weight_{len(weights)}")
         weights.append(weight)
@@ -198,7 +205,8 @@ class Layer(Described):
             builder.add_weight(*arguments)
         return weight
 
-    def add_loss(self, losses: Any, **kwargs: Any) -> None:
+    @accepts("inputs")
+    def add_loss(self, losses: Any) -> None:
         """Adds terms to the loss of the model; to be called in ``call``, with tensors that it computes from the inputs.
 
         A term with one number for each sample counts as its mean. That is exact; one number for the whole batch is computed
@@ -322,7 +330,6 @@ def _parameters_of(cls):
 
 
 def _is_tensor(value):
-    import numpy as np
     return isinstance(value, (Tensor, np.ndarray)) or hasattr(value, "_symbol_value")
 
 

@@ -6,9 +6,8 @@ from typing import Any, Sequence
 
 from pando import _core
 from pando.core.hints import Activation, DTypeLike, Identifier, ShapeLike
-from pando.core.messages import tell_once
 from pando.keras import activations, initializers, regularizers
-from pando.keras.arguments import refuse
+from pando.keras.arguments import refuse, tell_of_seed
 from pando.keras.layers.base import Layer
 from pando.tensors.tensor import Tensor, wrap
 
@@ -38,12 +37,13 @@ class InputLayer(Layer):
     def __init__(self, input_shape: Any = None, batch_size: int | None = None, dtype: DTypeLike = None,
                  name: str | None = None, shape: ShapeLike | None = None, batch_shape: ShapeLike | None = None,
                  batch_input_shape: ShapeLike | None = None, **kwargs: Any) -> None:
+        refuse("InputLayer", sparse=kwargs.pop("sparse", None), ragged=kwargs.pop("ragged", None))
         batch_shape = batch_shape or batch_input_shape
         shape = shape or input_shape or (tuple(batch_shape)[1:] if batch_shape else None)
         if shape is None:
             raise ValueError("InputLayer: give the shape of a sample, as in InputLayer((28, 28))")
         self._make("InputLayer", {"shape": tuple(shape), "dtype": str(getattr(dtype, "name", dtype) or "float32")},
-                   name=name)
+                   name=name, **kwargs)
 
 
 class Dense(Layer):
@@ -130,8 +130,7 @@ class Dropout(Layer):
     def __init__(self, rate: float, noise_shape: ShapeLike | None = None, seed: int | None = None,
                  **kwargs: Any) -> None:
         refuse("Dropout", noise_shape=noise_shape)
-        if seed is not None:
-            tell_once("Dropout: the seed of a layer has no effect in Pando; tf.random.set_seed() decides")
+        tell_of_seed("Dropout", seed)
         self._make("Dropout", {"rate": rate}, **kwargs)
 
 

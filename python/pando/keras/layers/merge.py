@@ -9,6 +9,14 @@ from pando.core.hints import Sizes
 from pando.keras.layers.base import Layer
 
 
+def _several(layer, inputs):
+    """The inputs, which must be a list: a single tensor would be taken apart along its batch."""
+    if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+        raise ValueError(f"{type(layer).__name__}: inputs must be a list of at least two tensors, as in "
+                         f"{type(layer).__name__}()([a, b])")
+    return inputs
+
+
 class Add(Layer):
     """The sum, element by element."""
 
@@ -34,7 +42,7 @@ class Subtract(Layer):
     """The first tensor minus the second."""
 
     def call(self, inputs: Any) -> Any:
-        if len(inputs) != 2:
+        if len(_several(self, inputs)) != 2:
             raise ValueError(f"Subtract takes two tensors, not {len(inputs)}")
         return inputs[0] - inputs[1]
 
@@ -43,7 +51,7 @@ class Average(Layer):
     """The mean, element by element."""
 
     def call(self, inputs: Any) -> Any:
-        total = inputs[0]
+        total = _several(self, inputs)[0]
         for value in inputs[1:]:
             total = total + value
         return total / len(inputs)
@@ -53,7 +61,7 @@ class Maximum(Layer):
     """The largest, element by element."""
 
     def call(self, inputs: Any) -> Any:
-        result = inputs[0]
+        result = _several(self, inputs)[0]
         for value in inputs[1:]:
             result = ops.maximum(result, value)
         return result
@@ -63,7 +71,7 @@ class Minimum(Layer):
     """The smallest, element by element."""
 
     def call(self, inputs: Any) -> Any:
-        result = inputs[0]
+        result = _several(self, inputs)[0]
         for value in inputs[1:]:
             result = ops.minimum(result, value)
         return result
@@ -77,11 +85,12 @@ class Dot(Layer):
         self.axes, self.normalize = axes, normalize
 
     def call(self, inputs: Any) -> Any:
-        a, b = inputs
+        a, b = _several(self, inputs)
         rank = len(a.shape)
         axes = (self.axes, self.axes) if isinstance(self.axes, int) else tuple(self.axes)
         if rank != 2 or len(b.shape) != 2 or any(axis not in (1, -1) for axis in axes):
-            raise ValueError("Dot: Pando has it for tensors [batch, n] along axis 1; use tf.matmul for others")
+            raise ValueError(f"Dot: axes={self.axes!r} of tensors of {rank} and {len(b.shape)} axes are not in Pando, which "
+                             "has it for [batch, n] along axis 1; use tf.matmul for others")
         product = ops.sum(a * b, axis=-1, keepdims=True)
         if not self.normalize:
             return product

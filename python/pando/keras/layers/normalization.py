@@ -7,7 +7,7 @@ from typing import Any
 from pando.core.hints import Identifier, Sizes
 from pando.core.messages import tell_once
 from pando.keras import initializers, regularizers
-from pando.keras.arguments import refuse
+from pando.keras.arguments import refuse, tell_of_seed
 from pando.keras.layers.base import Layer
 
 
@@ -30,6 +30,8 @@ class BatchNormalization(Layer):
                  **kwargs: Any) -> None:
         refuse("BatchNormalization", beta_constraint=beta_constraint, gamma_constraint=gamma_constraint, renorm=renorm,
                virtual_batch_size=virtual_batch_size)
+        if fused is not None:
+            tell_once("BatchNormalization: fused has no effect in Pando")
         self._make("BatchNormalization", {
             "axis": _one_axis("BatchNormalization", axis),
             "momentum": momentum, "epsilon": epsilon, "center": bool(center), "scale": bool(scale),
@@ -57,9 +59,9 @@ class LayerNormalization(Layer):
             "gamma_initializer": initializers.get(gamma_initializer)._native()}, **kwargs)
 
 
-def _seed(who, seed):
-    if seed is not None:
-        tell_once(f"{who}: the seed of a layer has no effect in Pando; tf.random.set_seed() decides")
+def _bilinear(who, interpolation):
+    if interpolation != "bilinear":
+        raise NotImplementedError(f"{who}: interpolation={interpolation!r} is not in Pando, which has 'bilinear' only")
 
 
 def _factor(who, factor):
@@ -71,16 +73,11 @@ def _factor(who, factor):
     return factor
 
 
-def _bilinear(who, interpolation):
-    if interpolation != "bilinear":
-        raise NotImplementedError(f"{who}: interpolation={interpolation!r} is not in Pando, which has 'bilinear'")
-
-
 class RandomFlip(Layer):
     """Mirrors images at random, in training."""
 
     def __init__(self, mode: str = "horizontal_and_vertical", seed: int | None = None, **kwargs: Any) -> None:
-        _seed("RandomFlip", seed)
+        tell_of_seed("RandomFlip", seed)
         self._make("RandomFlip", {"mode": mode}, **kwargs)
 
 
@@ -90,7 +87,7 @@ class RandomTranslation(Layer):
     def __init__(self, height_factor: Any, width_factor: Any, fill_mode: str = "reflect",
                  interpolation: str = "bilinear", seed: int | None = None, fill_value: float = 0.0,
                  **kwargs: Any) -> None:
-        _seed("RandomTranslation", seed)
+        tell_of_seed("RandomTranslation", seed)
         _bilinear("RandomTranslation", interpolation)
         self._make("RandomTranslation", {
             "height_factor": _factor("RandomTranslation", height_factor),
@@ -103,7 +100,7 @@ class RandomRotation(Layer):
 
     def __init__(self, factor: Any, fill_mode: str = "reflect", interpolation: str = "bilinear",
                  seed: int | None = None, fill_value: float = 0.0, **kwargs: Any) -> None:
-        _seed("RandomRotation", seed)
+        tell_of_seed("RandomRotation", seed)
         _bilinear("RandomRotation", interpolation)
         self._make("RandomRotation", {"factor": _factor("RandomRotation", factor), "fill_mode": fill_mode,
                                       "fill_value": fill_value}, **kwargs)

@@ -9,7 +9,7 @@ from pando.core.calls import current_call
 from pando.core.dispatch import call
 from pando.core.hints import Activation, Function, Identifier, Sizes
 from pando.keras import activations, initializers, regularizers
-from pando.keras.arguments import check_channels_last, number, refuse, whole
+from pando.keras.arguments import number, refuse, tell_of_seed, whole
 from pando.keras.layers.base import Layer
 from pando.tensors.tensor import wrap
 
@@ -19,6 +19,7 @@ class Lambda(Layer):
 
     def __init__(self, function: Function, output_shape: Any = None, mask: Any = None,
                  arguments: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        refuse("Lambda", mask=mask)
         super().__init__(**kwargs)
         self.function, self.arguments = function, dict(arguments or {})
 
@@ -87,6 +88,7 @@ class GaussianNoise(Layer):
     """Adds normal noise in training."""
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
+        tell_of_seed("GaussianNoise", seed)
         super().__init__(**kwargs)
         self.stddev = number(self, "stddev", stddev)
 
@@ -99,8 +101,7 @@ class GaussianNoise(Layer):
 
 class _GlobalPooling1D(Layer):
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
-        check_channels_last(type(self).__name__, data_format)
-        super().__init__(**kwargs)
+        super().__init__(data_format=data_format, **kwargs)
         self.keepdims = bool(keepdims)
 
 
@@ -126,8 +127,7 @@ class Conv1D(Layer):
                  activation: Activation = None, use_bias: bool = True,
                  kernel_initializer: Identifier = "glorot_uniform", bias_initializer: Identifier = "zeros",
                  kernel_regularizer: Any = None, bias_regularizer: Any = None, **kwargs: Any) -> None:
-        check_channels_last("Conv1D", data_format)
-        super().__init__(**kwargs)
+        super().__init__(data_format=data_format, **kwargs)
         one = [value[0] if isinstance(value, (tuple, list)) else value
                for value in (kernel_size, strides, dilation_rate)]
         self.filters, (self.kernel_size, self.strides, self.dilation_rate) = whole(self, "filters", filters), one
@@ -167,8 +167,7 @@ class _Pooling1D(Layer):
 
     def __init__(self, pool_size: Sizes = 2, strides: Sizes | None = None, padding: Any = "valid",
                  data_format: str | None = "channels_last", **kwargs: Any) -> None:
-        check_channels_last(type(self).__name__, data_format)
-        super().__init__(**kwargs)
+        super().__init__(data_format=data_format, **kwargs)
         self.pool_size, self.padding = pool_size, str(padding).lower()
         self.strides = pool_size if strides is None else strides
 
@@ -203,8 +202,7 @@ class Cropping2D(Layer):
     """Cuts rows and columns off images."""
 
     def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:
-        check_channels_last("Cropping2D", data_format)
-        super().__init__(**kwargs)
+        super().__init__(data_format=data_format, **kwargs)
         if isinstance(cropping, int):
             cropping = (cropping, cropping)
         self.cropping = tuple((side, side) if isinstance(side, int) else tuple(side) for side in cropping)

@@ -116,6 +116,9 @@ class variable_scope:
              custom_getter=None, constraint=None)
     def __init__(self, name_or_scope: Any, default_name: Any = None, values: Any = None, initializer: Any = None,
                  reuse: Any = None, dtype: DTypeLike = None) -> None:
+        if dtype is not None and dtypes.of(dtype).name != "float32":
+            raise NotImplementedError(f"variable_scope: dtype={dtypes.of(dtype).name!r} is not in Pando; give it to "
+                                      "get_variable()")
         self.name = getattr(name_or_scope, "name", name_or_scope) or default_name
         self.initializer = initializer
 
@@ -171,6 +174,8 @@ def constant(value: Any, dtype: DTypeLike = None, shape: Any = None, name: str |
              verify_shape: bool = False) -> Any:
     """A value that never changes."""
     array = convert(value, dtype)._value
+    if verify_shape and shape is not None and array.shape != tuple(shape):
+        raise TypeError(f"constant: the value has the shape {array.shape}, but verify_shape wants {tuple(shape)}")
     if shape is not None:
         array = np.broadcast_to(array, tuple(shape)) if array.size == 1 else array.reshape(tuple(shape))
     return wrap(_core.tf_constant(np.asarray(array)))

@@ -54,13 +54,13 @@ def average_pooling2d(inputs: Any, pool_size: Sizes, strides: Any, padding: Any 
 
 def flatten(inputs: Any, name: str | None = None, data_format: str | None = "channels_last") -> Any:
     """Joins all axes but the batch into one."""
-    return _layers.Flatten(name=name)(inputs)
+    return _layers.Flatten(data_format, name=name)(inputs)
 
 
 def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, training: Any = False,
             name: str | None = None) -> Any:
     """In training, sets this part of the values to 0."""
-    return _layers.Dropout(rate, name=name)(inputs, training=training)
+    return _layers.Dropout(rate, noise_shape, seed, name=name)(inputs, training=training)
 
 
 @_accepts("adjustment", "fused", "renorm_clipping", "renorm_momentum", "reuse", renorm=False, virtual_batch_size=None)

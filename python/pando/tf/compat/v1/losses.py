@@ -46,7 +46,10 @@ def softmax_cross_entropy(onehot_labels: Any, logits: Any, weights: Any = 1.0, l
 def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
                           scope: Any = None, loss_collection: Any = None, reduction: Any = "mean") -> Any:
     """The mean cross-entropy of logits and yes-or-no labels."""
-    return _reduced(nn.sigmoid_cross_entropy_with_logits(multi_class_labels, logits), weights, reduction)
+    labels = convert(multi_class_labels)
+    if label_smoothing:
+        labels = ops.cast(labels, "float32") * (1 - label_smoothing) + 0.5 * label_smoothing
+    return _reduced(nn.sigmoid_cross_entropy_with_logits(labels, logits), weights, reduction)
 
 
 def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0, scope: Any = None,

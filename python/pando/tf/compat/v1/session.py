@@ -8,6 +8,7 @@ import numpy as np
 
 from pando import _core
 from pando.core.keywords import accepts
+from pando.core.messages import notice_once
 from pando.core.promotion import fitted
 from pando.core.structure import flatten, is_nested, pack
 from pando.tensors.tensor import sessions
@@ -29,6 +30,8 @@ class Session:
     """Runs fetches: tensors, variables, operations, compiled computations, and lists, tuples or dicts of them."""
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        if target:
+            raise NotImplementedError(f"Session: target={target!r} is not in Pando, whose sessions run in this process")
         self._native = _core.Session()
         # The last fetch as C++ takes it: loops run the same one again and again.
         self._last = (None, None)
@@ -51,6 +54,9 @@ class Session:
     def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None,
             run_metadata: Any = None) -> Any:
         """The values of the fetches, in their structure; None for an operation."""
+        for name, value in (("options", options), ("run_metadata", run_metadata)):
+            if value is not None:
+                notice_once("tf", f"Session.run: {name} has no effect in Pando")
         last, prepared = self._last
         if last is not fetches:
             prepared = _Prepared(fetches)

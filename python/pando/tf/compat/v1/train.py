@@ -8,7 +8,10 @@ from typing import Any
 from pando import _core
 from pando.core.hints import Path
 from pando.core.keywords import accepts as _accepts
+from pando.core.messages import notice_once
 from pando.core.nearest import attributes_of as _attributes_of
+from pando.core.structure import flatten
+from pando.tf.compat.v1.graph import global_variables
 from pando.tensors.tensor import is_symbolic, wrap
 
 
@@ -28,17 +31,19 @@ class Optimizer:
                 for gradient, parameter in self._native.compute_gradients(loss._value, variables)]
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        """The update by these gradients."""
+        """The update by these gradients; ``global_step`` counts them."""
         pairs = []
         for gradient, variable in grads_and_vars:
             parameter = variable._variable.parameter if hasattr(variable, "_variable") else variable
             pairs.append((gradient._value, parameter))
+        if global_step is not None:
+            global_step.assign_add(1)
         return self._native.apply_gradients(pairs)
 
     @_accepts("aggregation_method", "colocate_gradients_with_ops", "gate_gradients", grad_loss=None)
     def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, *, name: str | None = None) -> Any:
         """The update that makes the loss smaller."""
-        return self.apply_gradients(self.compute_gradients(loss, var_list))
+        return self.apply_gradients(self.compute_gradients(loss, var_list), global_step, name)
 
 
 class GradientDescentOptimizer(Optimizer):
@@ -87,6 +92,12 @@ class Saver:
               "pad_step_number", "reshape", "restore_sequentially", "save_relative_paths", "saver_def", "sharded",
               "write_version")
     def __init__(self, var_list: Any = None, *, max_to_keep: int = 5) -> None:
+        if var_list is not None and {variable.name for variable in flatten(var_list)} != {
+                variable.name for variable in global_variables()}:
+            raise NotImplementedError("Saver: var_list without some of the variables is not in Pando, which saves and "
+                                      "restores all")
+        if max_to_keep != 5:
+            notice_once("tf", "Saver: max_to_keep has no effect in Pando, which deletes no files")
         self._native = _core.Saver()
 
     @_accepts("latest_filename", "meta_graph_suffix", "save_debug_info", "strip_default_attrs", "write_meta_graph",
