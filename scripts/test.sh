@@ -71,6 +71,7 @@ export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 title "Checks"
 python3 tools/check_includes.py
+python3 tools/check_options.py
 python3 tools/check_docs.py
 python3 tools/check_spdx.py
 # Each version formats a little differently.

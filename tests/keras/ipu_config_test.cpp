@@ -72,6 +72,15 @@ TEST_F(IpuSystem, RefusesWrongOptions) {
   EXPECT_EQ(devices().size(), 1u);
 }
 
+TEST_F(IpuSystem, ComputesWithTheInstructionSetThatItIsGiven) {
+  ipu::IPUConfig config;
+  config.auto_select_ipus = 1;
+  config.instruction_set = "portable";
+  config.configure_ipu_system();
+  ASSERT_EQ(devices().size(), 2u);
+  EXPECT_EQ(devices()[1].instruction_set, "portable");
+}
+
 TEST_F(IpuSystem, IsNeededByAStrategy) {
   EXPECT_EQ(message([] { ipu::IPUStrategy(); }),
             "IPUStrategy: no IPU system is configured; call configure_ipu_system() of an IPUConfig first");
