@@ -6,7 +6,7 @@
 #                            and kernels with the address and undefined behaviour sanitizers
 #   scripts/test.sh quick    the checks and the quick tests on the release build
 #   scripts/test.sh all      everything: also long tests, the backend of the tests whose memory is far away, clang-tidy,
-#                            instruction counts, packages, programs, the API reference, a build without optional
+#                            instruction counts, packages, a wheel, programs, the API reference, a build without optional
 #                            dependencies, all tests with each sanitizer, fuzzers, and `peers`
 #   scripts/test.sh peers    Keras layers, losses and the like beside those of Keras 3, from the Python package index
 #
@@ -150,6 +150,9 @@ run_tests tsan
 
 title "Fuzzing"
 scripts/fuzz.sh 20s
+
+title "pip and a wheel"
+scripts/test_wheel.sh
 
 title "Keras beside Keras 3"
 scripts/test_peers.sh

@@ -16,7 +16,7 @@ _IN_PYTHON = "python/tests/test_arguments.py gives it to the Python class or met
 _PASSED_ON = "handed on as it is to what a test of src/{} looks at"
 EXCEPTIONS = {
     **dict.fromkeys((
-        "ModelCheckpointOptions.mode", "EarlyStoppingOptions.mode", "EarlyStoppingOptions.baseline",
+        "ModelCheckpointOptions.mode", "EarlyStoppingOptions.mode",
         "ReduceLROnPlateauOptions.mode", "ReduceLROnPlateauOptions.cooldown", "ReduceLROnPlateauOptions.min_lr",
         "LearningRateSchedulerOptions.verbose",
         "WeightOptions.initializer", "WeightOptions.regularizer", "WeightOptions.trainable", "FitOptions.initial_epoch",
