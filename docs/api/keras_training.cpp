@@ -170,6 +170,9 @@ TEST_F(KerasTraining, OptimizersAndSchedules) {
     model.compile({.optimizer = optimizer, .loss = "mse"});
     model.train_on_batch(ones({2, 3}), ones({2, 1}));
     EXPECT_EQ(optimizer.iterations(), 1);
+    // Goes on from the batch before: the loss is the mean over both. The first sample has no weight in the second.
+    const keras::BatchOptions weighed{.sample_weight = Array::of<float>({0, 2}, {2}), .reset_metrics = false};
+    EXPECT_GT(model.train_on_batch(ones({2, 3}), ones({2, 1}), weighed)["loss"], 0);
   }
 }
 

@@ -56,6 +56,8 @@ struct Trace::State {
   Value sample_mask;
   std::vector<Value> promised_rows = {};
   std::vector<Value> losses = {};
+  // How many random ops have drawn with a seed.
+  std::unordered_map<std::int64_t, std::int64_t> streams = {};
 };
 
 Trace::Trace(Graph& graph, bool training) : state_(new State{graph, training, {}, {}, {}, {}, {}, {}, {}}) {}
@@ -111,6 +113,8 @@ Value Trace::current_value_of(const Parameter& parameter) {
 bool Trace::has_new_statistic(const Parameter& parameter) const {
   return state_->statistics.contains(parameter.state_.get());
 }
+
+std::int64_t Trace::next_stream(std::int64_t seed) { return state_->streams[seed]++; }
 
 std::int32_t Trace::stage_of(const Parameter& parameter) {
   return updating_stage(state_->graph, value_of(parameter).id());

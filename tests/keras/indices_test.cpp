@@ -66,11 +66,13 @@ TEST(Indices, OfEveryTypeAreChecked) {
               reader.model.predict(word_pairs({0, -1}));
             }),
             "gather 'words': index -1 is out of range for a table of 5 rows; indices must be 0 to 4");
-  // It would become 1 in 32 bits.
-  EXPECT_EQ(message([&] {
-              reader.model.predict(Array::of<std::int64_t>({0, (std::int64_t{1} << 32) + 1}, {1, 2}));
-            }),
-            "gather 'words': index 4294967297 is out of range for a table of 5 rows; indices must be 0 to 4");
+  // A model that holds fewer bits than it is given says so first.
+  EXPECT_EQ(
+      message([&] {
+        reader.model.predict(Array::of<std::int64_t>({0, (std::int64_t{1} << 32) + 1}, {1, 2}));
+      }),
+      "predict: x contains 4294967297 but the model takes it as int32, which has -2147483648 to 2147483647; give the "
+      "model an Input of a wider type, such as int64");
   reader.expect_to_work();
 }
 

@@ -127,7 +127,7 @@ std::vector<Case> other_layers() {
        R"({"batch_input_shape": [null, 28, 3], "sparse": false, "ragged": false})"},
       {layers::MaxPooling2D({2, 3}, {.strides = Pair{1, 2}, .padding = "same"}),
        R"({"pool_size": [2, 3], "strides": [1, 2], "padding": "same", )" + last},
-      {layers::AveragePooling2D(3), R"({"pool_size": [3, 3], "strides": null, "padding": "valid", )" + last},
+      {layers::AveragePooling2D(3), R"({"pool_size": [3, 3], "strides": [3, 3], "padding": "valid", )" + last},
       {layers::GlobalAveragePooling2D({.keepdims = true}), R"({"keepdims": true, )" + last},
       {layers::GlobalMaxPooling2D({.keepdims = true}), R"({"keepdims": true, )" + last},
       {layers::Flatten({.input_shape = Shape{2, 3}}), R"({"batch_input_shape": [null, 2, 3], )" + last},

@@ -171,13 +171,18 @@ TEST(Losses, AreNaNIfEveryTargetIsIgnored) {
   EXPECT_EQ(evaluate(CrossEntropyLoss({.reduction = "sum"}), x, ignored).value.item<float>(), 0.0F);
 }
 
-TEST(Losses, ATargetThatIsNoClassMakesTheLossNaN) {
+TEST(Losses, RefuseATargetThatIsNotAClass) {
   const Array x = hashed(0, {2, 3});
   for (std::int64_t wrong : {-1, 3})
     for (const Loss& loss :
          std::vector<Loss>{CrossEntropyLoss(), CrossEntropyLoss({.label_smoothing = 0.1}),
                            CrossEntropyLoss({.weight = ones({3})}), NLLLoss(), NLLLoss({.weight = ones({3})})})
-      EXPECT_TRUE(std::isnan(evaluate(loss, x, Array::of<std::int64_t>({0, wrong}, {2})).value.item<float>())) << loss;
+      EXPECT_EQ(message([&] {
+                  evaluate(loss, x, Array::of<std::int64_t>({0, wrong}, {2}));
+                }),
+                "gather 'loss': index " + std::to_string(wrong) +
+                    " is out of range for a table of 3 rows; indices must be 0 to 2")
+          << loss;
 }
 
 TEST(Losses, SayWhatDoesNotFit) {

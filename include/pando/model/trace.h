@@ -59,6 +59,8 @@ class PANDO_API Trace {
   Value current_value_of(const Parameter& parameter);
   // Whether assign_statistic() was called for it.
   bool has_new_statistic(const Parameter& parameter) const;
+  // 0, 1, 2... for the random ops of this seed, so that a layer which is called twice draws twice.
+  std::int64_t next_stream(std::int64_t seed);
   // The first pipeline stage that uses the parameter; it updates the parameter. any_stage if there are no stages.
   std::int32_t stage_of(const Parameter& parameter);
   // The parameters that were used, in the order of their first use.

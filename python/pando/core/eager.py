@@ -75,8 +75,10 @@ def pad(x, before, after, value=0.0):
 
 
 def gather(table, indices):
-    if indices.size and (indices.min() < 0 or indices.max() >= len(table)):
-        raise IndexError(f"gather: an index is out of range for {len(table)} rows")
+    outside = (indices < 0) | (indices >= len(table))
+    if outside.any():
+        raise IndexError(f"gather: index {indices[outside].flat[0]} is out of range for a table of {len(table)} rows; "
+                         f"indices must be 0 to {len(table) - 1}")
     return table[indices]
 
 

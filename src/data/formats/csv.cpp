@@ -149,8 +149,10 @@ class CsvReader {
     const std::string problem = problem_of_row();
     if (problem.empty()) return;
     values_.resize(before);
-    if (table_.skipped.empty()) check_columns();
-    if (!options_.skip_bad) file_.fail(fmt::format("line {}: {}", line, problem), "correct the line, or take it out");
+    if (!options_.skip_bad) {
+      check_columns();
+      file_.fail(fmt::format("line {}: {}", line, problem), "correct the line, or take it out");
+    }
     table_.skipped.push_back(fmt::format("line {}: {}", line, problem));
   }
 

@@ -52,7 +52,7 @@ class PANDO_API LayerCall {
   Value counter() const { return trace_.counter(); }
   // Adds a term to the loss of the model: one number, or one for each sample, whose mean then counts.
   void add_loss(Value term) const { trace_.add_loss(term); }
-  // For the next random op: the layer's own seed, with a new stream each time.
+  // For the next random op: the layer's own seed, with a new stream each time, in further calls of the layer, too.
   ops::RandomOptions random();
 
  private:
@@ -62,7 +62,6 @@ class PANDO_API LayerCall {
   const Layer& layer_;
   Trace& trace_;
   std::shared_ptr<const void> arguments_;
-  std::int64_t stream_ = 0;
 };
 
 // What a class of layers does: derive from it to write a layer, and make a Layer of it.

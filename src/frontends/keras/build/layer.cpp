@@ -85,7 +85,8 @@ void LayerCall::assign(std::size_t index, Value value) const {
   trace_.assign_statistic(layer_.state_->weights.at(index).parameter, value);
 }
 ops::RandomOptions LayerCall::random() {
-  return {.seed = static_cast<std::int64_t>(layer_.state_->key), .stream = stream_++};
+  const auto seed = static_cast<std::int64_t>(layer_.state_->key);
+  return {.seed = seed, .stream = trace_.next_stream(seed)};
 }
 
 void LayerBody::build(LayerBuild&, const std::vector<Shape>&) {}

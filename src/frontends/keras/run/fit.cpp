@@ -40,7 +40,11 @@ Fit::Fit(Job& job, Job* validation, const FitOptions& options)
   job_.set_class_weight(options.class_weight);
   check_callbacks();
   job_.check_full_batches();
-  if (validation_ != nullptr) validation_->check_full_batches();
+  if (validation_ != nullptr) {
+    validation_->check_full_batches();
+    // Checks its samples before the first batch changes the model.
+    validation_->step();
+  }
   job_.tell_about_trainable();
   if (!options.profile.empty() && is_first_worker()) probe_file(options.profile);
   position_.epoch = options.initial_epoch;

@@ -323,7 +323,6 @@ Logs Job::run_on_batch(bool goes_on) {
   if (trains) {
     check_accumulation();
     tell_about_trainable();
-    apply_learning_rate();
   }
   begin();
   RunningSums before;
