@@ -171,12 +171,19 @@ TEST(Losses, AreNaNIfEveryTargetIsIgnored) {
   EXPECT_EQ(evaluate(CrossEntropyLoss({.reduction = "sum"}), x, ignored).value.item<float>(), 0.0F);
 }
 
-TEST(Losses, RefuseATargetThatIsNotAClass) {
+TEST(Losses, ATargetThatIsNotAClassMakesTheLossNaN) {
   const Array x = hashed(0, {2, 3});
   for (std::int64_t wrong : {-1, 3})
     for (const Loss& loss :
-         std::vector<Loss>{CrossEntropyLoss(), CrossEntropyLoss({.label_smoothing = 0.1}),
-                           CrossEntropyLoss({.weight = ones({3})}), NLLLoss(), NLLLoss({.weight = ones({3})})})
+         std::vector<Loss>{CrossEntropyLoss(), CrossEntropyLoss({.label_smoothing = 0.1}), NLLLoss()})
+      EXPECT_TRUE(std::isnan(evaluate(loss, x, Array::of<std::int64_t>({0, wrong}, {2})).value.item<float>())) << loss;
+}
+
+// Its weight is looked up.
+TEST(Losses, WithWeightsRefuseATargetThatIsNotAClass) {
+  const Array x = hashed(0, {2, 3});
+  for (std::int64_t wrong : {-1, 3})
+    for (const Loss& loss : std::vector<Loss>{CrossEntropyLoss({.weight = ones({3})}), NLLLoss({.weight = ones({3})})})
       EXPECT_EQ(message([&] {
                   evaluate(loss, x, Array::of<std::int64_t>({0, wrong}, {2}));
                 }),

@@ -12,7 +12,6 @@ from pando.core.hints import Function, Logs, Path
 from pando.core.messages import tell_once
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.nearest import unknown_argument
-from pando.keras.arguments import refuse
 
 _TRAIN = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end", "on_train_batch_begin",
           "on_train_batch_end")
@@ -180,7 +179,6 @@ class ModelCheckpoint(_Builtin):
         for name in kwargs:
             if name not in ("period", "load_weights_on_restart"):
                 raise unknown_argument("ModelCheckpoint", name, inspect.signature(ModelCheckpoint).parameters)
-        refuse("ModelCheckpoint", initial_value_threshold=initial_value_threshold)
         if not save_weights_only:
             tell_once("ModelCheckpoint writes weights; model.save() writes the layers, too")
         path = str(filepath)

@@ -14,6 +14,8 @@ REASONS = {
     "keras.model_files.ModelFiles.save.include_optimizer": "files of models never hold the optimizer; the docstring says so",
     "keras.model_files.ModelFiles.*.options": "how TensorFlow accesses a file system",
     "keras.training.Training.fit.checkpoint_[ek]*": "how many checkpoints there are at the end is a matter of time",
+    "keras.callbacks.EarlyStopping.baseline":
+        "acts when a value becomes worse after it became better; tests/keras/callbacks_test.cpp has such a run",
     "keras.callbacks.ModelCheckpoint.options": "how TensorFlow accesses a file system",
     "keras.model_files.ModelFiles.save.save_traces": "files of models hold no functions",
     "keras.models.*.custom_objects": "files hold no classes of programs: save() refuses a model that has one",

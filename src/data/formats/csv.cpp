@@ -149,10 +149,9 @@ class CsvReader {
     const std::string problem = problem_of_row();
     if (problem.empty()) return;
     values_.resize(before);
-    if (!options_.skip_bad) {
-      check_columns();
-      file_.fail(fmt::format("line {}: {}", line, problem), "correct the line, or take it out");
-    }
+    // Rows without labels may come with more columns, from which the caller chooses.
+    if (table_.skipped.empty() && (options_.has_labels || !options_.skip_bad)) check_columns();
+    if (!options_.skip_bad) file_.fail(fmt::format("line {}: {}", line, problem), "correct the line, or take it out");
     table_.skipped.push_back(fmt::format("line {}: {}", line, problem));
   }
 
