@@ -75,6 +75,7 @@ TEST_F(IpuSystem, RefusesWrongOptions) {
 TEST_F(IpuSystem, ComputesWithTheInstructionSetThatItIsGiven) {
   ipu::IPUConfig config;
   config.auto_select_ipus = 1;
+  config.backend = "cpu";
   config.instruction_set = "portable";
   config.configure_ipu_system();
   ASSERT_EQ(devices().size(), 2u);
