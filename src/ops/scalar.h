@@ -197,7 +197,7 @@ PANDO_INLINE T floor_divide(T a, T b) {
     return floor(a / b);
   } else {
     using U = typename Wrapping<T>::type;
-    const T divisor = (b == T(0)) | (b == T(-1)) ? T(1) : b;
+    const T divisor = ((b == T(0)) | (b == T(-1))) ? T(1) : b;
     const T towards_0 = a / divisor;
     const bool is_below = (a % divisor != T(0)) & ((a < T(0)) != (b < T(0)));
     if (b == T(-1)) return T(U(0) - U(a));
@@ -209,8 +209,8 @@ template <class T>
 PANDO_INLINE T remainder(T a, T b) {
   T rest;
   if constexpr (!is_integer<T>) rest = remainder_towards_0(a, b);
-  else rest = a % ((b == T(0)) | (b == T(-1)) ? T(1) : b);
-  return (rest != T(0)) & ((rest < T(0)) != (b < T(0))) ? rest + b : rest;
+  else rest = a % (((b == T(0)) | (b == T(-1))) ? T(1) : b);
+  return ((rest != T(0)) & ((rest < T(0)) != (b < T(0)))) ? rest + b : rest;
 }
 
 PANDO_INLINE double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
