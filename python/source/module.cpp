@@ -63,6 +63,7 @@ PYBIND11_MODULE(_core, module) {
   bind_sessions(module);
   bind_modules(module);
   bind_executors(module);
+  bind_steps(module);
   bind_loaders(module);
   bind_vision(module);
   bind_reports(module);
