@@ -67,7 +67,9 @@ class CompiledForward:
         program = self._programs.find(call)
         if program is None:
             with torch.no_grad():
-                return self._model(*args, **kwargs)
+                found = self._model(*args, **kwargs)
+            self._programs.tell()
+            return found
         self._calls += 1
         return program.run(call, self._calls - 1)
 

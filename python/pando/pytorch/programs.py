@@ -30,6 +30,7 @@ class Programs:
     def __init__(self, who: str, model: torch.nn.Module, make: Callable[[Weights, Call], Any], strict: bool) -> None:
         self._who, self._model, self._make, self._strict = who, model, make, strict
         self._weights: Weights | None = None
+        self._untold = ""
         self.made: dict[Any, Any] = {}
         self._seen: set[Any] = set()
         self._reasons: dict[Any, str] = {}
@@ -89,7 +90,14 @@ class Programs:
         if self._strict:
             raise error or Unsupported(reason)
         if self.counts[reason] == 1:
-            warnings.warn(f"{self._who}: {what} runs in PyTorch and is not compiled: {reason}", stacklevel=4)
+            self._untold = f"{self._who}: {what} runs in PyTorch and is not compiled: {reason}"
+
+    def tell(self) -> None:
+        """Says what the last call was refused for, once. It is called after PyTorch has run the call: an error of the model
+        itself is then all that its user sees."""
+        text, self._untold = self._untold, ""
+        if text:
+            warnings.warn(text, stacklevel=4)
 
     def explain(self) -> str:
         """The programs, with the kernels that each runs."""

@@ -72,7 +72,11 @@ class CompiledStep:
 
     def _train(self, call: Call) -> torch.Tensor:
         program = self._find(call)
-        loss = self._eager(call, self._position) if program is None else program.run(call, self._updates)
+        if program is None:
+            loss = self._eager(call, self._position)
+            self._programs.tell()
+        else:
+            loss = program.run(call, self._updates)
         self._updates += self._is_last()
         self._position = (self._position + 1) % self._eager.accumulate
         return loss

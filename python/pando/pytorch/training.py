@@ -102,7 +102,7 @@ class TrainingProgram:
         if clipping.value is not None:
             gradients = clip_value(gradients, clipping.value)
         if clipping.norm is not None:
-            gradients = clip_norm(gradients, clipping.norm)
+            gradients, _ = clip_norm(gradients, clipping.norm)
         groups = len(self._eager.optimizer.param_groups)
         values = [assigned.get(i, held[i]) for i in self._trained]
         values, states = self._rules.emit(self._parameters, self._classes, scalars[:groups], scalars[groups:], values,
