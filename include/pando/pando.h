@@ -28,6 +28,7 @@
 #include <pando/report/look.h>
 #include <pando/report/plot.h>
 #include <pando/frontends/torch/computation.h>
+#include <pando/frontends/torch/update.h>
 #include <pando/frontends/torch/poptorch/data_loader.h>
 #include <pando/frontends/torch/poptorch/model.h>
 #include <pando/program/profile.h>
