@@ -29,6 +29,7 @@ void bind_models(py::module_& module);
 void bind_ipu(py::module_& module);
 void bind_sessions(py::module_& module);
 void bind_modules(py::module_& module);
+void bind_update_rules(py::module_& module);
 void bind_executors(py::module_& module);
 void bind_loaders(py::module_& module);
 void bind_vision(py::module_& module);

@@ -62,6 +62,7 @@ PYBIND11_MODULE(_core, module) {
   bind_ipu(module);
   bind_sessions(module);
   bind_modules(module);
+  bind_update_rules(module);
   bind_executors(module);
   bind_loaders(module);
   bind_vision(module);
