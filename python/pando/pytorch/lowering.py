@@ -43,7 +43,7 @@ class Lowering:
 
     def __init__(self, module, counter, seed):
         self.module, self.like, self.counter, self.seed = module, counter, counter, seed
-        self.assigned, self.env, self.streams, self.placeholders, self.node = {}, {}, 0, [], None
+        self.assigned, self.env, self.placeholders, self.node = {}, {}, [], None
 
     # ---- for the table
     @property
@@ -68,9 +68,10 @@ class Lowering:
         return symbols.full(self.like, shape, value, dtype)
 
     def stream(self):
-        """The number of a source of random numbers."""
-        self.streams += 1
-        return self.streams
+        """The number of a source of random numbers, which the trace gave it."""
+        if "stream" not in self.node.meta:
+            raise Unsupported("PyTorch does not say that it draws random numbers")
+        return self.node.meta["stream"]
 
     def maker(self, index):
         """The node of the op that made an argument, through the choice of one of several results; or None."""

@@ -33,7 +33,7 @@ def transpose_of(c, x, a, b):
     return swap_axes(x, axis_of(a, rank(x)), axis_of(b, rank(x))) if rank(x) else x
 
 
-@aten("clone", "contiguous", "alias", "lift_fresh", "lift", "detach", "positive")
+@aten("clone", "contiguous", "alias", "lift_fresh", "lift", "detach", "positive", takes_absent=True)
 def same(c, x, memory_format=None):
     return x
 
