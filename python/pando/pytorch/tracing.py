@@ -82,7 +82,7 @@ def _functional(first, flat):
 
     options = {"_allow_non_fake_inputs": True} if torch.__version__ >= "2" else {}    # constants of the first trace
     with torch.no_grad(), _noted(notes):
-        return make_fx(functionalize(run, remove="mutations_and_views"), _decompositions(), tracing_mode="fake",
+        return make_fx(functionalize(run, remove="mutations_and_views"), decompositions(), tracing_mode="fake",
                        **options)(*flat)
 
 
@@ -110,7 +110,7 @@ def _feature_dropout(x, p=0.5, train=True):
     return x * _dropout(x.new_ones([*x.shape[:2], *[1] * (x.dim() - 2)]), p, train) if train and p else x
 
 
-def _decompositions():
+def decompositions():
     """PyTorch's own, for what the table lacks; of those that are made of other ops than ATen's none is used."""
     from torch import _decomp
     known = dict(_decomp.decomposition_table)
