@@ -11,8 +11,10 @@ from pando.pytorch.aten import TABLE, TAKES_ABSENT, Absent, name_of
 from pando.pytorch.symbols import is_symbol
 from pando.pytorch.unsupported import Unsupported
 
-_VIEWS = ("view", "reshape", "_reshape_alias", "alias", "slice", "select", "expand", "permute", "transpose", "t", "squeeze",
-          "unsqueeze", "split", "split_with_sizes", "unbind", "diagonal", "as_strided")
+# Views of all elements in their order, and views of another kind.
+_RESHAPES = ("view", "reshape", "_reshape_alias", "_unsafe_view", "alias", "detach", "squeeze", "unsqueeze")
+_VIEWS = ("slice", "select", "expand", "permute", "transpose", "t", "split", "split_with_sizes", "unbind", "diagonal", "unfold",
+          "as_strided", "narrow")
 
 
 def lower(module, inputs, counter, seed):
@@ -84,17 +86,22 @@ class Lowering:
         """The symbol of a node of the graph."""
         return self.env[x] if isinstance(x, torch.fx.Node) else x
 
-    def is_view(self, index):
-        """Whether an argument may be a part of another tensor in PyTorch."""
+    def is_whole(self, index):
+        """Whether an argument has the memory of a tensor in PyTorch for itself, in the order of its elements."""
         node = self.node.args[index]
-        return node.target is operator.getitem or (_is_op(node) and name_of(node.target) in _VIEWS)
+        while _is_op(node) and name_of(node.target) in _RESHAPES:
+            node = node.args[0]
+        value = node.meta.get("val")
+        maker = node.args[0] if node.target is operator.getitem else node
+        is_view = _is_op(maker) and name_of(maker.target) in _VIEWS
+        return not is_view and isinstance(value, torch.Tensor) and value.is_contiguous() and value.storage_offset() == 0
 
     def assign(self, index, symbol):
         """The op changes its argument of this number, which its schema may not say."""
         node = self.node.args[index]
         if node in self.placeholders:
             self.assigned[self.placeholders.index(node)] = symbol
-        elif self.is_view(index):
+        elif not self.is_whole(index):
             raise Unsupported("it changes a view; give it the whole tensor")
         self.env[node] = symbol
 

@@ -95,9 +95,14 @@ def _unfused():
         with contextlib.suppress(ImportError):
             from torch.nn.attention import SDPBackend, sdpa_kernel
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-        for name, function in (("dropout", _dropout), ("feature_dropout", _feature_dropout)):
-            setattr(torch._VF, name, function)
-            stack.callback(delattr, torch._VF, name)
+        replaced = [(torch._VF, "dropout", _dropout), (torch._VF, "feature_dropout", _feature_dropout),
+                    (torch._VF, "dropout_", _in_place(_dropout)), (torch._VF, "feature_dropout_", _in_place(_feature_dropout))]
+        if torch.__version__ < "2":    # functionalize leaves these as they are
+            replaced += [(torch.Tensor, "bernoulli_", _bernoulli_), (torch.Tensor, "uniform_", _uniform_),
+                         (torch.Tensor, "normal_", _normal_)]
+        for owner, name, function in replaced:
+            setattr(owner, name, function)
+            stack.callback(delattr, owner, name)
         yield
 
 
@@ -108,6 +113,23 @@ def _dropout(x, p=0.5, train=True):
 def _feature_dropout(x, p=0.5, train=True):
     """Whole channels are dropped."""
     return x * _dropout(x.new_ones([*x.shape[:2], *[1] * (x.dim() - 2)]), p, train) if train and p else x
+
+
+def _in_place(function):
+    return lambda x, p=0.5, train=True: x.copy_(function(x, p, train)) if train and p else x
+
+
+def _bernoulli_(self, p=0.5, *, generator=None):
+    probabilities = p.expand_as(self) if isinstance(p, torch.Tensor) else torch.full_like(self, p)
+    return self.copy_(torch.bernoulli(probabilities, generator=generator))
+
+
+def _uniform_(self, low=0.0, high=1.0, *, generator=None):
+    return self.copy_(torch.rand(self.shape, generator=generator) * (high - low) + low)
+
+
+def _normal_(self, mean=0.0, std=1.0, *, generator=None):
+    return self.copy_(torch.randn(self.shape, generator=generator) * std + mean)
 
 
 def decompositions():
