@@ -35,6 +35,15 @@ def _is_op(node):
     return node.op == "call_function" and hasattr(node.target, "_schema")
 
 
+def is_reshape(node):
+    """Whether as_strided gives all elements of a tensor in their order, as autograd's for writes into views often does."""
+    if name_of(node.target) != "as_strided" or len(node.args) < 3 or (len(node.args) > 3 and node.args[3]):
+        return False
+    _, shape, strides = node.args[:3]
+    plain = torch.empty(shape, device="meta")
+    return plain.stride() == tuple(strides) and plain.numel() == node.args[0].meta["val"].numel()
+
+
 def type_of(value):
     """The name of the type and the shape of a tensor."""
     return symbols.dtype_name(value.dtype), [int(n) for n in value.shape]
@@ -89,7 +98,7 @@ class Lowering:
     def is_whole(self, index):
         """Whether an argument has the memory of a tensor in PyTorch for itself, in the order of its elements."""
         node = self.node.args[index]
-        while _is_op(node) and name_of(node.target) in _RESHAPES:
+        while _is_op(node) and (name_of(node.target) in _RESHAPES or is_reshape(node)):
             node = node.args[0]
         value = node.meta.get("val")
         maker = node.args[0] if node.target is operator.getitem else node
