@@ -84,12 +84,13 @@ class Lowering:
             raise Unsupported("PyTorch does not say that it draws random numbers")
         return self.node.meta["stream"]
 
-    def maker(self, index):
-        """The node of the op that made an argument, through the choice of one of several results; or None."""
-        node = self.node.args[index]
-        while isinstance(node, torch.fx.Node) and node.target is operator.getitem:
+    def maker(self, index, names, node=None):
+        """The node of the op that made an argument, if it is one of these, through choices of one of several results."""
+        node = (node or self.node).args[index]
+        while isinstance(node, torch.fx.Node) and (node.target is operator.getitem or
+                                                   (_is_op(node) and name_of(node.target) in ("detach", "alias"))):
             node = node.args[0]
-        return node if isinstance(node, torch.fx.Node) and _is_op(node) else None
+        return node if isinstance(node, torch.fx.Node) and _is_op(node) and name_of(node.target) in names else None
 
     def value(self, x):
         """The symbol of a node of the graph."""
