@@ -88,6 +88,7 @@ ModuleStep PoplarExecutor::State::make_step(const std::vector<Type>& inputs, boo
   const bool keeps_all = output_mode() != OutputMode::Final && rows() > 1;
   return build_step(micro_batch_types(inputs), {.module = module,
                                                 .forward = forward,
+                                                .passes = passes,
                                                 .options = options.state(),
                                                 .optimizer = optimizer ? &*optimizer : nullptr,
                                                 .variables = variables,
@@ -120,15 +121,15 @@ std::vector<std::string> PoplarExecutor::State::optimizer_states() const {
 
 PoplarExecutor::PoplarExecutor(const torch::nn::Module& module, Forward forward, std::size_t arguments,
                                const Options& options, const std::optional<torch::optim::Optimizer>& optimizer)
-    : state_(new State{module, std::move(forward), arguments, options, optimizer}) {
+    : state_(new State{module, std::move(forward), {}, arguments, options, optimizer}) {
   // The copy does not show its class.
   module.state().kind = torch::nn::kind_of(module);
   if (optimizer) module.train();
 }
-PoplarExecutor::PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Forward forward,
+PoplarExecutor::PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Passes passes,
                                std::size_t arguments, const Options& options,
                                const std::optional<torch::optim::Optimizer>& optimizer)
-    : state_(new State{torch::nn::assembled(kind, {}), std::move(forward), arguments, options, optimizer}) {
+    : state_(new State{torch::nn::assembled(kind, {}), {}, std::move(passes), arguments, options, optimizer}) {
   state_->parts = std::move(parts);
 }
 PoplarExecutor::~PoplarExecutor() = default;

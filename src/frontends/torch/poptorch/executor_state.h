@@ -14,7 +14,9 @@ namespace pando::poptorch {
 
 struct PoplarExecutor::State {
   torch::nn::Module module;
+  // Exactly one of them is set.
   Forward forward;
+  Passes passes;
   std::size_t arguments;
   Options options;
   std::optional<torch::optim::Optimizer> optimizer;
