@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests share: how a program is run in a Python of its own."""
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -12,6 +13,7 @@ from pando import _core
 
 needs_mnist = pytest.mark.skipif(not _core.dataset_available("mnist"),
                                  reason="MNIST is not on this machine; scripts/fetch_data.sh gets it")
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 # Where the module under test is, for programs that run in other folders.
 PACKAGES = str(pathlib.Path(pando.__file__).absolute().parent.parent)
 
