@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A PopTorch tutorial, as its users write it: classes of modules, loaders, training and inference on MNIST."""
-import gzip
-import pathlib
 import re
-import struct
 
 import pytest
 from conftest import needs_mnist
-
-from pando import _core
 
 pytest.importorskip("torchvision")
 
@@ -112,21 +107,10 @@ TREE = """WithLoss(
 """
 
 
-def first_samples(source, folder, count):
-    """Puts the first samples of each file of MNIST into the folder."""
-    folder.mkdir(parents=True)
-    for path in source.glob("*-ubyte.gz"):
-        data = gzip.decompress(path.read_bytes())
-        head = 16 if "images" in path.name else 8
-        size = 28 * 28 if "images" in path.name else 1
-        (folder / path.name).write_bytes(gzip.compress(data[:4] + struct.pack(">i", count) + data[8:head + count * size], 1))
-
-
 @needs_mnist
-def test_a_poptorch_tutorial(run_python, tmp_path):
-    first_samples(pathlib.Path(_core.dataset_folder("mnist")), tmp_path / "data" / "mnist", 8000)
+def test_a_poptorch_tutorial(run_python, few_digits, tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    found = run_python("-m", "pando", "script.py", HOME=str(tmp_path), PANDO_DATA=str(tmp_path / "data"))
+    found = run_python("-m", "pando", "script.py", HOME=str(tmp_path), PANDO_DATA=few_digits)
     assert found.stdout.startswith(TREE)
     assert found.stderr.count("where Pando keeps this data set") == 1
     assert float(re.search(r"Accuracy on test set: ([\d.]+)%", found.stdout)[1]) > 94

@@ -7,7 +7,6 @@ import threading
 import numpy as np
 import pytest
 
-import pando.poptorch as poptorch
 import pando.tf as tf
 import pando.tf.compat.v1 as tf1
 import pando.torch as torch
@@ -123,26 +122,6 @@ class Samples(torch.utils.data.Dataset):
         return torch.from_numpy(X[i]), torch.from_numpy(Y[i])
 
 
-def test_loaders_with_workers_feed_executors():
-    def work(i):
-        model = torch.nn.Linear(4, 1)
-
-        class WithLoss(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.model, self.loss = model, torch.nn.MSELoss()
-
-            def forward(self, x, y):
-                output = self.model(x)
-                return output, self.loss(output, y)
-        training = poptorch.trainingModel(WithLoss(), poptorch.Options(),
-                                          optimizer=torch.optim.SGD(model.parameters(), lr=0.1))
-        data = Samples() if i % 2 else torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
-        loader = torch.utils.data.DataLoader(data, batch_size=8, shuffle=True, num_workers=2)
-        return sum(float(training(x, y)[1]) >= 0 for _ in range(2) for x, y in loader)
-    assert in_threads(2, work) == [16, 8]
-
-
 def test_loaders_are_left_in_the_middle():
     loader = torch.utils.data.DataLoader(Samples(), batch_size=2, num_workers=2)
     assert in_threads(3, lambda _: [next(iter(loader))[0].shape[0] for _ in range(3)]) == [[2, 2, 2]] * 3
@@ -203,22 +182,6 @@ def test_a_model_is_asked_while_a_callback_of_its_training_is_python():
             model.compile(optimizer="sgd", loss="mse")
         return model.summary(print_fn=lambda _: None)
     assert in_threads(2, work) == [None, None]
-
-
-def test_an_executor_is_asked_while_another_thread_attaches_it():
-    model = poptorch.inferenceModel(torch.nn.Linear(4, 1))
-    x = torch.from_numpy(X[:2])
-    model(x)
-
-    def work(i):
-        for _ in range(50):
-            if i == 0:
-                model.detachFromDevice()
-                model.attachToDevice()
-            else:
-                model.isAttachedToDevice(), model.isCompiled()
-        return True
-    assert in_threads(3, work) == [True] * 3
 
 
 def test_a_shared_module_is_found_by_other_threads_once_its_types_are_known():

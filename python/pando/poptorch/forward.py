@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten
 
 from pando import _core
 from pando.poptorch import masks
-from pando.pytorch.tracing import mark
+from pando.pytorch.tracing import mark_place
 
 
 class Place(NamedTuple):
@@ -127,7 +127,7 @@ class Forward(TorchFunctionMode):
 
     def _move(self, **changes):
         """The nodes that were traced until here have the place that holds until here."""
-        mark("place", self._place)
+        mark_place(self._place)
         self._place = self._place._replace(**changes)
 
     def _begin(self, module):
@@ -149,7 +149,7 @@ class Forward(TorchFunctionMode):
                 continue
             self._noted[current] = place
             # Within forward(), a backward pass makes values like any other code.
-            current.register_hook(lambda *_, place=place: self._place.is_backward and mark("place", place))
+            current.register_hook(lambda *_, place=place: self._place.is_backward and mark_place(place))
             todo += [following for following, _ in current.next_functions]
 
     def end(self) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import operator
 import os
 import sys
+import threading
 
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -52,7 +53,7 @@ def traced(function, *examples):
     """The function as a graph without views and mutations, but for copy_ to its inputs at the end. Its inputs are the tensors
     in the examples, which are only looked at: all tensors are fake while it is traced. Raises Unsupported."""
     try:
-        with _lines(_line_of_caller), _unfused():
+        with _marked(lambda: {"line": _line_of_caller()}), _unfused():
             first = make_fx(lambda *inputs: function(*inputs), tracing_mode="fake")(*examples)    # 1.13: no bound methods
         _check_size(first.graph)
         made = _functional(first, pytree.tree_flatten(examples)[0])
@@ -68,18 +69,19 @@ def traced(function, *examples):
 
 def _functional(first, flat):
     """The graph again, functionalized and decomposed; autograd is in the graph by now."""
-    where = [None]
+    marks = {}
 
     class Runner(torch.fx.Interpreter):
         def run_node(self, node):
-            where[0] = node.meta.get("line")
+            marks.clear()
+            marks.update((key, node.meta[key]) for key in ("line", "place") if key in node.meta)
             return super().run_node(node)
 
     def run(*inputs):
         return Runner(first).run(*inputs)
 
     options = {"_allow_non_fake_inputs": True} if torch.__version__ >= "2" else {}    # constants of the first trace
-    with torch.no_grad(), _lines(lambda: where[0]):
+    with torch.no_grad(), _marked(lambda: marks):
         return make_fx(functionalize(run, remove="mutations_and_views"), _decompositions(), tracing_mode="fake",
                        **options)(*flat)
 
@@ -118,21 +120,38 @@ def _decompositions():
             and (target in curated or function.__module__ == "torch._decomp.decompositions")}
 
 
-# ---- lines
+# ---- marks: the line of the user's code that made a node, and what the traced function says of it
+class _Recent(threading.local):
+    nodes = None
+
+
+_recent = _Recent()
+
+
 @contextlib.contextmanager
-def _lines(line):
-    """While it lasts, each new node of a graph keeps the line of the user's code that made it."""
-    before = torch.fx.Tracer.create_node
+def _marked(marks):
+    """While it lasts, each new node of a graph gets the marks that hold then."""
+    before, _recent.nodes = torch.fx.Tracer.create_node, []
 
     def create_node(self, *args, **kwargs):
         node = before(self, *args, **kwargs)
-        node.meta.setdefault("line", line())
+        node.meta.update(marks())
+        if _recent.nodes is not None:
+            _recent.nodes.append(node)
         return node
     torch.fx.Tracer.create_node = create_node
     try:
         yield
     finally:
-        torch.fx.Tracer.create_node = before
+        torch.fx.Tracer.create_node, _recent.nodes = before, None
+
+
+def mark_place(place):
+    """To be called by a function that is traced: its nodes since the last call come from the place, which is any object.
+    What becomes of them in the traced graph has it in node.meta["place"]."""
+    for node in _recent.nodes:
+        node.meta["place"] = place
+    _recent.nodes.clear()
 
 
 def _line_of_caller():
