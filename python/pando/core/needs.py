@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages that Pando works with and does not bring."""
+import contextlib
 import importlib.abc
 import importlib.util
 
@@ -16,8 +17,10 @@ def _error(package, who):
 
 def need(package, who):
     """Raises ModuleNotFoundError, which says how to install the package, if it is not there."""
-    if importlib.util.find_spec(package) is None:
-        raise _error(package, who)
+    with contextlib.suppress(ModuleNotFoundError):    # as Absent says
+        if importlib.util.find_spec(package) is not None:
+            return
+    raise _error(package, who)
 
 
 class Absent(importlib.abc.MetaPathFinder):

@@ -110,10 +110,11 @@ class PoplarExecutor:
     def _make(self, arguments):
         if self._training:
             self._model.train()
+        is_training = self._updates is not None
         seed = self._options._values["random_seed"]
-        seed = int(torch.randint(2**31 - 1, ())) if seed is None and self._training else seed or 0
-        passes = Passes(self._model, self._weights, self._options, self._training, arguments.filling(), seed)
-        optimizer = self._updates.core() if self._updates is not None else None
+        seed = int(torch.randint(2**31 - 1, ())) if seed is None and is_training else seed or 0
+        passes = Passes(self._model, self._weights, self._options, is_training, arguments.filling(), seed)
+        optimizer = self._updates.core() if is_training else None
         # C++ keeps these functions, and Python cannot collect a cycle through C++: neither knows this object.
         return _core.poptorch.Executor(type(self._model).__name__, self._weights.parts, passes, len(arguments.arrays),
                                        self._options._core, optimizer), passes

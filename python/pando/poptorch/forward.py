@@ -60,7 +60,8 @@ class Forward(TorchFunctionMode):
         self.ipus, self.blocks, self.open = ipus, set(), []
         self.losses, self.identity_loss, self.mask = [], None, mask
         self._paths = {module: path for path, module in reversed([*model.named_modules()])}
-        self._stack, self._place, self._calls = [], Place(), 0
+        # The places of the calls that have ended: those of one module's, without the calls inside it.
+        self.calls, self._stack, self._place = [], [], Place()
         # By what shows that it is the same object.
         self._fed = {id(tensor): tensor for tensor in inputs} if mask is not None else {}
         self._noted = {}
@@ -138,7 +139,10 @@ class Forward(TorchFunctionMode):
         self._move(module=path, **changes)
 
     def _end(self):
-        self._move(module=self._stack.pop()[0])
+        outer, is_call = self._stack.pop()
+        if is_call:
+            self.calls.append(self._place)
+        self._move(module=outer)
 
     def _note(self, grad_fn):
         """Gives the place to the parts of the backward pass that are new."""

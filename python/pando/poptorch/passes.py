@@ -40,7 +40,7 @@ class Passes:
             passes = _Traced(self, [*parameters.values()], [*buffers.values()], tensors, mask, weight)
             graph = passes.trace()
         self.structure, self.dtypes = passes.structure, passes.dtypes
-        lowering = PlacedLowering(graph, counter, self._seed)
+        lowering = PlacedLowering(graph, counter, self._seed, passes.calls)
         known = [self._weights.core(x) for x in (*parameters.values(), *buffers.values())]
         found = lowering.run([*(x.symbol() for x in known), *tensors, *(x for x in (mask, weight) if x is not None)])
         self._assign(lowering.assigned, list(parameters.items()), list(buffers.items()))
@@ -81,7 +81,7 @@ class _Traced:
     """One trace of a model, and what is known after it."""
 
     def __init__(self, passes, parameters, buffers, tensors, mask, weight):
-        self._passes, self._error, self.trained, self.structure, self.dtypes = passes, None, [], None, []
+        self._passes, self._error, self.trained, self.calls, self.structure, self.dtypes = passes, None, [], [], None, []
         self._own = [*parameters, *buffers]
         self._fed = [torch.empty(list(x.shape), dtype=getattr(torch, x.dtype)) for x in tensors]
         self._mask, self._weight = ([torch.empty(list(x.shape))] if x is not None else [] for x in (mask, weight))
@@ -113,6 +113,7 @@ class _Traced:
                 outputs = self._outputs(result)
                 return outputs + (self._gradients(forward, own, weight) if self._passes._is_training else [])
         finally:
+            self.calls = forward.calls
             forward.end()
 
     def _outputs(self, result):
@@ -136,46 +137,51 @@ class _Traced:
 
 
 class PlacedLowering(Lowering):
-    """Tells C++ the place of each node."""
+    """Tells C++ the place of each node, and of the calls of modules."""
 
-    def __init__(self, module, counter, seed):
+    def __init__(self, module, counter, seed, calls):
         super().__init__(module, counter, seed)
-        self._place, self._stages_of_calls, self._stages, self._is_backward = Place(), {0: 0}, {}, False
+        self._calls, self._is_backward = calls, False
+        # Of the nodes, and of the calls that have begun; what comes before the first call is in stage 0.
+        self._stages, self._stages_of_calls = {}, [0]
+
+    def run(self, inputs):
+        outputs = super().run(inputs)
+        self._begin_calls(len(self._calls))
+        return outputs
 
     def call(self, node):
         self._begin(node)
         return super().call(node)
 
     def _begin(self, node):
-        place = node.meta.get("place") or self._place
-        if place.is_backward:
-            stage = self._begin_backward(node, place)
-        else:
-            stage = self._begin_forward(place)
-        self._stages[node] = stage
+        place = node.meta.get("place") or Place(is_backward=self._is_backward)
+        if not place.is_backward:
+            self._begin_calls(place.call)
+            self._begin_block(place.ipu)
+        elif not self._is_backward:
+            self._is_backward = True
+            self._begin_calls(len(self._calls))
+            _core_poptorch.end_forward()
+        stage = self._stages[node] = self._stage(node, place)
         name = "/".join(part for part in (place.module, "gradient" if place.is_backward else "") if part)
         _core_poptorch.begin_node(name, stage)
 
-    def _begin_forward(self, place):
-        if place.ipu is not None and place.ipu != self._place.ipu:
-            _core_poptorch.begin_block(place.ipu)
-        if place.call > max(self._stages_of_calls):
-            if place.ipu is None:
-                _core_poptorch.begin_node("", max(self._stages_of_calls.values()))
-            self._stages_of_calls[place.call] = _core_poptorch.begin_call(place.title)
-        self._place = place
-        return self._stage_of(place)
+    def _begin_calls(self, count):
+        """Begins the calls up to this one, those that make no node, too."""
+        for call in self._calls[len(self._stages_of_calls) - 1:count]:
+            _core_poptorch.begin_node("", self._stages_of_calls[-1])
+            self._begin_block(call.ipu)
+            self._stages_of_calls.append(_core_poptorch.begin_call(call.title))
 
-    def _stage_of(self, place):
-        if place.ipu is not None:
-            return place.ipu
-        return self._stages_of_calls[max(call for call in self._stages_of_calls if call <= place.call)]
+    def _begin_block(self, ipu):
+        if ipu is not None:
+            _core_poptorch.begin_block(ipu)
 
-    def _begin_backward(self, node, place):
-        if not self._is_backward:
-            self._is_backward = True
-            _core_poptorch.end_forward()
-        stage = self._stage_of(place)
+    def _stage(self, node, place):
+        stage = place.ipu if place.ipu is not None else self._stages_of_calls[place.call]
+        if not place.is_backward:
+            return stage
         # The sum of two gradients is made where the later of them is, so that only one passes to the stages before.
         makers = [self._stages.get(x, stage) for x in node.all_input_nodes]
         return max(stage, min(makers)) if str(node.target) == "aten.add.Tensor" and len(makers) == 2 else stage

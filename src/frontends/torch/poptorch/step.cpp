@@ -74,7 +74,9 @@ void trace_passes(Traced& traced, const std::vector<Type>& inputs, const StepCon
     given.tensors.emplace_back(trace, ops::input(traced.graph, input_feed(i), inputs[i].dtype, inputs[i].shape));
   const PassResults results = context.passes(given);
   for (const Tensor& output : results.outputs) traced.outputs.push_back(output.value());
-  if (results.loss) traced.loss = results.loss->value();
+  if (context.optimizer == nullptr) return;
+  if (!results.loss) throw Error("trainingModel: the passes return no loss");
+  traced.loss = results.loss->value();
   for (const auto& [parameter, gradient] : results.gradients)
     if (is_trained(context, parameter.state().stored)) {
       traced.parameters.push_back(parameter.state().stored);
