@@ -7,9 +7,12 @@ from torch.utils import _pytree as pytree
 from pando import _core
 from pando.pytorch.lowering import lower
 from pando.pytorch.tracing import swapped, traced
+from pando.pytorch.unsupported import Unsupported
 
 
 def array_of(tensor):
+    if tensor.dtype == torch.bfloat16:
+        raise Unsupported("NumPy has no bfloat16")
     return tensor.detach().contiguous().numpy()
 
 
@@ -20,16 +23,19 @@ def tensors_in(examples):
 def run(function, *examples, updates=0):
     """What Pando makes of a function that returns a list of tensors and None: these, and what its inputs become, by number."""
     module = traced(function, *examples)
+    arrays = [array_of(x) for x in tensors_in(examples)]
     made, numbers = [], []
 
     def body(symbols):
         outputs, assigned = lower(module, symbols[:-1], symbols[-1], 7)
         made[:] = [x is not None for x in outputs]
         numbers[:] = list(assigned)
-        return [x for x in outputs if x is not None] + list(assigned.values())
+        results = [x for x in outputs if x is not None] + list(assigned.values())
+        if any(x.dtype == "bfloat16" for x in results):
+            raise Unsupported("NumPy has no bfloat16")
+        return results
     program = _core.TensorProgram("traced", body)
-    arrays = program([array_of(x) for x in tensors_in(examples)] + [np.array([updates, 0], np.int32)])
-    found = iter([torch.from_numpy(np.array(x)) for x in arrays])
+    found = iter([torch.from_numpy(np.array(x)) for x in program(arrays + [np.array([updates, 0], np.int32)])])
     outputs = [next(found) if there else None for there in made]
     return outputs, {number: next(found) for number in numbers}
 

@@ -82,12 +82,17 @@ class Lowering:
         """The symbol of a node of the graph."""
         return self.env[x] if isinstance(x, torch.fx.Node) else x
 
+    def is_view(self, index):
+        """Whether an argument may be a part of another tensor in PyTorch."""
+        node = self.node.args[index]
+        return node.target is operator.getitem or (_is_op(node) and name_of(node.target) in _VIEWS)
+
     def assign(self, index, symbol):
         """The op changes its argument of this number, which its schema may not say."""
         node = self.node.args[index]
         if node in self.placeholders:
             self.assigned[self.placeholders.index(node)] = symbol
-        elif _is_op(node) and name_of(node.target) in _VIEWS:
+        elif self.is_view(index):
             raise Unsupported("it changes a view; give it the whole tensor")
         self.env[node] = symbol
 

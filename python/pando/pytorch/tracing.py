@@ -11,6 +11,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from pando.pytorch.aten import TABLE, name_of
+from pando.pytorch.symbols import dtype_name
 from pando.pytorch.unsupported import Unsupported
 
 try:
@@ -52,6 +53,7 @@ class swapped:  # noqa: N801, used as a function
 def traced(function, *examples):
     """The function as a graph without views and mutations, but for copy_ to its inputs at the end. Its inputs are the tensors
     in the examples, which are only looked at: all tensors are fake while it is traced. Raises Unsupported."""
+    _check_examples(pytree.tree_flatten(examples)[0])
     try:
         with _marked(lambda: {"line": _line_of_caller()}), _unfused():
             first = make_fx(lambda *inputs: function(*inputs), tracing_mode="fake")(*examples)    # 1.13: no bound methods
@@ -177,6 +179,14 @@ def _explained(error):
         return (f"the model computes with a tensor that it keeps elsewhere ({text}); make it an argument, or register it with "
                 f"register_buffer")
     return f"PyTorch cannot trace this: {kind}: {text}"
+
+
+def _check_examples(examples):
+    for x in examples:
+        if isinstance(x, torch.Tensor):
+            dtype_name(x.dtype)
+            if x.layout != torch.strided:
+                raise Unsupported(f"programs have no tensors of the layout {x.layout}; use x.to_dense()")
 
 
 def _check_size(graph):

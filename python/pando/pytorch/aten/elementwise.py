@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise ops of floats, and choices."""
+"""Elementwise functions of floats."""
 import math
 
 from pando.pytorch.aten.table import aten
-from pando.pytorch.symbols import (absolute, add, both, cast, computed, divide, either, equal, floating, full, greater, is_float,
-                                   is_nan, is_symbol, less, maximum, minimum, multiply, negate, negation, op, operand,
-                                   square, subtract, vjp, where)
-from pando.pytorch.unsupported import refuse
+from pando.pytorch.symbols import (absolute, add, cast, divide, either, equal, floating, full, greater, is_float, is_nan, less,
+                                   maximum, minimum, multiply, negate, op, operand, square, subtract, where)
 
 
 def unary(name, pando):
@@ -19,16 +17,6 @@ def unary(name, pando):
 for _pair in dict(sqrt="sqrt", rsqrt="rsqrt", exp="exp", log="log", sin="sin", cos="cos", erf="erf", special_erf="erf",
                   tanh="tanh", sigmoid="sigmoid", silu="silu").items():
     unary(*_pair)
-
-
-@aten("relu")
-def relu(c, x):
-    return op("relu", x) if is_float(x) else maximum(x, 0)
-
-
-@aten("relu6")
-def relu6(c, x):
-    return clamp(c, x, 0, 6)
 
 
 @aten("reciprocal")
@@ -124,30 +112,6 @@ def atanh(c, x):
     return multiply(subtract(log1p_of(x), log1p_of(negate(x))), 0.5)
 
 
-@aten("gelu")
-def gelu(c, x, approximate="none"):
-    return op({"none": "gelu", "tanh": "gelu_tanh"}[approximate], x)
-
-
-@aten("leaky_relu")
-def leaky_relu(c, x, slope=0.01):
-    return op("leaky_relu", x, alpha=slope)
-
-
-@aten("elu")
-def elu(c, x, alpha=1.0, scale=1.0, input_scale=1.0):
-    if scale == input_scale == 1:
-        return op("elu", x, alpha=alpha)
-    below = multiply(expm1_of(multiply(x, input_scale)), alpha * scale)
-    return where(greater(x, 0), multiply(x, scale), below)
-
-
-@aten("softplus")
-def softplus(c, x, beta=1, threshold=20):
-    scaled = multiply(x, beta)
-    return where(greater(scaled, threshold), x, divide(op("softplus", scaled), beta))
-
-
 @aten("logaddexp")
 def logaddexp(c, a, b):
     apart = absolute(subtract(a, b))
@@ -186,96 +150,78 @@ def nan_to_num(c, x, nan=None, posinf=None, neginf=None):
     return where(is_nan(x), 0.0 if nan is None else nan, made)
 
 
-# ---- choices
-@aten("where")
-def where_of(c, condition, a, b):
-    return where(condition, a, b, c.dtype)
+@aten("logaddexp2")
+def logaddexp2(c, a, b):
+    return divide(logaddexp(c, multiply(a, math.log(2)), multiply(b, math.log(2))), math.log(2))
 
 
-@aten("masked_fill")
-def masked_fill(c, x, mask, value):
-    return where(mask, operand(value, x, x.dtype), x, x.dtype)
+@aten("special_xlog1py")
+def xlog1py(c, x, y):
+    x, y = (operand(v, c.like, "float32") for v in (x, y))
+    made = where(equal(x, 0), 0.0, multiply(x, log1p_of(y)))
+    return where(is_nan(y), math.nan, made)
 
 
-@aten("maximum")
-def maximum_of(c, a, b):
-    return maximum(a, b)
+@aten("special_entr")
+def entr(c, x):
+    x = cast(x, "float32")
+    made = where(equal(x, 0), 0.0, where(less(x, 0), -math.inf, negate(multiply(x, op("log", x)))))
+    return where(is_nan(x), math.nan, made)
 
 
-@aten("minimum")
-def minimum_of(c, a, b):
-    return minimum(a, b)
+@aten("hypot")
+def hypot(c, a, b):
+    """The larger times a root that cannot overflow."""
+    a, b = absolute(a), absolute(b)
+    long, short = maximum(a, b), minimum(a, b)
+    share = divide(short, where(equal(long, 0), 1.0, long))
+    made = multiply(long, op("sqrt", add(square(share), 1.0)))
+    return where(either(equal(a, math.inf), equal(b, math.inf)), math.inf, made)
 
 
-@aten("fmax")
-def fmax(c, a, b):
-    return where(is_nan(a), b, where(is_nan(b), a, maximum(a, b)), c.dtype)
+@aten("sinc", "special_sinc")
+def sinc(c, x):
+    angle = multiply(cast(x, "float32"), math.pi)
+    zero = equal(angle, 0)
+    return where(zero, 1.0, divide(op("sin", angle), where(zero, 1.0, angle)))
 
 
-@aten("fmin")
-def fmin(c, a, b):
-    return where(is_nan(a), b, where(is_nan(b), a, minimum(a, b)), c.dtype)
+@aten("deg2rad")
+def deg2rad(c, x):
+    return multiply(cast(x, "float32"), math.pi / 180)
 
 
-@aten("clamp", "hardtanh")
-def clamp(c, x, least=None, most=None):
-    dtype = c.dtype
-    numbers = [limit for limit in (least, most) if limit is not None and not is_symbol(limit)]
-    if any(limit != limit for limit in numbers):
-        refuse("a limit is NaN")
-    x = cast(x, dtype)
-    if len(numbers) == 2 and dtype == "float32" and least <= most:
-        return op("clip", x, min=least, max=most)
-    x = x if least is None else computed("maximum", x, least, dtype=dtype)
-    return x if most is None else computed("minimum", x, most, dtype=dtype)
+@aten("rad2deg")
+def rad2deg(c, x):
+    return multiply(cast(x, "float32"), 180 / math.pi)
 
 
-@aten("clamp_min")
-def clamp_min(c, x, least):
-    return computed("maximum", x, least, dtype=c.dtype)
+@aten("angle")
+def angle(c, x):
+    x = cast(x, "float32")
+    return where(is_nan(x), x, where(less(x, 0), math.pi, 0.0))
 
 
-@aten("clamp_max")
-def clamp_max(c, x, most):
-    return computed("minimum", x, most, dtype=c.dtype)
+@aten("isposinf")
+def isposinf(c, x):
+    return equal(x, math.inf) if is_float(x) else full(x, x.shape, False, "bool")
 
 
-# ---- backward ops that Pando's passes know, or that PyTorch would decompose into more
-@aten("threshold")
-def threshold(c, x, limit, value):
-    return where(both(negation(greater(x, limit)), negation(is_nan(x))), value, x, c.dtype)
+@aten("isneginf")
+def isneginf(c, x):
+    return equal(x, -math.inf) if is_float(x) else full(x, x.shape, False, "bool")
 
 
-@aten("threshold_backward")
-def threshold_backward(c, g, y, limit):
-    return op("relu_gradient", g, y) if limit == 0 and is_float(g) else where(computed("less_equal", y, limit), 0, g, c.dtype)
+@aten("heaviside")
+def heaviside(c, x, values):
+    made = where(equal(x, 0), values, cast(greater(x, 0), c.dtype), c.dtype)
+    return where(is_nan(x), x, made, c.dtype)
 
 
-@aten("tanh_backward")
-def tanh_backward(c, g, y):
-    return multiply(g, subtract(1.0, square(y)))
-
-
-@aten("sigmoid_backward")
-def sigmoid_backward(c, g, y):
-    return multiply(g, multiply(y, subtract(1.0, y)))
-
-
-@aten("gelu_backward")
-def gelu_backward(c, g, x, approximate="none"):
-    return vjp(lambda v: gelu(c, v, approximate), [x], g)[0]
-
-
-@aten("silu_backward")
-def silu_backward(c, g, x):
-    return vjp(lambda v: op("silu", v), [x], g)[0]
-
-
-@aten("leaky_relu_backward")
-def leaky_relu_backward(c, g, x, slope, is_result):
-    return where(greater(x, 0), g, multiply(g, slope))
-
-
-@aten("hardtanh_backward")
-def hardtanh_backward(c, g, x, least, most):
-    return where(both(greater(x, least), less(x, most)), g, 0.0)
+@aten("lerp")
+def lerp(c, x, end, weight):
+    """From the nearer end, as PyTorch does."""
+    weight = operand(weight, x, "float32")
+    apart = subtract(end, x)
+    return where(less(absolute(weight), 0.5), add(x, multiply(weight, apart)),
+                 subtract(end, multiply(apart, subtract(1.0, weight))))

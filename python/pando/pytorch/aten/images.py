@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolution and pooling. PyTorch's [N, C, H, W] is put around Pando's [N, H, W, C]; the compiler removes transposes that
 meet. Signals of one axis are images of height 1."""
+import math
+
 import numpy as np
 
 from pando.pytorch.aten.table import Absent, aten
 from pando.pytorch.layout import mean, reshape, swap_axes, total, transpose
-from pando.pytorch.symbols import add, op, rank, vjp
+from pando.pytorch.symbols import add, multiply, op, rank, vjp
 from pando.pytorch.unsupported import refuse
 
 
@@ -95,6 +97,11 @@ class Pooling:
                 self.after[i] = max((count - 1) * s + k - n - p, 0)
                 self.exceeds = self.exceeds or self.after[i] > p
 
+    def counts(self, y, x, i):
+        """How many places of the padded image lie in each window along an axis."""
+        begin = np.arange(y.shape[i - 2]) * self.stride[i] - self.padding[i]
+        return np.minimum(begin + self.kernel[i], x.shape[i - 2] + self.padding[i]) - begin
+
     def pooled(self, name, x, **attributes):
         sizes = list(x.shape)
         images = x if rank(x) == 4 else reshape(x, [1, *sizes])
@@ -118,22 +125,23 @@ def max_pool_backward(c, g, x, kernel, stride, padding, dilation, ceil_mode, ind
     return vjp(lambda v: Pooling(v, kernel, stride, padding, ceil_mode).pooled("max_pool", v), [x], g)[0]
 
 
-def average(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
+def average(c, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
     pooling = Pooling(x, kernel, stride, padding, ceil_mode)
-    if divisor_override or (pooling.exceeds and count_include_pad and any(pooling.padding)):
-        refuse("average pooling with a divisor, or with windows that exceed the padding")
-    counts = count_include_pad and any(pooling.padding)
-    return pooling.pooled("average_pool", x, count_padding=bool(counts))
+    if not divisor_override and not (pooling.exceeds and count_include_pad and any(pooling.padding)):
+        return pooling.pooled("average_pool", x, count_padding=bool(count_include_pad and any(pooling.padding)))
+    whole = pooling.pooled("average_pool", x, count_padding=True)    # each divided by the area of the whole window
+    divisors = divisor_override or np.outer(pooling.counts(whole, x, 0), pooling.counts(whole, x, 1))
+    return multiply(whole, c.constant(math.prod(pooling.kernel) / divisors, "float32"))
 
 
 @aten("avg_pool2d")
 def avg_pool(c, x, kernel, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
-    return average(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return average(c, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @aten("avg_pool2d_backward")
 def avg_pool_backward(c, g, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    return vjp(lambda v: average(v, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override), [x], g)[0]
+    return vjp(lambda v: average(c, v, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override), [x], g)[0]
 
 
 def shares(n, out):
@@ -163,3 +171,22 @@ def adaptive(c, x, size):
 @aten("_adaptive_avg_pool2d_backward")
 def adaptive_avg_pool_backward(c, g, x):
     return vjp(lambda v: adaptive(c, v, list(g.shape[-2:])), [x], g)[0]
+
+
+# ---- the largest of parts of equal size
+@aten("adaptive_max_pool2d")
+def adaptive_max_pool(c, x, size):
+    return parts_of_equal_size(x, size).pooled("max_pool", x), Absent("list of places of max pooling", size=list(size))
+
+
+@aten("adaptive_max_pool2d_backward", takes_absent=True)
+def adaptive_max_pool_backward(c, g, x, indices):
+    if not isinstance(indices, Absent):
+        refuse("places of max pooling from elsewhere")
+    return vjp(lambda v: parts_of_equal_size(v, indices.kept["size"]).pooled("max_pool", v), [x], g)[0]
+
+
+def parts_of_equal_size(x, size):
+    if any(n % out for n, out in zip(x.shape[-2:], size)):
+        refuse("adaptive max pooling to a size that does not divide that of the image")
+    return Pooling(x, [n // out for n, out in zip(x.shape[-2:], size)], (), (), False)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from pando.pytorch.aten.table import aten
-from pando.pytorch.layout import (axis_of, broadcast, counting, reshape, rows, taken, transpose, with_axis)
-from pando.pytorch.symbols import (add, as_indices, cast, computed, equal, is_float, multiply, not_equal, op, operand, rank, size,
-                                   vjp, where)
+from pando.pytorch.layout import axis_of, broadcast, counting, reshape, rows, taken, transpose, with_axis
+from pando.pytorch.symbols import (add, as_indices, cast, computed, divide, equal, full, is_float, maximum, multiply,
+                                   not_equal, op, operand, rank, size, vjp, where)
 from pando.pytorch.unsupported import refuse
 
 
@@ -194,3 +194,17 @@ def index_fill(c, x, dim, index, value):
     index = wrapped(index if rank(index) else reshape(index, [1]), x.shape[axis])
     chosen = cast(op("reduce_sum", op("one_hot", as_indices(index), depth=x.shape[axis], dtype="int32"), axes=[0]), "bool")
     return where(reshape(chosen, [-1] + [1] * (rank(x) - 1 - axis)), operand(value, x, x.dtype), x, x.dtype)
+
+
+@aten("scatter_reduce")
+def scatter_reduce(c, x, dim, index, source, reduce, include_self=True):
+    if reduce not in ("sum", "mean") or not rank(x) or not size(index) or not is_float(x):
+        refuse(f"the reduction '{reduce}' of such tensors")
+    source = op("slice", source, starts=[0] * rank(x), sizes=list(index.shape))
+    places = along(c, x, axis_of(dim, rank(x)), index)
+    counts = added(c, full(x, x.shape, 0, "float32"), places, full(x, index.shape, 1, "float32"))
+    begin = x if include_self else where(equal(counts, 0), x, 0.0)
+    made = added(c, begin, places, source)
+    if reduce == "sum":
+        return made
+    return divide(made, add(counts, 1.0) if include_self else maximum(counts, 1.0))

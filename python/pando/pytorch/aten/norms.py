@@ -2,7 +2,7 @@
 """Normalisation over the batch, over channels and over the last axes."""
 import math
 
-from pando.pytorch.aten.table import aten, name_of
+from pando.pytorch.aten.table import Absent, aten, name_of
 from pando.pytorch.layout import mean, reshape, total, transpose
 from pando.pytorch.symbols import add, multiply, op, rank, square, subtract, vjp
 
@@ -41,7 +41,7 @@ def batch_norm(c, x, w, b, running, training, momentum, eps):
     """The result, the mean and 1 / deviation of the batch, and what becomes of the running statistics."""
     w, b = with_defaults(c, w, b, [x.shape[1]])
     if not training:
-        return with_statistics(x, w, b, *running, eps), *[c.full([0], 0, "float32")] * 2, *running
+        return with_statistics(x, w, b, *running, eps), *[Absent("statistics of the batch in evaluation")] * 2, *running
     middle, var = (trained(x, w, b, eps, output) for output in ("mean", "variance"))
     count = math.prod(x.shape) // x.shape[1]
     updated = running
@@ -78,12 +78,11 @@ def batch_norm_with_update(c, x, w, b, running_mean, running_var, momentum, eps)
     return y, middle, factor, c.full([0], 0, "uint8"), *updated
 
 
-@aten("native_batch_norm_backward")
+@aten("native_batch_norm_backward", takes_absent=True)
 def native_batch_norm_backward(c, g, x, w, running_mean, running_var, middle, factor, training, eps, mask):
     held, zero = with_defaults(c, w, None, [x.shape[1]])
     if training:
-        gx, gw, gb = vjp(lambda x, w, b: channels_first(trained(x, w, b, eps)), [x, held, zero], g, mask)
-        return gx, gw, gb
+        return vjp(lambda x, w, b: channels_first(trained(x, w, b, eps)), [x, held, zero], g, mask)
     factor = op("rsqrt", add(running_var, eps))
     axes = [0, *range(2, rank(x))]
     hat = multiply(subtract(x, by_channel(running_mean, x)), by_channel(factor, x))
@@ -91,7 +90,7 @@ def native_batch_norm_backward(c, g, x, w, running_mean, running_var, middle, fa
             total(multiply(g, hat), axes) if mask[1] else None, total(g, axes) if mask[2] else None)
 
 
-@aten("batch_norm_backward")
+@aten("batch_norm_backward", takes_absent=True)
 def batch_norm_backward(c, g, x, w, running_mean, running_var, middle, factor, training, eps, mask, reserve):
     return native_batch_norm_backward(c, g, x, w, running_mean, running_var, middle, factor, training, eps, mask)
 

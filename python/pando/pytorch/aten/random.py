@@ -3,7 +3,7 @@
 kept, but made again. PyTorch's generator would draw others."""
 from pando.pytorch.aten.table import Absent, aten
 from pando.pytorch.layout import reshape
-from pando.pytorch.symbols import add, cast, less, multiply, op, rank
+from pando.pytorch.symbols import add, cast, less, minimum, multiply, op, rank
 from pando.pytorch.unsupported import refuse
 
 
@@ -82,3 +82,23 @@ def normal_functional(c, x, middle=0.0, deviation=1.0, generator=None):
 def bernoulli(c, x, p=None, generator=None):
     checked(generator)
     return cast(less(drawn(c, "random_uniform", c.shape, low=0.0, high=1.0), x if p is None else p), c.dtype)
+
+
+@aten("randint")
+def randint(c, *arguments, generator=None, **options):
+    """randint([low,] high, size)"""
+    return whole_numbers(c, [x for x in arguments if not isinstance(x, (list, tuple))], generator)
+
+
+@aten("randint_like")
+def randint_like(c, x, *arguments, generator=None, **options):
+    return whole_numbers(c, arguments, generator)
+
+
+def whole_numbers(c, limits, generator):
+    checked(generator)
+    low, high = limits if len(limits) == 2 else (0, *limits)
+    if high - low > 1 << 24:
+        refuse(f"whole numbers from {low} to {high}; a range has at most 2^24 numbers")
+    drawn_from_0 = op("floor", drawn(c, "random_uniform", c.shape, low=0.0, high=float(high - low)))
+    return cast(add(cast(minimum(drawn_from_0, float(high - low - 1)), "int64"), low), c.dtype)

@@ -5,8 +5,9 @@ import math
 from pando.pytorch import layout
 from pando.pytorch.aten.table import aten
 from pando.pytorch.layout import axes_of, axis_of, in_reverse_order, largest, reshape, smallest, total, with_axis
-from pando.pytorch.symbols import (absolute, add, cast, computed, divide, equal, full, is_nan, multiply,
-                                   not_equal, op, rank, size, square, subtract, where)
+from pando.pytorch.symbols import (absolute, add, cast, computed, divide, equal, full, is_nan, multiply, not_equal, op, rank,
+                                   size, square, subtract, where)
+from pando.pytorch.unsupported import refuse
 
 
 @aten("sum")
@@ -93,6 +94,8 @@ def min_of(c, x, dim=None, keepdim=False):
 
 @aten("aminmax")
 def aminmax(c, x, dim=None, keepdim=False):
+    if not rank(x):
+        refuse("a scalar, of which PyTorch makes a vector, and its traces a scalar")
     axes = None if dim is None else [dim]
     return smallest(x, axes, keepdim), largest(x, axes, keepdim)
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views, joints, and elements in other places. Views are values in a functional graph."""
+"""Views and joints. Views are values in a functional graph."""
 import numpy as np
 
 from pando.pytorch.aten.table import aten
-from pando.pytorch.layout import (axes_of, axis_of, broadcast, concat, pad, part, rearranged, reshape, swap_axes, taken,
-                                  transpose, widths_of, with_axis, without_axis)
-from pando.pytorch.symbols import cast, is_float, rank, size, where
-from pando.pytorch.unsupported import refuse
+from pando.pytorch.layout import (axis_of, broadcast, concat, pad, part, reshape, swap_axes, transpose, widths_of, with_axis,
+                                  without_axis)
+from pando.pytorch.symbols import cast, rank, size, where
 
 
 @aten("view", "_unsafe_view", "reshape", "_reshape_alias", "view_as", moves=True)
@@ -148,96 +147,3 @@ def select_scatter(c, x, source, dim, index):
     axis = axis_of(dim, rank(x))
     index %= x.shape[axis]
     return slice_scatter(c, x, with_axis(source, axis), axis, index, index + 1)
-
-
-# ---- elements in other places
-@aten("repeat", moves=True)
-def repeat(c, x, counts):
-    sizes = [1] * (len(counts) - rank(x)) + list(x.shape)
-    pairs = [n for count, inner in zip(counts, sizes) for n in (count, inner)]
-    x = reshape(x, [n for inner in sizes for n in (1, inner)])
-    return reshape(broadcast(x, pairs), c.shape)
-
-
-@aten("flip", moves=True)
-def flip(c, x, dims):
-    for axis in axes_of(dims, rank(x)) if dims else []:
-        x = taken(x, axis, np.arange(x.shape[axis])[::-1]) if x.shape[axis] > 1 else x
-    return x
-
-
-@aten("roll", moves=True)
-def roll(c, x, shifts, dims=()):
-    shifts, dims = ([v] if isinstance(v, int) else list(v) for v in (shifts, dims))
-    if not dims:
-        return reshape(roll(c, reshape(x, [size(x)]), shifts, [0]), x.shape)
-    for shift, dim in zip(shifts, dims):
-        axis = axis_of(dim, rank(x))
-        n = x.shape[axis]
-        cut = -shift % n if n else 0
-        x = concat([part(x, axis, cut, n - cut), part(x, axis, 0, cut)], axis) if cut else x
-    return x
-
-
-@aten("constant_pad_nd", moves=True)
-def constant_pad_nd(c, x, widths, value=0):
-    if not is_float(x) and (value != int(value) or abs(value) > 2**53):
-        refuse(f"integers are not padded with {value}")
-    pairs = [(widths[i], widths[i + 1]) for i in range(len(widths) - 2, -1, -2)]
-    wide = cast(x, "int32") if x.dtype in ("bool", "uint8") else x
-    return cast(pad(wide, [(0, 0)] * (rank(x) - len(pairs)) + pairs, value), x.dtype)
-
-
-def triangle(name, of):
-    @aten(name)
-    def function(c, x, diagonal=0):
-        return where(c.constant(of(np.ones(x.shape[-2:], bool), diagonal)), x, 0, x.dtype)
-    return function
-
-
-triangle("triu", np.triu)
-triangle("tril", np.tril)
-
-
-def places(shape):
-    """The place of each element in the flat tensor."""
-    return np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
-
-
-@aten("diagonal", moves=True)
-def diagonal(c, x, offset=0, dim1=0, dim2=1):
-    return rearranged(x, np.diagonal(places(x.shape), offset, dim1, dim2))
-
-
-@aten("unfold", moves=True)
-def unfold(c, x, dimension, width, step):
-    if not rank(x):
-        return reshape(x, c.shape)
-    axis = axis_of(dimension, rank(x))
-    windows = np.lib.stride_tricks.sliding_window_view(places(x.shape), width, axis)
-    return rearranged(x, np.take(windows, range(0, windows.shape[axis], step), axis))
-
-
-@aten("as_strided")
-def as_strided(c, x, shape, strides, storage_offset=None):
-    return refuse("it reads memory by strides; use slices, views or unfold")
-
-
-@aten("diagonal_scatter")
-def diagonal_scatter(c, x, source, offset=0, dim1=0, dim2=1):
-    inside = np.diagonal(places(x.shape), offset, dim1, dim2)
-    return placed(c, x, source, inside)
-
-
-def placed(c, x, source, inside):
-    """x with the elements of the source at the places `inside`, each of which is there once."""
-    number = size(x)
-    chosen = np.arange(number)
-    chosen[inside.reshape(-1)] = number + np.arange(inside.size)
-    flat = concat([reshape(x, [number]), reshape(cast(source, x.dtype), [inside.size])], 0)
-    return rearranged(flat, chosen.reshape(x.shape))
-
-
-@aten("diagonal_backward")
-def diagonal_backward(c, g, sizes, offset, dim1, dim2):
-    return placed(c, c.full(sizes, 0, g.dtype), g, np.diagonal(places(sizes), offset, dim1, dim2))

@@ -23,7 +23,7 @@ def aten(*names, takes_absent=False, moves=False):
 def name_of(target):
     """The name in the table: that of the op without its overload. A view's copy is the view."""
     name = target._schema.name.split("::")[1]
-    return name[:-5] if name.endswith("_copy") and name != "_to_copy" else name
+    return name[:-5] if name.endswith("_copy") and name not in ("_to_copy", "index_copy") else name
 
 
 class Absent:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic, comparisons, roundings and bits: ops that do something of their own with integers or truth values."""
+"""Arithmetic, powers and roundings. Integers keep their type and wrap."""
 from pando.pytorch.aten.table import aten
-from pando.pytorch.symbols import (absolute, add, both, cast, computed, divide, either, equal, floating, full, greater, is_float,
-                                   is_symbol, less, multiply, negate, negation, not_equal, op, operand, promoted, square,
-                                   subtract, where)
+from pando.pytorch.symbols import (absolute, add, both, cast, computed, divide, either, equal, floating, full, greater,
+                                   is_float, is_symbol, less, multiply, negate, not_equal, op, operand, square, subtract, where)
 from pando.pytorch.unsupported import refuse
 
 
@@ -137,7 +136,7 @@ def fmod(c, x, y):
 
 
 # ---- powers
-@aten("pow", "float_power")
+@aten("pow")
 def power(c, x, y):
     if c.dtype != "float32":
         return integer_power(cast(x, c.dtype) if is_symbol(x) else refuse("powers of an integer by tensors"), y)
@@ -180,68 +179,14 @@ def trunc(c, x):
 
 @aten("round")
 def round_of(c, x, decimals=0):
-    if decimals:
-        refuse("decimals other than 0")
-    return op("round", x) if is_float(x) else x
+    if not is_float(x):
+        return x if not decimals else refuse("decimals of integers")
+    factor = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return divide(op("round", multiply(x, factor)), factor)
+    return multiply(op("round", divide(x, factor)), factor) if decimals else op("round", x)
 
 
 @aten("frac")
 def frac(c, x):
     return subtract(x, whole(x))
-
-
-# ---- comparisons
-def comparison(name, pando, negated=False):
-    @aten(name)
-    def function(c, x, y):
-        dtype = promoted(x, y)
-        if dtype == "bool":
-            x, y = (operand(operand(v, c.like, "bool"), c.like, "int32") for v in (x, y))
-        return computed(pando, x, y)
-    return function
-
-
-for _pair in dict(eq="equal", ne="not_equal", lt="less", le="less_equal", gt="greater", ge="greater_equal").items():
-    comparison(*_pair)
-
-
-# ---- truth values and bits
-def logical(c, name, x, y):
-    return op(name, operand(x, c.like, "bool"), operand(y, c.like, "bool"))
-
-
-@aten("logical_and")
-def logical_and(c, x, y):
-    return both(x, y)
-
-
-@aten("logical_or")
-def logical_or(c, x, y):
-    return either(x, y)
-
-
-@aten("logical_xor")
-def logical_xor(c, x, y):
-    return logical(c, "not_equal", x, y)
-
-
-@aten("logical_not")
-def logical_not(c, x):
-    return negation(x)
-
-
-def bits(name, pando, of_bools):
-    @aten(name)
-    def function(c, x, y):
-        return logical(c, of_bools, x, y) if c.dtype == "bool" else computed(pando, x, y, dtype=c.dtype)
-    return function
-
-
-bits("bitwise_and", "bitwise_and", "logical_and")
-bits("bitwise_or", "bitwise_or", "logical_or")
-bits("bitwise_xor", "bitwise_xor", "not_equal")
-
-
-@aten("bitwise_not")
-def bitwise_not(c, x):
-    return negation(x) if x.dtype == "bool" else computed("bitwise_xor", x, 255 if x.dtype == "uint8" else -1)
