@@ -90,6 +90,24 @@ def test_training_makes_the_steps_of_pytorch():
     assert_equal_weights(compiled_steps(two_layers(), [(x, y)], poptorch.Options().deviceIterations(2)), wanted)
 
 
+@pytest.mark.parametrize("make", [
+    lambda p: optim.Adam(p, lr=0.01, amsgrad=True), lambda p: optim.AdamW([{"params": [p[0]], "lr": 0.1}, {"params": p[1:]}]),
+    lambda p: optim.RMSprop(p, momentum=0.5, maximize=True), lambda p: optim.NAdam(p), lambda p: poptorch.optim.SGD(
+        p, lr=0.1, momentum=0.9, weight_decay=0.1, loss_scaling=2.0)],
+    ids=["adam", "adamw", "rmsprop", "nadam", "sgd"])
+def test_optimizers_are_those_of_pytorch(make):
+    x, y = data(8)
+    found, wanted = two_layers(), WithLoss(two_layers())
+    model = poptorch.trainingModel(WithLoss(found), None, make(list(found.parameters())))
+    optimizer = make(list(wanted.parameters()))
+    for _ in range(3):
+        model(x, y)
+        optimizer.zero_grad()
+        wanted(x, y)[1].backward()
+        optimizer.step()
+    assert_equal_weights(weights_of(found), weights_of(wanted))
+
+
 @pytest.mark.parametrize("divided", ["accumulation", "replicas", "stages", "balanced"])
 def test_a_step_that_is_divided_is_that_of_the_whole_batch(divided):
     options = poptorch.Options()
@@ -280,7 +298,8 @@ def test_messages():
     with pytest.raises(RuntimeError, match="deviceIterations"):
         poptorch.Options().deviceIterations(0)
     network = nn.Linear(4, 2)
-    for wrong, text in ((optim.Adamax, "Adamax is not in Pando"), (lambda p: optim.Adam(p, amsgrad=True), "amsgrad=True")):
+    for wrong, text in ((optim.Adamax, "Adamax is not in Pando: Pando has SGD"),
+                        (lambda p: optim.Adam(p, capturable=True), "make it with capturable=False")):
         with pytest.raises(NotImplementedError, match=text):
             poptorch.trainingModel(WithLoss(network), optimizer=wrong(network.parameters()))
     with pytest.raises(NotImplementedError, match="rebatched_size is not in Pando; give the loader another batch_size"):
