@@ -3,6 +3,7 @@
 eager PyTorch computes? `opinfo_gate.py --write` writes the table of verdicts for the PyTorch that runs it."""
 import csv
 import itertools
+import os
 import pathlib
 import sys
 import types
@@ -15,7 +16,7 @@ import traced_programs
 from pando.pytorch.unsupported import Unsupported
 
 # Samples of one variant, spread over the first that PyTorch makes of it.
-SAMPLES, LOOKED_AT = 2, 12
+SAMPLES, LOOKED_AT = int(os.environ.get("PANDO_OPINFO_SAMPLES", 2)), 24
 COLUMNS = ("float32", "gradients", "int64", "bool")
 # From bad to good. A variant without samples of the type, or that PyTorch itself refuses, has no verdict.
 VERDICTS = ("wrong", "eager", "partly", "equal")

@@ -129,6 +129,9 @@ Value power_gradient_of_exponent(Value a, Value b, Value y, Value g) {
 // exp(-x^2) * 2 / sqrt(pi), the derivative of erf.
 Value erf_derivative(Value x) { return ops::exp(-ops::square(x)) * 1.1283791670955126; }
 
+// 1 - x^2, accurate near 1.
+Value one_less_square(Value x) { return (1.0 - x) * (x + 1.0); }
+
 // The second derivative of gelu: the density of the normal distribution, times 2 - x^2.
 Value gelu_curvature(Value x) {
   const Value square = ops::square(x);
@@ -240,6 +243,66 @@ const OpDefinition cos = {.id = Op::cos,
                           .infer = infer_floating,
                           .gradient = PANDO_UNARY_GRADIENT(-g * ops::sin(x)),
                           .elementwise = true};
+const OpDefinition expm1 = {.id = Op::expm1,
+                            .name = "expm1",
+                            .doc = "exp(x) - 1, accurate near 0",
+                            .infer = infer_floating,
+                            .gradient = PANDO_UNARY_GRADIENT(g * (y + 1.0)),
+                            .elementwise = true};
+const OpDefinition log1p = {.id = Op::log1p,
+                            .name = "log1p",
+                            .doc = "log(1 + x), accurate near 0",
+                            .infer = infer_floating,
+                            .gradient = PANDO_UNARY_GRADIENT(g / (x + 1.0)),
+                            .elementwise = true};
+const OpDefinition asin = {.id = Op::asin,
+                           .name = "asin",
+                           .doc = "arc sine, in radians",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g * ops::rsqrt(one_less_square(x))),
+                           .elementwise = true};
+const OpDefinition acos = {.id = Op::acos,
+                           .name = "acos",
+                           .doc = "arc cosine, in radians",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(-g * ops::rsqrt(one_less_square(x))),
+                           .elementwise = true};
+const OpDefinition atan = {.id = Op::atan,
+                           .name = "atan",
+                           .doc = "arc tangent, in radians",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g / (ops::square(x) + 1.0)),
+                           .elementwise = true};
+const OpDefinition sinh = {.id = Op::sinh,
+                           .name = "sinh",
+                           .doc = "hyperbolic sine",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g * ops::cosh(x)),
+                           .elementwise = true};
+const OpDefinition cosh = {.id = Op::cosh,
+                           .name = "cosh",
+                           .doc = "hyperbolic cosine",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(g * ops::sinh(x)),
+                           .elementwise = true};
+const OpDefinition asinh = {.id = Op::asinh,
+                            .name = "asinh",
+                            .doc = "inverse of the hyperbolic sine",
+                            .infer = infer_floating,
+                            .gradient = PANDO_UNARY_GRADIENT(g * ops::rsqrt(ops::square(x) + 1.0)),
+                            .elementwise = true};
+const OpDefinition acosh = {.id = Op::acosh,
+                            .name = "acosh",
+                            .doc = "inverse of the hyperbolic cosine; NaN below 1",
+                            .infer = infer_floating,
+                            .gradient = PANDO_UNARY_GRADIENT(g * ops::rsqrt((x - 1.0) * (x + 1.0))),
+                            .elementwise = true};
+const OpDefinition atanh = {.id = Op::atanh,
+                            .name = "atanh",
+                            .doc = "inverse of the hyperbolic tangent; NaN outside [-1, 1]",
+                            .infer = infer_floating,
+                            .gradient = PANDO_UNARY_GRADIENT(g / one_less_square(x)),
+                            .elementwise = true};
 const OpDefinition floor = {.id = Op::floor,
                             .name = "floor",
                             .doc = "the largest integer not above x",
@@ -258,6 +321,35 @@ const OpDefinition erf = {.id = Op::erf,
                           .infer = infer_floating,
                           .gradient = PANDO_UNARY_GRADIENT(g * erf_derivative(x)),
                           .elementwise = true};
+const OpDefinition erfc = {.id = Op::erfc,
+                           .name = "erfc",
+                           .doc = "1 - erf(x), accurate where it is small",
+                           .infer = infer_floating,
+                           .gradient = PANDO_UNARY_GRADIENT(-g * erf_derivative(x)),
+                           .elementwise = true};
+const OpDefinition erfinv = {.id = Op::erfinv,
+                             .name = "erfinv",
+                             .doc = "the inverse of erf; NaN outside [-1, 1]",
+                             .infer = infer_floating,
+                             .gradient = PANDO_UNARY_GRADIENT(g * ops::exp(ops::square(y)) * 0.886226925452758),
+                             .elementwise = true};
+const OpDefinition lgamma = {.id = Op::lgamma,
+                             .name = "lgamma",
+                             .doc = "the logarithm of |gamma(x)|",
+                             .infer = infer_floating,
+                             .gradient = PANDO_UNARY_GRADIENT(g * ops::digamma(x)),
+                             .elementwise = true};
+const OpDefinition digamma = {.id = Op::digamma,
+                              .name = "digamma",
+                              .doc = "the derivative of lgamma",
+                              .infer = infer_floating,
+                              .gradient = PANDO_UNARY_GRADIENT(g * ops::trigamma(x)),
+                              .elementwise = true};
+const OpDefinition trigamma = {.id = Op::trigamma,
+                               .name = "trigamma",
+                               .doc = "the derivative of digamma",
+                               .infer = infer_floating,
+                               .elementwise = true};
 const OpDefinition tanh = {.id = Op::tanh,
                            .name = "tanh",
                            .doc = "hyperbolic tangent",
@@ -406,6 +498,21 @@ const OpDefinition bitwise_xor = {.id = Op::bitwise_xor,
                                   .min_inputs = 2,
                                   .infer = infer_integer,
                                   .elementwise = true};
+const OpDefinition shift_left = {
+    .id = Op::shift_left,
+    .name = "shift_left",
+    .doc = "the bits of a moved up by b places; 0 if b is negative or not below their number",
+    .min_inputs = 2,
+    .infer = infer_integer,
+    .elementwise = true};
+const OpDefinition shift_right = {.id = Op::shift_right,
+                                  .name = "shift_right",
+                                  .doc =
+                                      "the bits of a moved down by b places, with its sign; if b is negative or not "
+                                      "below their number, the sign alone",
+                                  .min_inputs = 2,
+                                  .infer = infer_integer,
+                                  .elementwise = true};
 const OpDefinition divide = {.id = Op::divide,
                              .name = "divide",
                              .doc = "a / b",
@@ -421,6 +528,14 @@ const OpDefinition power = {
     .infer = infer_floating,
     .gradient = PANDO_BINARY_GRADIENT(power_gradient_of_base(a, b, g), power_gradient_of_exponent(a, b, y, g)),
     .elementwise = true};
+const OpDefinition atan2 = {.id = Op::atan2,
+                            .name = "atan2",
+                            .doc = "the angle of the point (b, a), from -pi to pi",
+                            .min_inputs = 2,
+                            .infer = infer_floating,
+                            .gradient = PANDO_BINARY_GRADIENT(g * b / (ops::square(a) + ops::square(b)),
+                                                              -g* a / (ops::square(a) + ops::square(b))),
+                            .elementwise = true};
 const OpDefinition relu_gradient = {.id = Op::relu_gradient,
                                     .name = "relu_gradient",
                                     .doc = "0 where y <= 0, else g",

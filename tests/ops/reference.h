@@ -13,6 +13,25 @@ using Tensors = std::vector<Tensor>;
 Tensor elementwise(const Tensors& inputs, const std::function<double(const std::vector<double>&)>& f);
 Tensor elementwise(const Tensors& inputs, DType dtype, const std::function<double(const std::vector<double>&)>& f);
 
+// Of one element, where the standard library lacks it; the delta of huber is 0.75 and the epsilon of cross_entropy
+// 0.125.
+namespace of_element {
+double logistic(double x);
+double gelu(double x);
+double gelu_tanh(double x);
+double gelu_derivative(double x);
+double gelu_tanh_derivative(double x);
+double silu_derivative(double x);
+double softplus(double x);
+double huber(double a, double b);
+double cross_entropy(double p, double t);
+double erfinv(double x);
+double digamma(double x);
+double trigamma(double x);
+double larger(double a, double b);
+double smaller(double a, double b);
+}  // namespace of_element
+
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b);
 
 // The fields of a convolution's or a pooling's attributes.
