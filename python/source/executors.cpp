@@ -102,6 +102,7 @@ void bind_models_of_poptorch(py::module_& module) {
       .def("detach", &PoplarExecutor::detachFromDevice, WithoutGil())
       .def("check_attached", &PoplarExecutor::copyWeightsToHost, WithoutGil())
       .def("set_optimizer", &PoplarExecutor::setOptimizer, py::arg("optimizer"), WithoutGil())
+      .def("rebuild", &PoplarExecutor::rebuild, WithoutGil())
       .def("save", py::overload_cast<const std::string&>(&PoplarExecutor::save, py::const_), py::arg("path"),
            WithoutGil())
       .def("load", py::overload_cast<const std::string&>(&PoplarExecutor::load), py::arg("path"), WithoutGil())

@@ -205,14 +205,33 @@ def test_a_parameter_of_a_users_module_is_trained():
     assert module.scale.item() == pytest.approx(2.0, abs=1e-3) and module.offset.item() == 1.0
 
 
-def test_weights_that_pytorch_changes_are_used_from_the_next_call():
+CHANGES = {
+    "data": lambda network: network.weight.data.mul_(2),
+    "load_state_dict": lambda network: network.load_state_dict({name: value + 1 for name, value in network.state_dict().items()}),
+    "another memory": lambda network: setattr(network.weight, "data", torch.ones(2, 4))}
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize("change", CHANGES)
+def test_weights_that_pytorch_changes_are_used_from_the_next_call(change, replicas):
+    torch.manual_seed(4)
     network = nn.Linear(4, 2)
-    model = poptorch.inferenceModel(network)
-    x, _ = data(4)
-    for change in (lambda: network.weight.data.mul_(2), lambda: network.load_state_dict(nn.Linear(4, 2).state_dict()),
-                   lambda: setattr(network.weight, "data", torch.ones(2, 4))):
-        change()
-        np.testing.assert_allclose(model(x).numpy(), network(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+    wanted, optimizers = copy.deepcopy(network), []
+    for one in (network, wanted):
+        optimizers.append(optim.SGD(one.parameters(), lr=0.1, momentum=0.5))
+    training = poptorch.trainingModel(WithLoss(network), poptorch.Options().replicationFactor(replicas), optimizers[0])
+    inference = poptorch.inferenceModel(network)
+    x, y = data(8)
+    for i in range(4):
+        if i:
+            CHANGES[change](network)
+            CHANGES[change](wanted)
+        training(x, y)
+        optimizers[1].zero_grad()
+        nn.functional.cross_entropy(wanted(x), y).backward()
+        optimizers[1].step()
+        np.testing.assert_allclose(network.weight.detach().numpy(), wanted.weight.detach().numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(inference(x).numpy(), wanted(x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_a_model_that_was_saved_goes_on(tmp_path):
@@ -291,7 +310,7 @@ def test_messages():
         model(data()[0])
     with pytest.raises(TypeError, match="must be a torch.nn.Module"):
         poptorch.inferenceModel(3)
-    with pytest.raises(TypeError, match="'weight' is torch.float64"):
+    with pytest.raises(NotImplementedError, match="'weight': programs compute in float32 and not in torch.float64"):
         poptorch.inferenceModel(nn.Linear(4, 2).double())(data()[0].double())
     with pytest.raises(AttributeError, match="the nearest is deviceIterations"):
         poptorch.Options().deviceIteration(3)
@@ -312,6 +331,30 @@ def test_messages():
             return x if x.sum() > 0 else -x
     with pytest.raises(NotImplementedError, match=r"use torch\.where in place of if"):
         poptorch.inferenceModel(Looks())(torch.ones(2, 2))
+
+
+def test_a_value_that_is_not_a_number_is_found_by_its_module():
+    class Roots(nn.Module):
+        def forward(self, x):
+            return torch.sqrt(x)
+    options = poptorch.Options()
+    options.Precision.enableFloatingPointExceptions(True)
+    model = poptorch.inferenceModel(nn.Sequential(nn.Identity(), Roots()), options)
+    assert model(torch.ones(1, 2)).sum() == 2
+    with pytest.raises(poptorch.Error, match="1.*sqrt|sqrt.*1"):
+        model(-torch.ones(1, 2))
+
+
+def test_dropout_draws_the_same_masks_from_the_same_seed():
+    def drawn(seed, pytorch_seed=0):
+        torch.manual_seed(pytorch_seed)
+        network = nn.Sequential(nn.Linear(4, 64), nn.Dropout(0.5), nn.Linear(64, 2))
+        options = poptorch.Options() if seed is None else poptorch.Options().randomSeed(seed)
+        model = poptorch.trainingModel(WithLoss(network), options, optim.SGD(network.parameters(), lr=0.0))
+        return [model(torch.ones(1, 4), torch.zeros(1, dtype=torch.int64))[0].tolist() for _ in range(2)]
+    first = drawn(1)
+    assert first[0] != first[1] and first == drawn(1) != drawn(2)
+    assert drawn(None) == drawn(None)
 
 
 def test_a_loss_that_mixes_samples_is_refused_where_some_are_not_real():

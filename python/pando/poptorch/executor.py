@@ -128,11 +128,13 @@ class PoplarExecutor:
             arguments = _Arguments(self._signature, args, kwargs)
             found, arrays = self._executor(arguments), arguments.arrays
         executor, passes = found
-        self._weights.take()
+        if self._weights.have_moved():
+            for made, _ in self._executors.values():
+                made.rebuild()
         if self._updates is not None:
             self._updates.set_rates()
         outputs = executor.run(arrays)
-        self._weights.give()
+        self._weights.tell_changes()
         if is_plain:
             self._plain[len(args)] = found
         return _returned(passes, outputs)
@@ -184,19 +186,16 @@ class PoplarExecutor:
         if updates.key == before.key:
             updates.keep(before)
         else:
-            self._weights.take()
             self._last.set_optimizer(updates.core())
 
     def save(self, path: Path, export_model: bool = True, save_rng_state: bool = True) -> None:  # noqa: ARG002
         """The weights and the states of the optimizer, as a NumPy .npz file."""
-        executor = self._compiled("save")
-        self._weights.take()
-        executor.save(str(path))
+        self._compiled("save").save(str(path))
 
     def load(self, path: Path) -> None:
         """Reads the weights and the states of the optimizer that ``save`` wrote."""
         self._compiled("load").load(str(path))
-        self._weights.give_all()
+        self._weights.tell_changes()
 
     def explain(self) -> str:
         """What a call does on which IPUs."""

@@ -47,7 +47,7 @@ class Passes:
         outputs, found = found[:len(self.dtypes)], found[len(self.dtypes):]
         if not self._is_training:
             return outputs, None, []
-        self._weights.changed.update(id(x) for i, x in enumerate(parameters.values()) if i in passes.trained)
+        self._weights.changed.update((id(x), x) for i, x in enumerate(parameters.values()) if i in passes.trained)
         return outputs, found[0], [(known[i], gradient) for i, gradient in zip(passes.trained, found[1:])]
 
     def _assign(self, assigned, parameters, buffers):
@@ -59,7 +59,7 @@ class Passes:
                 raise Unsupported(f"forward() changes its argument {index - len(buffers)}; let it change a clone()")
             tensor = buffers[index][1]
             _core_poptorch.assign_statistic(self._weights.core(tensor), symbol)
-            self._weights.changed.add(id(tensor))
+            self._weights.changed[id(tensor)] = tensor
 
 
 class _in_mode:  # noqa: N801, used as a function

@@ -84,7 +84,12 @@ std::int64_t PoplarExecutor::State::samples_of(const std::vector<Type>& inputs) 
 }
 
 ModuleStep PoplarExecutor::State::make_step(const std::vector<Type>& inputs, bool masked) {
-  if (parts) module = torch::nn::assembled(module.state().kind, parts());
+  if (parts) {
+    module = torch::nn::assembled(module.state().kind, parts());
+    held.clear();
+    for (const torch::nn::NamedParameters& list : {module.named_parameters(), module.named_buffers()})
+      for (const auto& [name, parameter] : list) held.push_back(parameter.state().stored);
+  }
   const bool keeps_all = output_mode() != OutputMode::Final && rows() > 1;
   return build_step(micro_batch_types(inputs), {.module = module,
                                                 .forward = forward,
@@ -184,7 +189,9 @@ Arrays PoplarExecutor::run(const Arrays& inputs) {
   const State::Call call = state.prepared(types);
   const double begin = seconds();
   state.set_rates();
+  for (Parameter& parameter : state.held) parameter.note_change();
   state.run_step(call, inputs);
+  for (Parameter& parameter : state.held) parameter.bring_back();
   const double device_end = seconds();
   Arrays outputs;
   for (std::size_t i = 0; i < call.step.outputs.size(); ++i) outputs.push_back(state.collected(call, i));
@@ -243,6 +250,18 @@ void PoplarExecutor::setOptimizer(const torch::optim::Optimizer& optimizer) {
     std::tie(state.optimizer, state.variables, state.optimizer_begin) = before;
     throw;
   }
+  state.attached = was_attached;
+}
+
+void PoplarExecutor::rebuild() {
+  const CallLock::Call turn = state_->take_turn();
+  State& state = *state_;
+  if (!state.step) return;
+  Variables states;
+  for (const std::string& name : state.optimizer_states()) states.share(name, state.variables, name);
+  state.variables = states;
+  const bool was_attached = state.attached;
+  state.build(std::vector(state.compiled_for));
   state.attached = was_attached;
 }
 

@@ -110,6 +110,9 @@ class PANDO_API PoplarExecutor {
   // parameters goes on with their states; another one begins afresh.
   void setOptimizer(const torch::optim::Optimizer& optimizer);
 
+  // Makes the program again, with the same states of the optimizer: parameters have adopted other memory.
+  void rebuild();
+
   // Writes the weights, the states of the optimizer and the counts of updates to a NumPy .npz file. With a loader, also
   // writes its position: training that loads both goes on with the bits of an uninterrupted run.
   void save(const std::string& path) const;
