@@ -128,9 +128,7 @@ class PoplarExecutor:
             arguments = _Arguments(self._signature, args, kwargs)
             found, arrays = self._executor(arguments), arguments.arrays
         executor, passes = found
-        if self._weights.have_moved():
-            for made, _ in self._executors.values():
-                made.rebuild()
+        self._follow_weights()
         if self._updates is not None:
             self._updates.set_rates()
         outputs = executor.run(arrays)
@@ -139,9 +137,15 @@ class PoplarExecutor:
             self._plain[len(args)] = found
         return _returned(passes, outputs)
 
+    def _follow_weights(self):
+        if self._weights.have_moved():
+            for executor, _ in self._executors.values():
+                executor.rebuild()
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles the model for these arguments and runs nothing."""
         arguments = _Arguments(self._signature, args, kwargs)
+        self._follow_weights()
         self._executor(arguments)[0].compile(arguments.arrays)
 
     def _compiled(self, what):
@@ -186,15 +190,20 @@ class PoplarExecutor:
         if updates.key == before.key:
             updates.keep(before)
         else:
+            self._follow_weights()
             self._last.set_optimizer(updates.core())
 
     def save(self, path: Path, export_model: bool = True, save_rng_state: bool = True) -> None:  # noqa: ARG002
         """The weights and the states of the optimizer, as a NumPy .npz file."""
-        self._compiled("save").save(str(path))
+        executor = self._compiled("save")
+        self._follow_weights()
+        executor.save(str(path))
 
     def load(self, path: Path) -> None:
         """Reads the weights and the states of the optimizer that ``save`` wrote."""
-        self._compiled("load").load(str(path))
+        executor = self._compiled("load")
+        self._follow_weights()
+        executor.load(str(path))
         self._weights.tell_changes()
 
     def explain(self) -> str:
