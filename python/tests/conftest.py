@@ -21,6 +21,15 @@ PACKAGES = str(pathlib.Path(pando.__file__).absolute().parent.parent)
 
 
 @pytest.fixture
+def eager_switching():
+    """Threads take turns as often as Python lets them."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.fixture
 def few_digits(tmp_path):
     """A folder for PANDO_DATA: MNIST, of which each file has its first samples alone."""
     folder = tmp_path / "few" / "mnist"

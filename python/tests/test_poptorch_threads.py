@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python threads and models of PopTorch: several at once, and one that several threads ask."""
+import numpy as np
 import pytest
-from test_threads import X, Y, eager_switching, in_threads  # noqa: F401, the fixture
+from in_threads import in_threads
 
 torch = pytest.importorskip("torch")
 
 from pando import poptorch  # noqa: E402
+
+X = np.random.default_rng(1).random((64, 4)).astype("float32")
+Y = (X.sum(1, keepdims=True) > 2).astype("float32")
+pytestmark = pytest.mark.usefixtures("eager_switching")
 
 
 class Samples(torch.utils.data.Dataset):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python threads and Pando's own: models, sessions, loaders and data sets used by several at once, with Python functions
 among them. The thread sanitizer runs this file, too."""
-import sys
 import threading
 
 import numpy as np
@@ -10,38 +9,12 @@ import pytest
 import pando.tf as tf
 import pando.tf.compat.v1 as tf1
 import pando.torch as torch
+from in_threads import in_threads
 from pando import ipu, keras
 
 X = np.random.default_rng(1).random((64, 4)).astype("float32")
 Y = (X.sum(1, keepdims=True) > 2).astype("float32")
-
-
-@pytest.fixture(autouse=True)
-def eager_switching():
-    """Threads take turns as often as Python lets them."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def in_threads(count, work):
-    """Calls work(i) in that many threads; returns the results, or raises what one of them raised."""
-    results, errors = [None] * count, []
-
-    def run(i):
-        try:
-            results[i] = work(i)
-        except BaseException as error:  # noqa: BLE001, it is raised again
-            errors.append(error)
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results
+pytestmark = pytest.mark.usefixtures("eager_switching")
 
 
 def make_model():
