@@ -4,6 +4,7 @@ import contextlib
 import operator
 import os
 import sys
+import threading
 
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -98,7 +99,29 @@ def _unfused():
         for name, function in (("dropout", _dropout), ("feature_dropout", _feature_dropout)):
             setattr(torch._VF, name, function)
             stack.callback(delattr, torch._VF, name)
+        losses = torch._C._nn
+        stack.callback(setattr, losses, "cross_entropy_loss", losses.cross_entropy_loss)
+        losses.cross_entropy_loss = _cross_entropy_of(losses.cross_entropy_loss)
         yield
+
+
+def _cross_entropy_of(pytorch):
+    """PyTorch's cross entropy; with label smoothing its own code (1.13) makes tensors that are not fake."""
+    def cross_entropy(x, target, weight, reduction, ignored, smoothing):
+        if smoothing == 0 or target.is_floating_point():
+            return pytorch(x, target, weight, reduction, ignored, smoothing)
+        axis = 1 if x.dim() > 1 else 0
+        logarithms = torch.log_softmax(x, axis)
+        weights = torch.ones_like(x.select(axis, 0)) if weight is None else torch.nn.functional.embedding(
+            target.clamp(min=0), weight[:, None]).squeeze(-1)
+        weights = torch.where(target != ignored, weights, torch.zeros_like(weights))
+        weighted = logarithms if weight is None else logarithms * weight.reshape([-1] + [1] * (x.dim() - 1 - axis))
+        smooth = torch.where(target != ignored, -weighted.sum(axis), torch.zeros_like(weights))
+        if reduction:
+            smooth = smooth.sum() if reduction == 2 else smooth.sum() / weights.sum()
+        plain = torch._C._nn.nll_loss_nd(logarithms, target, weight, reduction, ignored)
+        return plain * (1 - smoothing) + smooth * (smoothing / x.shape[axis])
+    return cross_entropy
 
 
 def _dropout(x, p=0.5, train=True):
@@ -121,6 +144,13 @@ def decompositions():
 
 
 # ---- notes at nodes
+class _Recent(threading.local):
+    nodes = None
+
+
+_recent = _Recent()
+
+
 class _Notes:
     """The line of the user's code that makes a node, and the number of its source of random numbers. Where a state of the
     generator is set again, as checkpoint does, the numbers are those that came after it was got."""
@@ -148,7 +178,7 @@ class _CopiedNotes:
         self.node = None
 
     def __call__(self, node):
-        for name in ("line", "stream"):
+        for name in ("line", "stream", "place"):
             if self.node is not None and name in self.node.meta:
                 node.meta[name] = self.node.meta[name]
 
@@ -158,10 +188,14 @@ def _noted(notes):
     """While it lasts, each new node of a graph gets notes."""
     with contextlib.ExitStack() as stack:
         create = torch.fx.Tracer.create_node
+        _recent.nodes = []
+        stack.callback(setattr, _recent, "nodes", None)
 
         def create_node(self, *args, **kwargs):
             node = create(self, *args, **kwargs)
             notes(node)
+            if _recent.nodes is not None:
+                _recent.nodes.append(node)
             return node
         replaced = [(torch.fx.Tracer, "create_node", create_node)]
         if isinstance(notes, _Notes):
@@ -170,6 +204,14 @@ def _noted(notes):
             stack.callback(setattr, owner, name, getattr(owner, name))
             setattr(owner, name, function)
         yield
+
+
+def mark_place(place):
+    """To be called by a function that is traced: its nodes since the last call come from the place, which is any object.
+    What becomes of them in the traced graph has it in node.meta["place"]."""
+    for node in _recent.nodes:
+        node.meta["place"] = place
+    _recent.nodes.clear()
 
 
 def _line_of_caller():
