@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import inspect
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from pando import _core
+from pando.pytorch.optimizers import Rules
 from pando.pytorch.unsupported import Unsupported
-
-if TYPE_CHECKING:
-    from pando.pytorch.optimizers import Rules
 
 
 class States:
-    """The states of the parameters that a program updates. What is missing is made, but the optimizer gets it only after the
-    first update: a program that fails before leaves the optimizer as it was."""
+    """The states of the parameters that a program updates, which are those with a gradient. What is missing is made, but the
+    optimizer gets it only after the first update: a program that fails before leaves the optimizer as it was."""
 
     def __init__(self, rules: Rules, parameters: list[torch.Tensor]) -> None:
         self._optimizer, self._parameters = rules.optimizer, parameters

@@ -6,13 +6,12 @@ import functools
 import inspect
 import math
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from pando import _core
-from pando.pytorch.optimizer_states import States
 from pando.pytorch.unsupported import Unsupported
 
 KINDS = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adamw", torch.optim.RMSprop: "rmsprop",
@@ -20,10 +19,10 @@ KINDS = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "a
          torch.optim.RAdam: "radam"}
 # The first two only choose how PyTorch computes; programs lack the others, which are refused unless they are False.
 _HINTS, _LACKING = ("foreach", "fused"), ("capturable", "differentiable")
-
 # What PyTorch before 2.0 computes otherwise: with foreach or without, and what.
 _FAULTS = {torch.optim.NAdam: (False, "without foreach, PyTorch before 2.0 takes one decay twice; make it with foreach=True"),
            torch.optim.RAdam: (True, "with foreach, PyTorch before 2.0 leaves eps out; make it with foreach=False")}
+
 
 class Rule(NamedTuple):
     """What an optimizer does with the parameters of one of its groups."""
@@ -60,10 +59,6 @@ class Rules:
     def rule_of(self, parameter: torch.Tensor) -> Rule:
         """What happens to a parameter of the optimizer."""
         return self._rules[self._groups[id(parameter)]]
-
-    def states(self, parameters: Iterable[torch.Tensor]) -> States:
-        """What is kept for those of the optimizer's parameters that a program updates: those with a gradient."""
-        return States(self, list(parameters))
 
     def emit(self, parameters: Sequence[torch.Tensor], classes: Sequence[int], rates: Sequence[_core.Symbol],
              numbers: Sequence[_core.Symbol], values: Sequence[_core.Symbol], gradients: Sequence[_core.Symbol],
