@@ -21,17 +21,19 @@ COLUMNS = ("float32", "gradients", "int64", "bool")
 # From bad to good. A variant without samples of the type, or that PyTorch itself refuses, has no verdict.
 VERDICTS = ("wrong", "eager", "partly", "equal")
 
+# Only types and shapes of these are compared, and this is why.
 _DRAWN = "it draws numbers, and Pando's are not PyTorch's"
 _UNWRITTEN = "what is in new memory is not promised"
-# Only types and shapes of these are compared.
 NO_FIXED_VALUES = {
-    **dict.fromkeys(("bernoulli", "multinomial", "normal", "normal.number_mean", "rand_like", "randint", "randint_like", "randn",
-                     "randn_like", "rand", "uniform", "nn.functional.dropout", "nn.functional.dropout2d",
-                     "nn.functional.dropout3d", "nn.functional.alpha_dropout", "nn.functional.feature_alpha_dropout.with_train",
-                     "nn.functional.rrelu", "native_dropout_backward", "nn.functional.fractional_max_pool2d",
-                     "nn.functional.fractional_max_pool3d", "nn.functional._scaled_dot_product_attention",
-                     "nn.functional.scaled_dot_product_attention"), _DRAWN),
-    **dict.fromkeys(("empty", "empty_like", "new_empty", "new_empty_strided", "empty_strided", "empty_permuted"), _UNWRITTEN)}
+    **dict.fromkeys((
+        "bernoulli", "multinomial", "native_dropout_backward", "normal", "normal.in_place", "normal.number_mean", "rand",
+        "rand_like", "randint", "randint_like", "randn", "randn_like", "uniform", "nn.functional.alpha_dropout",
+        "nn.functional.dropout", "nn.functional.dropout2d", "nn.functional.dropout3d",
+        "nn.functional.feature_alpha_dropout.with_train", "nn.functional.fractional_max_pool2d",
+        "nn.functional.fractional_max_pool3d", "nn.functional.multi_head_attention_forward", "nn.functional.rrelu",
+        "nn.functional._scaled_dot_product_attention", "nn.functional.scaled_dot_product_attention"), _DRAWN),
+    **dict.fromkeys(("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"), _UNWRITTEN),
+    "as_strided_scatter": "its gradient in PyTorch 1.13 is partly new memory"}
 # These take minutes to trace.
 TOO_LONG = {}
 
@@ -94,7 +96,7 @@ class Sample:
         return tensors, [torch.randn(x.shape, generator=generator).to(x.dtype) for x in outputs]
 
 
-def difference(got, want, values):
+def difference(got, want, values, relative=2e-4, absolute=2e-5):
     """What differs, in words; None if nothing does."""
     if len(got) != len(want):
         return f"{len(got)} results and not {len(want)}"
@@ -105,7 +107,7 @@ def difference(got, want, values):
             continue
         if (a.dtype, a.shape) != (b.dtype, b.shape):
             return f"result {i} is {a.dtype}{list(a.shape)} and not {b.dtype}{list(b.shape)}"
-        if values and not (torch.allclose(a, b, rtol=2e-4, atol=2e-5, equal_nan=True) if a.is_floating_point()
+        if values and not (torch.allclose(a, b, rtol=relative, atol=absolute, equal_nan=True) if a.is_floating_point()
                            else torch.equal(a, b)):
             return f"result {i} differs by {(a.double() - b.double()).abs().nan_to_num(posinf=1e9).max().item():.3g}"
     return None
@@ -124,8 +126,8 @@ def verdict_of(function, arguments, values):
     except Unsupported as error:
         return "eager", str(error)
     why = difference(got, detached(want), values)
-    if why and values and difference(as_double(got), detached(function(*as_double(arguments))), values) is None:
-        why = None    # it is nearer to the truth than PyTorch in float32
+    if why and values and difference(as_double(got), detached(function(*as_double(arguments))), values, 1e-3, 1e-4) is None:
+        why = None    # what PyTorch computes in float64, so the difference is rounding
     return ("wrong", why) if why else ("equal", "")
 
 
@@ -148,8 +150,8 @@ def samples_of(op, dtype):
         made = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), LOOKED_AT))
     except Exception:    # PyTorch cannot make samples of this type here, for want of a library for instance
         return []
-    chosen = sorted({i * (len(made) - 1) // max(SAMPLES - 1, 1) for i in range(min(SAMPLES, len(made)))})
-    return [Sample(op, made[i]) for i in chosen]
+    count = min(SAMPLES, len(made))
+    return [Sample(op, made[i * (len(made) - 1) // max(count - 1, 1)]) for i in range(count)]
 
 
 def combined(verdicts):

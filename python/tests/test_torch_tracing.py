@@ -282,3 +282,30 @@ def test_inputs_that_are_written_are_assigned():
     assert outputs[0].item() == 3 * (2**40 + 1)
     assert list(assigned) == [1]
     assert assigned[1].tolist() == [3, 3 * 2**40]
+
+
+def test_checkpoint_draws_the_same_mask_again():
+    def function(x):
+        y = checkpoint(lambda v: F.dropout(v, 0.5) * v, x, use_reentrant=False) + F.dropout(x, 0.5)
+        return [y.detach(), torch.autograd.grad(y.sum(), x)[0]]
+    x = torch.rand(50, 4) + 2
+    (y, slope), _ = traced_programs.run(function, x.requires_grad_())
+    kept = (slope * x - y) / (2 * x * x)    # y = 2 a x^2 + 2 b x, whose slope is 4 a x + 2 b, for masks a and b
+    assert set(kept.round(decimals=3).unique().tolist()) == {0.0, 1.0}
+
+
+def test_autocast_rounds_to_bfloat16_as_eager_does():
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+
+    def function(parameters, buffers, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return traced_programs.joint(model, lambda y: y.float().pow(2).sum())[0](parameters, buffers, x)
+    _, weights = traced_programs.joint(model, None)
+    x = torch.randn(6, 8)
+    got, _ = traced_programs.run(function, *weights, x)
+    exact = traced_programs.joint(model, lambda y: y.pow(2).sum())[0](*weights, x)
+    want = function(*weights, x)
+    torch.testing.assert_close(got[0], want[0])
+    for a, b, c in zip(got, want, exact):
+        torch.testing.assert_close(a, b, rtol=2e-2, atol=2e-2)    # PyTorch 1.13 rounds within sums of its backward
+        assert not torch.allclose(a, c, rtol=1e-5, atol=1e-6)

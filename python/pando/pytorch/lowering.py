@@ -43,7 +43,7 @@ class Lowering:
 
     def __init__(self, module, counter, seed):
         self.module, self.like, self.counter, self.seed = module, counter, counter, seed
-        self.assigned, self.env, self.streams, self.placeholders, self.node = {}, {}, 0, [], None
+        self.assigned, self.env, self.placeholders, self.node = {}, {}, [], None
 
     # ---- for the table
     @property
@@ -53,8 +53,9 @@ class Lowering:
 
     @property
     def dtype(self):
-        """The name of the result's type."""
-        return symbols.dtype_name(self.result.dtype)
+        """The name of the type in which the result is computed."""
+        name = symbols.dtype_name(self.result.dtype)
+        return "float32" if name == "bfloat16" else name
 
     @property
     def shape(self):
@@ -67,9 +68,10 @@ class Lowering:
         return symbols.full(self.like, shape, value, dtype)
 
     def stream(self):
-        """The number of a source of random numbers."""
-        self.streams += 1
-        return self.streams
+        """The number of a source of random numbers, which the trace gave it."""
+        if "stream" not in self.node.meta:
+            raise Unsupported("PyTorch does not say that it draws random numbers")
+        return self.node.meta["stream"]
 
     def maker(self, index):
         """The node of the op that made an argument, through the choice of one of several results; or None."""
@@ -148,11 +150,16 @@ class Lowering:
             args, kwargs = torch.fx.map_arg((node.args, node.kwargs), self.value)
             if name not in TAKES_ABSENT:
                 torch.fx.node.map_aggregate((args, kwargs), refuse_absent)
+            args, kwargs = torch.fx.node.map_aggregate((args, kwargs), self.widened)
             return checked(TABLE[name](self, *args, **kwargs), node.meta.get("val"))
         except Unsupported as error:
             raise Unsupported(self.text(node, error)) from error
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RuntimeError, OverflowError) as error:
             raise Unsupported(self.text(node, error)) from error
+
+    def widened(self, x):
+        """PyTorch computes in float32 with bfloat16, and rounds each result."""
+        return symbols.cast(x, "float32") if is_symbol(x) and x.dtype == "bfloat16" else x
 
     def copy(self, node):
         """What is left of writes: an input gets a value at the end."""
@@ -195,6 +202,8 @@ def checked(made, meta):
         return [checked(one, of) for one, of in zip(made, metas + [None] * (len(made) - len(metas)))]
     if not isinstance(made, _core.Symbol) or not isinstance(meta, torch.Tensor):
         return made
+    if meta.dtype == torch.bfloat16 and made.dtype == "float32":
+        made = symbols.cast(made, "bfloat16")
     if [made.dtype, list(made.shape)] != list(type_of(meta)):
         raise Unsupported(f"the result is {meta.dtype}{list(meta.shape)} in PyTorch and "
                           f"{made.dtype}{list(made.shape)} in Pando")

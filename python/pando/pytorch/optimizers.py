@@ -21,6 +21,9 @@ KINDS = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "a
 # The first two only choose how PyTorch computes; programs lack the others, which are refused unless they are False.
 _HINTS, _LACKING = ("foreach", "fused"), ("capturable", "differentiable")
 
+# What PyTorch before 2.0 computes otherwise: with foreach or without, and what.
+_FAULTS = {torch.optim.NAdam: (False, "without foreach, PyTorch before 2.0 takes one decay twice; make it with foreach=True"),
+           torch.optim.RAdam: (True, "with foreach, PyTorch before 2.0 leaves eps out; make it with foreach=False")}
 
 class Rule(NamedTuple):
     """What an optimizer does with the parameters of one of its groups."""
@@ -132,8 +135,9 @@ def _rule_of(optimizer: torch.optim.Optimizer, base: type, group: dict[str, Any]
             _refuse(optimizer, f"its {name} is a tensor; use a number")
         if name in _LACKING and value:
             _refuse(optimizer, f"it is {name}; make it with {name}=False")
-    if base is torch.optim.NAdam and not group["foreach"] and torch.__version__ < "2":
-        _refuse(optimizer, "without foreach, PyTorch before 2.0 multiplies one decay twice; make it with foreach=True")
+    foreach, fault = _FAULTS.get(base, (None, ""))
+    if bool(group.get("foreach")) is foreach and torch.__version__ < "2":
+        _refuse(optimizer, fault)
     if kind in ("adam", "adamw") and "decoupled_weight_decay" in options:
         kind = "adamw" if options.pop("decoupled_weight_decay") else "adam"
     options = {name: value for name, value in options.items() if name not in (*_HINTS, *_LACKING)}

@@ -28,7 +28,7 @@ class Program:
         check_apart((v.name, v.tensor) for v in variables)
         self.graph, self.device = graph, device
         self._tensors = [v.tensor for v in variables]
-        self._addresses: list[int] = []
+        self._places: Any = None
         seed = int(torch.randint(2**31, ()))
         from_variables = sum(node.op == "placeholder" for node in graph.graph.nodes) - len(fed)
 
@@ -48,12 +48,11 @@ class Program:
         self.seconds = time.perf_counter() - begin
 
     def bind(self) -> None:
-        """Makes the program read and change the tensors where they are now; costs a comparison if they have not moved."""
-        addresses = [tensor.data_ptr() for tensor in self._tensors]
-        if addresses != self._addresses:
+        """Makes the program read and change the tensors where they are now; costs little if they have not moved."""
+        if self._places is None or not self._places.is_same():
             # A view keeps the memory, wherever the tensor itself may move.
-            self._core.hold([(address, tensor.detach()) for address, tensor in zip(addresses, self._tensors)])
-            self._addresses = addresses
+            self._core.hold([(tensor.data_ptr(), tensor.detach()) for tensor in self._tensors])
+            self._places = _core.steps.Watch([], [], [], self._tensors)
 
     def run(self, fed: Sequence[torch.Tensor], scalars: Sequence[int], update: int) -> list[torch.Tensor]:
         """The outputs for these tensors and the scalars at these addresses."""

@@ -46,7 +46,7 @@ class Programs:
             if weights is None:
                 return None
         try:
-            key = call.key, weights.modes(), _autocast(), guard()
+            key = call.key, weights.mode(), _autocast(), guard()
         except Unsupported as error:
             return self._refuse(call.description(), str(error), error)
         program = self.made.get(key)

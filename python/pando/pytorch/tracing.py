@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 
 from pando.pytorch.aten import TABLE, name_of
 from pando.pytorch.symbols import dtype_name
-from pando.pytorch.unsupported import Unsupported
+from pando.pytorch.unsupported import Unsupported, refuse
 
 try:
     from torch.func import functionalize
@@ -55,7 +55,7 @@ def traced(function, *examples):
     in the examples, which are only looked at: all tensors are fake while it is traced. Raises Unsupported."""
     _check_examples(pytree.tree_flatten(examples)[0])
     try:
-        with _marked(lambda: {"line": _line_of_caller()}), _unfused():
+        with _noted(_Notes()), _unfused():
             first = make_fx(lambda *inputs: function(*inputs), tracing_mode="fake")(*examples)    # 1.13: no bound methods
         _check_size(first.graph)
         made = _functional(first, pytree.tree_flatten(examples)[0])
@@ -71,20 +71,19 @@ def traced(function, *examples):
 
 def _functional(first, flat):
     """The graph again, functionalized and decomposed; autograd is in the graph by now."""
-    marks = {}
+    notes = _CopiedNotes()
 
     class Runner(torch.fx.Interpreter):
         def run_node(self, node):
-            marks.clear()
-            marks.update((key, node.meta[key]) for key in ("line", "place") if key in node.meta)
+            notes.node = node
             return super().run_node(node)
 
     def run(*inputs):
         return Runner(first).run(*inputs)
 
     options = {"_allow_non_fake_inputs": True} if torch.__version__ >= "2" else {}    # constants of the first trace
-    with torch.no_grad(), _marked(lambda: marks):
-        return make_fx(functionalize(run, remove="mutations_and_views"), _decompositions(), tracing_mode="fake",
+    with torch.no_grad(), _noted(notes):
+        return make_fx(functionalize(run, remove="mutations_and_views"), decompositions(), tracing_mode="fake",
                        **options)(*flat)
 
 
@@ -134,7 +133,7 @@ def _feature_dropout(x, p=0.5, train=True):
     return x * _dropout(x.new_ones([*x.shape[:2], *[1] * (x.dim() - 2)]), p, train) if train and p else x
 
 
-def _decompositions():
+def decompositions():
     """PyTorch's own, for what the table lacks; of those that are made of other ops than ATen's none is used."""
     from torch import _decomp
     known = dict(_decomp.decomposition_table)
@@ -144,7 +143,7 @@ def _decompositions():
             and (target in curated or function.__module__ == "torch._decomp.decompositions")}
 
 
-# ---- marks: the line of the user's code that made a node, and what the traced function says of it
+# ---- notes at nodes
 class _Recent(threading.local):
     nodes = None
 
@@ -152,22 +151,59 @@ class _Recent(threading.local):
 _recent = _Recent()
 
 
-@contextlib.contextmanager
-def _marked(marks):
-    """While it lasts, each new node of a graph gets the marks that hold then."""
-    before, _recent.nodes = torch.fx.Tracer.create_node, []
+class _Notes:
+    """The line of the user's code that makes a node, and the number of its source of random numbers. Where a state of the
+    generator is set again, as checkpoint does, the numbers are those that came after it was got."""
 
-    def create_node(self, *args, **kwargs):
-        node = before(self, *args, **kwargs)
-        node.meta.update(marks())
-        if _recent.nodes is not None:
-            _recent.nodes.append(node)
-        return node
-    torch.fx.Tracer.create_node = create_node
-    try:
+    def __init__(self):
+        self.drawn = 0
+
+    def __call__(self, node):
+        node.meta["line"] = _line_of_caller()
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            self.drawn += 1
+            node.meta["stream"] = self.drawn
+
+    def get_rng_state(self):
+        return self.drawn
+
+    def set_rng_state(self, state):
+        self.drawn = state if isinstance(state, int) else refuse("a state of the random generator from elsewhere")
+
+
+class _CopiedNotes:
+    """Notes of the node that makes others."""
+
+    def __init__(self):
+        self.node = None
+
+    def __call__(self, node):
+        for name in ("line", "stream", "place"):
+            if self.node is not None and name in self.node.meta:
+                node.meta[name] = self.node.meta[name]
+
+
+@contextlib.contextmanager
+def _noted(notes):
+    """While it lasts, each new node of a graph gets notes."""
+    with contextlib.ExitStack() as stack:
+        create = torch.fx.Tracer.create_node
+        _recent.nodes = []
+        stack.callback(setattr, _recent, "nodes", None)
+
+        def create_node(self, *args, **kwargs):
+            node = create(self, *args, **kwargs)
+            notes(node)
+            if _recent.nodes is not None:
+                _recent.nodes.append(node)
+            return node
+        replaced = [(torch.fx.Tracer, "create_node", create_node)]
+        if isinstance(notes, _Notes):
+            replaced += [(torch, "get_rng_state", notes.get_rng_state), (torch, "set_rng_state", notes.set_rng_state)]
+        for owner, name, function in replaced:
+            stack.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, function)
         yield
-    finally:
-        torch.fx.Tracer.create_node, _recent.nodes = before, None
 
 
 def mark_place(place):
@@ -180,7 +216,7 @@ def mark_place(place):
 
 def _line_of_caller():
     """The innermost line that is neither PyTorch's nor Pando's; None outside of the traced function, as in its backward."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(3)
     while frame is not None and frame.f_code is not traced.__code__:
         path = frame.f_code.co_filename
         if not path.startswith(_OWN_FILES) and not path.startswith("<"):

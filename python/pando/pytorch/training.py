@@ -32,21 +32,21 @@ class TrainingProgram:
 
     def run(self, call: Call, update: int) -> torch.Tensor:
         """Trains with a batch, and returns the loss."""
-        return self.run_rows([call], update)[0]
+        self._ready(call)
+        self._rates[:] = rates_of(self._eager.optimizer)
+        loss, = self._program.run(call.tensors, self._scalars, update)
+        if self._is_last:
+            self._states.advance()
+        return loss
 
     def run_rows(self, calls: Sequence[Call], first_update: int) -> list[torch.Tensor]:
-        """Trains with several batches, one after the other, and returns the losses."""
+        """Trains with several batches, one after the other, and returns the losses. Each is an update."""
         self._ready(calls[0])
-        rates = np.array(rates_of(self._eager.optimizer), np.float32)
-        earlier = np.array(self._states.numbers()[1]) if self._is_last else np.empty(0)
-        numbers = earlier + np.arange(len(calls))[:, None]
-        scalars = [[*_addresses(rates), *_addresses(row)] for row in numbers]
-        if len(calls) == 1:
-            losses = [self._program.run(calls[0].tensors, scalars[0], first_update)]
-        else:
-            losses = self._program.run_rows([call.tensors for call in calls], scalars, first_update)
-        if self._is_last:
-            self._states.advance(len(calls))
+        self._rates[:] = rates_of(self._eager.optimizer)
+        numbers = self._earlier + np.arange(len(calls))[:, None]
+        losses = self._program.run_rows([call.tensors for call in calls],
+                                        [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_update)
+        self._states.advance(len(calls))
         return [loss for loss, in losses]
 
     def description(self) -> str:
@@ -63,9 +63,16 @@ class TrainingProgram:
         for p, kept in zip(self._parameters, self._kept):
             if p.grad is None:
                 p.grad = kept.zero_()
-        if (self._is_last and (not self._states.current() or self._states.numbers()[0] != self._classes) or
-                any(p.grad is not kept for p, kept in zip(self._parameters, self._kept))):
+        if any([p.grad is not kept for p, kept in zip(self._parameters, self._kept)]):
             self._compile(call.tensors)
+        if not self._is_last:
+            return
+        if not self._states.current():
+            self._compile(call.tensors)
+        classes, earlier = self._states.numbers()
+        if classes != self._classes:
+            self._compile(call.tensors)
+        self._earlier[:] = earlier
 
     def _compile(self, fed: Sequence[torch.Tensor]) -> None:
         weights = self._weights
@@ -82,8 +89,11 @@ class TrainingProgram:
         self._kept = _gradients_of(self._parameters) if self._eager.accumulate > 1 else []
         self._gradients = range(len(variables), len(variables) + len(self._kept))
         variables += [Variable(f"{name}/grad", kept, "slot") for name, kept in zip(names, self._kept)]
-        groups = len(self._eager.optimizer.param_groups)
-        scalars = ["float32"] * groups + ["float64"] * len(earlier) if self._is_last else ["float32"] * groups
+        # What a run is fed beside the batch: the rate of each group, and the number of earlier updates of each class.
+        self._rates = np.empty(len(self._eager.optimizer.param_groups), np.float32)
+        self._earlier = np.array(earlier if self._is_last else [], np.float64)
+        self._scalars = [*_addresses(self._rates), *_addresses(self._earlier)]
+        scalars = ["float32"] * len(self._rates) + ["float64"] * len(self._earlier)
         self._program = Program("compile_step", self._graph, variables, fed, scalars, self._finish, self._precision,
                                 weights.device)
 

@@ -6,6 +6,7 @@ from typing import Any, Iterable, NamedTuple
 
 import torch
 
+from pando import _core
 from pando.pytorch.symbols import dtype_name
 from pando.pytorch.unsupported import Unsupported
 
@@ -51,7 +52,6 @@ class Weights:
         self.model = model
         self.parameters = dict(model.named_parameters())
         self.buffers = dict(model.named_buffers())
-        self._modules = list(model.modules())
         for name, tensor in self.named():
             check_memory(name, tensor)
         check_apart(self.named())
@@ -59,10 +59,11 @@ class Weights:
         if len(devices) > 1:
             raise Unsupported(f"the model is on several devices: {', '.join(sorted(map(str, devices)))}")
         self.device = devices.pop() if devices else torch.device("cpu")
-        self._tables = [table for module in self._modules
-                        for table in (module._parameters, module._buffers, module._modules)]
-        self._entries = [(table, key, value) for table in self._tables for key, value in table.items()]
-        self._sizes = [len(table) for table in self._tables]
+        self._modules = list(model.modules())
+        tables = [table for module in self._modules for table in (module._parameters, module._buffers, module._modules)]
+        self._watch = _core.steps.Watch([(table, key, value) for table in tables for key, value in table.items()], tables, [], [])
+        self._numbers: dict[Any, int] = {}
+        self._watch_modes()
 
     def named(self) -> list[tuple[str, torch.Tensor]]:
         """The parameters, then the buffers, with their names."""
@@ -75,10 +76,17 @@ class Weights:
 
     def are_current(self) -> bool:
         """Whether the module still has these tensors and modules, and no other."""
-        return ([len(table) for table in self._tables] == self._sizes and
-                all([table.get(key) is value for table, key, value in self._entries]))
+        return self._watch.is_same()
 
-    def modes(self) -> tuple[Any, ...]:
-        """What may change between calls without another tensor: who trains, and what is trained."""
-        return (tuple([module.training for module in self._modules]),
-                tuple([p.requires_grad for p in self.parameters.values()]))
+    def mode(self) -> int:
+        """A number for what may change without another tensor: which modules train, and which parameters are trained."""
+        if not self._modes.is_same():
+            self._watch_modes()
+        return self._mode
+
+    def _watch_modes(self) -> None:
+        training = [(vars(module), "training", module.training) for module in self._modules]
+        trained = [(parameter, "requires_grad", parameter.requires_grad) for parameter in self.parameters.values()]
+        key = tuple([flag for *_, flag in training]), tuple([flag for *_, flag in trained])
+        self._mode = self._numbers.setdefault(key, len(self._numbers))
+        self._modes = _core.steps.Watch(training, [], trained, [])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activations and their backward ops, in the forms that Pando's passes know."""
 from pando.pytorch.aten.choices import clamp
-from pando.pytorch.aten.elementwise import expm1_of
 from pando.pytorch.aten.table import aten
 from pando.pytorch.layout import axis_of, part, reshape
 from pando.pytorch.symbols import (add, both, cast, computed, divide, greater, is_float, is_nan, less, maximum, minimum,
@@ -32,7 +31,7 @@ def leaky_relu(c, x, slope=0.01):
 def elu(c, x, alpha=1.0, scale=1.0, input_scale=1.0):
     if scale == input_scale == 1:
         return op("elu", x, alpha=alpha)
-    below = multiply(expm1_of(multiply(x, input_scale)), alpha * scale)
+    below = multiply(op("expm1", multiply(x, input_scale)), alpha * scale)
     return where(greater(x, 0), multiply(x, scale), below)
 
 
@@ -103,13 +102,13 @@ def hardshrink(c, x, lambd=0.5):
 def prelu(c, x, weight):
     if size(weight) > 1 and rank(weight) == 1 and rank(x) > 1:
         weight = reshape(weight, [1, -1] + [1] * (rank(x) - 2))
-    weight = weight if rank(weight) <= rank(x) else reshape(weight, x.shape[:0])
+    weight = weight if rank(weight) <= rank(x) else reshape(weight, [])
     return where(greater(x, 0), x, multiply(x, weight))
 
 
 @aten("celu")
 def celu(c, x, alpha=1.0):
-    return where(greater(x, 0), x, multiply(expm1_of(divide(x, alpha)), alpha))
+    return where(greater(x, 0), x, multiply(op("expm1", divide(x, alpha)), alpha))
 
 
 @aten("glu")

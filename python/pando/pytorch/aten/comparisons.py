@@ -63,6 +63,20 @@ def bitwise_not(c, x):
     return negation(x) if x.dtype == "bool" else computed("bitwise_xor", x, 255 if x.dtype == "uint8" else -1)
 
 
+def shift(name, pando):
+    @aten(name)
+    def function(c, x, y):
+        if c.dtype == "uint8":
+            refuse("shifts of uint8; use int32")
+        return computed(pando, x, y, dtype=c.dtype)
+    return function
+
+
+for _pair in dict(bitwise_left_shift="shift_left", bitwise_right_shift="shift_right", __lshift__="shift_left",
+                  __rshift__="shift_right").items():
+    shift(*_pair)
+
+
 # ---- counts of comparisons
 @aten("searchsorted")
 def searchsorted(c, boundaries, x, out_int32=False, right=False, side=None, sorter=None):

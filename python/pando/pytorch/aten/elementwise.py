@@ -5,6 +5,7 @@ import math
 from pando.pytorch.aten.table import aten
 from pando.pytorch.symbols import (absolute, add, cast, divide, either, equal, floating, full, greater, is_float, is_nan, less,
                                    maximum, minimum, multiply, negate, op, operand, square, subtract, where)
+from pando.pytorch.unsupported import refuse
 
 
 def unary(name, pando):
@@ -14,40 +15,38 @@ def unary(name, pando):
     return function
 
 
-for _pair in dict(sqrt="sqrt", rsqrt="rsqrt", exp="exp", log="log", sin="sin", cos="cos", erf="erf", special_erf="erf",
-                  tanh="tanh", sigmoid="sigmoid", silu="silu").items():
+for _name in ("sqrt", "rsqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+              "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "lgamma", "digamma", "sigmoid", "silu"):
+    unary(_name, _name)
+for _pair in dict(special_erf="erf", special_erfc="erfc", special_erfinv="erfinv", special_expm1="expm1", special_log1p="log1p",
+                  special_gammaln="lgamma", special_digamma="digamma", special_psi="digamma").items():
     unary(*_pair)
+
+
+@aten("polygamma", "special_polygamma")
+def polygamma(c, n, x):
+    if n > 1:
+        refuse(f"the polygamma function of order {n}; 0 and 1 are there")
+    return floating("trigamma" if n else "digamma", x)
+
+
+@aten("mvlgamma", "special_multigammaln")
+def mvlgamma(c, x, p):
+    x, made = cast(x, "float32"), None
+    for i in range(p):
+        term = op("lgamma", subtract(x, i / 2))
+        made = term if made is None else add(made, term)
+    return add(made, p * (p - 1) / 4 * math.log(math.pi))
+
+
+@aten("atan2")
+def atan2(c, y, x):
+    return floating("atan2", y, x)
 
 
 @aten("reciprocal")
 def reciprocal(c, x):
     return divide(1, x)
-
-
-def expm1_of(x):
-    """exp(x) - 1, as exact near 0 as elsewhere: elu has no cancellation below 0."""
-    below = op("elu", minimum(x, 0.0), alpha=1.0)
-    above = negate(multiply(op("elu", negate(maximum(x, 0.0)), alpha=1.0), op("exp", x)))
-    return where(less(x, 0), below, above)
-
-
-def log1p_of(x):
-    """log(1 + x), by a correction for the rounding of 1 + x."""
-    rounded = add(x, 1.0)
-    grown = subtract(rounded, 1.0)
-    near = equal(grown, 0)
-    made = multiply(op("log", rounded), divide(x, where(near, 1.0, grown)))
-    return where(either(near, equal(x, math.inf)), x, made)
-
-
-@aten("expm1", "special_expm1")
-def expm1(c, x):
-    return expm1_of(cast(x, "float32"))
-
-
-@aten("log1p", "special_log1p")
-def log1p(c, x):
-    return log1p_of(cast(x, "float32"))
 
 
 @aten("exp2", "special_exp2")
@@ -70,52 +69,10 @@ def tan(c, x):
     return divide(floating("sin", x), floating("cos", x))
 
 
-def halves(x):
-    """exp(x) / 2 and exp(-x) / 2; exp(x) alone would be infinite too early."""
-    root = op("exp", multiply(x, 0.5))
-    return multiply(multiply(root, 0.5), root), divide(divide(0.5, root), root)
-
-
-@aten("sinh")
-def sinh(c, x):
-    x = cast(x, "float32")
-    near = multiply(subtract(expm1_of(x), expm1_of(negate(x))), 0.5)
-    return where(less(absolute(x), 1), near, subtract(*halves(x)))
-
-
-@aten("cosh")
-def cosh(c, x):
-    return add(*halves(cast(x, "float32")))
-
-
-@aten("asinh")
-def asinh(c, x):
-    x = cast(x, "float32")
-    far = absolute(x)
-    near = minimum(far, 1e9)    # its square is finite
-    grown = log1p_of(add(near, divide(square(near), add(op("sqrt", add(square(near), 1.0)), 1.0))))
-    made = where(greater(far, 1e9), add(op("log", far), math.log(2)), grown)
-    return where(less(x, 0), negate(made), made)
-
-
-@aten("acosh")
-def acosh(c, x):
-    x = cast(x, "float32")
-    above = subtract(minimum(x, 1e9), 1.0)
-    near = log1p_of(add(above, op("sqrt", add(multiply(above, 2.0), square(above)))))
-    return where(less(x, 1), math.nan, where(greater(x, 1e9), add(op("log", x), math.log(2)), near))
-
-
-@aten("atanh")
-def atanh(c, x):
-    x = cast(x, "float32")
-    return multiply(subtract(log1p_of(x), log1p_of(negate(x))), 0.5)
-
-
 @aten("logaddexp")
 def logaddexp(c, a, b):
     apart = absolute(subtract(a, b))
-    return where(equal(a, b), add(a, math.log(2)), add(maximum(a, b), log1p_of(op("exp", negate(apart)))))
+    return where(equal(a, b), add(a, math.log(2)), add(maximum(a, b), op("log1p", op("exp", negate(apart)))))
 
 
 @aten("xlogy", "special_xlogy")
@@ -158,7 +115,7 @@ def logaddexp2(c, a, b):
 @aten("special_xlog1py")
 def xlog1py(c, x, y):
     x, y = (operand(v, c.like, "float32") for v in (x, y))
-    made = where(equal(x, 0), 0.0, multiply(x, log1p_of(y)))
+    made = where(equal(x, 0), 0.0, multiply(x, op("log1p", y)))
     return where(is_nan(y), math.nan, made)
 
 

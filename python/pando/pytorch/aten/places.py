@@ -8,7 +8,7 @@ from pando.pytorch.symbols import add, cast, is_float, rank, size, vjp, where
 from pando.pytorch.unsupported import refuse
 
 
-@aten("repeat", moves=True)
+@aten("repeat")
 def repeat(c, x, counts):
     sizes = [1] * (len(counts) - rank(x)) + list(x.shape)
     pairs = [n for count, inner in zip(counts, sizes) for n in (count, inner)]
@@ -16,14 +16,14 @@ def repeat(c, x, counts):
     return reshape(broadcast(x, pairs), c.shape)
 
 
-@aten("flip", moves=True)
+@aten("flip")
 def flip(c, x, dims):
     for axis in axes_of(dims, rank(x)) if dims else []:
         x = taken(x, axis, np.arange(x.shape[axis])[::-1]) if x.shape[axis] > 1 else x
     return x
 
 
-@aten("roll", moves=True)
+@aten("roll")
 def roll(c, x, shifts, dims=()):
     shifts, dims = ([v] if isinstance(v, int) else list(v) for v in (shifts, dims))
     if not dims:
@@ -36,7 +36,7 @@ def roll(c, x, shifts, dims=()):
     return x
 
 
-@aten("constant_pad_nd", moves=True)
+@aten("constant_pad_nd")
 def constant_pad_nd(c, x, widths, value=0):
     if not is_float(x) and (value != int(value) or abs(value) > 2**53):
         refuse(f"integers are not padded with {value}")
@@ -61,12 +61,12 @@ def places(shape):
     return np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
 
 
-@aten("diagonal", moves=True)
+@aten("diagonal")
 def diagonal(c, x, offset=0, dim1=0, dim2=1):
     return rearranged(x, np.diagonal(places(x.shape), offset, dim1, dim2))
 
 
-@aten("unfold", moves=True)
+@aten("unfold")
 def unfold(c, x, dimension, width, step):
     if not rank(x):
         return reshape(x, c.shape)
@@ -84,7 +84,7 @@ def strided_places(c, x, shape, strides, offset):
     return np.broadcast_to(sum(steps) + (offset or 0), shape)
 
 
-@aten("as_strided", moves=True)
+@aten("as_strided")
 def as_strided(c, x, shape, strides, storage_offset=None):
     return rearranged(x, strided_places(c, x, shape, strides, storage_offset))
 
@@ -142,18 +142,18 @@ def trace(c, x):
     return cast(total(rearranged(x, np.diagonal(places(x.shape)))), c.dtype)
 
 
-@aten("rot90", moves=True)
+@aten("rot90")
 def rot90(c, x, k=1, dims=(0, 1)):
     return rearranged(x, np.rot90(places(x.shape), k, dims))
 
 
-@aten("narrow", moves=True)
+@aten("narrow")
 def narrow(c, x, dim, start, length):
     axis = axis_of(dim, rank(x))
     return part(x, axis, start % max(x.shape[axis], 1) if start < 0 else start, length)
 
 
-@aten("pixel_shuffle", moves=True)
+@aten("pixel_shuffle")
 def pixel_shuffle(c, x, factor):
     *batch, channels, height, width = x.shape
     n = len(batch)
@@ -161,7 +161,7 @@ def pixel_shuffle(c, x, factor):
     return reshape(transpose(parts, [*range(n), n, n + 3, n + 1, n + 4, n + 2]), c.shape)
 
 
-@aten("pixel_unshuffle", moves=True)
+@aten("pixel_unshuffle")
 def pixel_unshuffle(c, x, factor):
     *batch, channels, height, width = x.shape
     n = len(batch)

@@ -64,6 +64,16 @@ def dot(c, a, b):
     return cast(total(multiply(a, b)), c.dtype)
 
 
+@aten("_trilinear")
+def trilinear(c, a, b, d, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    made = None
+    for x, axes in ((a, expand1), (b, expand2), (d, expand3)):
+        for axis in axes:
+            x = with_axis(x, axis)
+        made = x if made is None else multiply(made, x)
+    return total(made, sumdim) if sumdim else made
+
+
 # ---- softmax
 def on_last_axis(name, x, dim):
     """Pando's op of the last axis along another one."""

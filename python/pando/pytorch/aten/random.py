@@ -3,7 +3,7 @@
 kept, but made again. PyTorch's generator would draw others."""
 from pando.pytorch.aten.table import Absent, aten
 from pando.pytorch.layout import reshape
-from pando.pytorch.symbols import add, cast, less, minimum, multiply, op, rank
+from pando.pytorch.symbols import add, cast, full, less, minimum, multiply, op, rank
 from pando.pytorch.unsupported import refuse
 
 
@@ -12,7 +12,7 @@ def dropped(c, x, rate, stream):
     if rate == 0:
         return x
     if rate == 1:
-        return multiply(x, 0.0)
+        return full(x, x.shape, 0, x.dtype)
     made = op("dropout", x if rank(x) else reshape(x, [1]), c.counter, rate=rate, stream=stream, seed=c.seed)
     return made if rank(x) else reshape(made, [])
 

@@ -155,9 +155,11 @@ def std_mean(c, x, dim=None, unbiased=True, keepdim=False, correction=None):
 # ---- norms
 @aten("norm", "linalg_vector_norm")
 def norm(c, x, p=2, dim=None, keepdim=False, dtype=None):
-    if p is None:
-        p = 2
-    far, axes = absolute(cast(x, c.dtype)), axes_of(dim, rank(x))
+    return norm_of(cast(x, c.dtype), 2 if p is None else p, dim, keepdim)
+
+
+def norm_of(x, p, dim, keepdim):
+    far, axes = absolute(x), axes_of(dim, rank(x))
     if p == 2:
         return op("sqrt", total(square(far), axes, keepdim))
     if p == math.inf:
@@ -165,7 +167,7 @@ def norm(c, x, p=2, dim=None, keepdim=False, dtype=None):
     if p == -math.inf:
         return smallest(far, axes, keepdim) if axes else far
     if p == 0:
-        return total(cast(not_equal(far, 0), c.dtype), axes, keepdim)
+        return total(cast(not_equal(far, 0), "float32"), axes, keepdim)
     if p == 1:
         return total(far, axes, keepdim)
     return computed("power", total(computed("power", far, float(p)), axes, keepdim), 1.0 / p)

@@ -5,56 +5,56 @@ import numpy as np
 from pando.pytorch.aten.table import aten
 from pando.pytorch.layout import (axis_of, broadcast, concat, pad, part, reshape, swap_axes, transpose, widths_of, with_axis,
                                   without_axis)
-from pando.pytorch.symbols import cast, rank, size, where
+from pando.pytorch.symbols import cast, dtype_name, rank, size, where
 
 
-@aten("view", "_unsafe_view", "reshape", "_reshape_alias", "view_as", moves=True)
+@aten("view", "_unsafe_view", "reshape", "_reshape_alias", "view_as")
 def view(c, x, shape, strides=None):
     return reshape(x, c.shape)
 
 
-@aten("squeeze", "unsqueeze", "expand", moves=True)
+@aten("squeeze", "unsqueeze", "expand")
 def with_shape(c, x, *arguments, implicit=False):
     return broadcast(x, c.shape) if size(x) != np.prod(c.shape, dtype=int) else reshape(x, c.shape)
 
 
-@aten("permute", moves=True)
+@aten("permute")
 def permute(c, x, dims):
     return transpose(x, [axis_of(axis, rank(x)) for axis in dims])
 
 
-@aten("t", "numpy_T", moves=True)
+@aten("t", "numpy_T")
 def t(c, x):
     return transpose(x, range(rank(x))[::-1])
 
 
-@aten("transpose", moves=True)
+@aten("transpose")
 def transpose_of(c, x, a, b):
     return swap_axes(x, axis_of(a, rank(x)), axis_of(b, rank(x))) if rank(x) else x
 
 
-@aten("clone", "contiguous", "alias", "lift_fresh", "lift", "detach", "positive", moves=True)
+@aten("clone", "contiguous", "alias", "lift_fresh", "lift", "detach", "positive", takes_absent=True)
 def same(c, x, memory_format=None):
     return x
 
 
-@aten("_to_copy", "to", moves=True)
+@aten("_to_copy", "to")
 def to_copy(c, x, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    return cast(x, c.dtype)
+    return cast(x, dtype_name(c.result.dtype))
 
 
-@aten("copy", moves=True)
+@aten("copy")
 def copy(c, x, source, non_blocking=False):
     return broadcast(cast(source, x.dtype), x.shape)
 
 
-@aten("cat", moves=True)
+@aten("cat")
 def cat(c, tensors, dim=0):
     kept = [cast(x, c.dtype) for x in tensors if list(x.shape) != [0]]    # PyTorch leaves out empty lists
     return concat(kept, axis_of(dim, len(c.shape))) if kept else cast(tensors[0], c.dtype)
 
 
-@aten("stack", moves=True)
+@aten("stack")
 def stack(c, tensors, dim=0):
     axis = axis_of(dim, len(c.shape))
     return concat([with_axis(cast(x, c.dtype), axis) for x in tensors], axis)
@@ -78,20 +78,20 @@ def strided(x, axis, start, count, step):
     return without_axis(part(x, axis + 1, 0, 1), axis + 1)
 
 
-@aten("slice", moves=True)
+@aten("slice")
 def slice_of(c, x, dim=0, start=None, end=None, step=1):
     axis = axis_of(dim, rank(x))
     begin, end = bounds(x.shape[axis], start, end)
     return strided(x, axis, begin, -(-(end - begin) // step), step)
 
 
-@aten("select", moves=True)
+@aten("select")
 def select(c, x, dim, index):
     axis = axis_of(dim, rank(x))
     return without_axis(part(x, axis, index % x.shape[axis], 1), axis)
 
 
-@aten("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes", moves=True)
+@aten("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes")
 def split(c, x, sizes, dim=0):
     axis = axis_of(dim, rank(x))
     n = x.shape[axis]
@@ -101,13 +101,13 @@ def split(c, x, sizes, dim=0):
     return [part(x, axis, int(start), int(count)) for start, count in zip(starts, sizes)]
 
 
-@aten("unbind", moves=True)
+@aten("unbind")
 def unbind(c, x, dim=0):
     axis = axis_of(dim, rank(x))
     return [without_axis(part(x, axis, i, 1), axis) for i in range(x.shape[axis])]
 
 
-@aten("slice_backward", moves=True)
+@aten("slice_backward")
 def slice_backward(c, g, sizes, dim, start, end, step):
     axis = axis_of(dim, len(sizes))
     n, count = sizes[axis], g.shape[axis]
@@ -125,7 +125,7 @@ def spread(x, axis, step):
     return part(reshape(wide, sizes), axis, 0, sizes[axis] - step + 1)
 
 
-@aten("select_backward", moves=True)
+@aten("select_backward")
 def select_backward(c, g, sizes, dim, index):
     axis = axis_of(dim, len(sizes))
     return pad(with_axis(g, axis), widths_of(with_axis(g, axis), axis, index % sizes[axis], sizes[axis] - index % sizes[axis] - 1))

@@ -4,18 +4,14 @@ returns symbols. It refuses each argument that it does not honour; what it does 
 TABLE = {}
 # Ops that may be given what stands for a tensor that is never made, such as the mask of a dropout.
 TAKES_ABSENT = set()
-# Ops that take and return bfloat16 as it is: they compute nothing.
-MOVES = set()
 
 
-def aten(*names, takes_absent=False, moves=False):
+def aten(*names, takes_absent=False):
     """Adds a function to the table."""
     def add(function):
         TABLE.update(dict.fromkeys(names, function))
         if takes_absent:
             TAKES_ABSENT.update(names)
-        if moves:
-            MOVES.update(names)
         return function
     return add
 
