@@ -61,6 +61,53 @@ void run_rows(TensorStep& step, const std::vector<Addresses>& inputs, const std:
     run_step(step, inputs[i], outputs[i], first_update + static_cast<std::int64_t>(i));
 }
 
+// What a program depends on in Python: entries of dicts, sizes of dicts, attributes, and where tensors are. Reading
+// them in Python would take longer than a small step.
+class Watch {
+ public:
+  using Entry = std::tuple<py::dict, py::object, py::object>;
+  using Attribute = std::tuple<py::object, py::str, py::object>;
+
+  Watch(std::vector<Entry> entries, const std::vector<py::dict>& whole, std::vector<Attribute> attributes,
+        std::vector<py::object> tensors)
+      : entries_(std::move(entries)), attributes_(std::move(attributes)), tensors_(std::move(tensors)) {
+    for (const py::dict& dict : whole) sizes_.emplace_back(dict, dict.size());
+    addresses_ = places();
+  }
+
+  // Whether everything is what it was: the same objects, and tensors at the same addresses.
+  bool is_same() const {
+    for (const auto& [dict, size] : sizes_)
+      if (dict.size() != size) return false;
+    for (const auto& [dict, key, value] : entries_)
+      if (PyDict_GetItemWithError(dict.ptr(), key.ptr()) != value.ptr()) return false;
+    for (const auto& [object, name, value] : attributes_)
+      if (!value.is(object.attr(name))) return false;
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (place_of(tensors_[i]) != addresses_[i]) return false;
+    return true;
+  }
+
+ private:
+  static std::uintptr_t place_of(const py::object& tensor) {
+    static const py::str& name = *new py::str("data_ptr");
+    PyObject* found = PyObject_CallMethodNoArgs(tensor.ptr(), name.ptr());
+    if (found == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::int_>(found).cast<std::uintptr_t>();
+  }
+  Addresses places() const {
+    Addresses found;
+    for (const py::object& tensor : tensors_) found.push_back(place_of(tensor));
+    return found;
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::pair<py::dict, std::size_t>> sizes_;
+  std::vector<Attribute> attributes_;
+  std::vector<py::object> tensors_;
+  Addresses addresses_;
+};
+
 py::list kernels_of(const TensorStep& step) {
   py::list all;
   for (const KernelInfo& kernel : step.program().kernels())
@@ -72,6 +119,13 @@ py::list kernels_of(const TensorStep& step) {
 
 void bind_steps(py::module_& module) {
   py::module_ part = module.def_submodule("steps", "Compiled steps over the memory of another framework's tensors.");
+  py::class_<Watch>(part, "Watch", "What a program depends on, to ask at each call whether it is the same.")
+      .def(py::init<std::vector<Watch::Entry>, const std::vector<py::dict>&, std::vector<Watch::Attribute>,
+                    std::vector<py::object>>(),
+           py::arg("entries"), py::arg("whole"), py::arg("attributes"), py::arg("tensors"),
+           "Entries are (dict, key, value), whole are dicts that get no other key, attributes are (object, name, "
+           "value).")
+      .def("is_same", &Watch::is_same, "Whether values are the same objects, and tensors at the same addresses.");
   py::class_<TensorStep, EndsWithoutGil<TensorStep>>(
       part, "Step", "A function of inputs and variables as a program that changes the variables where they are.")
       .def(py::init(&make_tensor_step), py::arg("name"), py::arg("inputs"), py::arg("variables"), py::arg("function"),

@@ -32,6 +32,11 @@ void Variables::adopt(const std::string& name, const Type& type, void* data, std
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   state_->store.adopt(name, type, {device.state_->backend->memory(), address, std::move(owner)});
 }
+void Variables::adopt(const std::string& name, const Type& type, void* data, std::shared_ptr<const void> owner) {
+  state_->store.adopt(name, type, {host_memory(), reinterpret_cast<std::uintptr_t>(data), std::move(owner)});
+}
+void Variables::note_change(const std::string& name) { state_->store.note_change(name); }
+void Variables::bring_back(const std::string& name) { state_->store.bring_back(name); }
 Array Variables::get(const std::string& name) const { return state_->store.get(name); }
 std::vector<std::string> Variables::names() const { return state_->store.names(); }
 void Variables::share(const std::string& name, const Variables& other, const std::string& other_name) {

@@ -96,6 +96,20 @@ void VariableStore::adopt(const std::string& name, const Type& type, Allocation 
   variables_.insert_or_assign(name, std::move(made));
 }
 
+void VariableStore::note_change(const std::string& name) {
+  const std::shared_ptr<StoredVariable> variable = find(name);
+  VariableUse use;
+  use.add(variable, true, &variable->mirror_in(host_memory()));
+  const HeldVariables held(use);
+}
+
+void VariableStore::bring_back(const std::string& name) {
+  const std::shared_ptr<StoredVariable> variable = find(name);
+  VariableUse use;
+  use.add(variable, false, &variable->mirror_in(host_memory()));
+  const HeldVariables held(use);
+}
+
 Array VariableStore::get(const std::string& name) const {
   VariableUse use;
   const std::shared_ptr<StoredVariable> variable = find(name);

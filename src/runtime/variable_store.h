@@ -106,6 +106,10 @@ class VariableStore {
   void set(const std::string& name, const Array& value);
   // Makes `name` a variable whose value is in that memory already. Programs that have bound another one keep it.
   void adopt(const std::string& name, const Type& type, Allocation allocation);
+  // The owner of adopted memory of the host has changed it: all other mirrors are older.
+  void note_change(const std::string& name);
+  // Brings the memory of the host up to date.
+  void bring_back(const std::string& name);
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;
   // Makes `name` the same variable as `other_name` of the other store. Throws Error if `name` exists and is another

@@ -93,6 +93,11 @@ class PANDO_API Variables {
   // the thread that drops it last releases it. Nothing else may change the memory while a program runs.
   void adopt(const std::string& name, const Type& type, void* data, std::shared_ptr<const void> owner,
              const Device& device);
+  // The same for memory of the host, which any device may use: where one keeps a copy of its own, the copy follows
+  // changes that are noted, and its changes are brought back when that is asked for.
+  void adopt(const std::string& name, const Type& type, void* data, std::shared_ptr<const void> owner);
+  void note_change(const std::string& name);
+  void bring_back(const std::string& name);
   // A copy. Throws Error with the nearest name if there is no such variable.
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;
