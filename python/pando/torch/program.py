@@ -2,6 +2,7 @@
 """A traced graph as one compiled program, whose variables are PyTorch's tensors, in their own memory."""
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any, Callable, Sequence
 
@@ -16,6 +17,12 @@ Symbols = list[Any]
 # What a program does beside the graph: from the outputs of the graph, what the graph assigns to tensors, the scalars and
 # the variables to the outputs of the program and what it assigns to variables.
 Finish = Callable[[Symbols, dict[int, Any], Symbols, Symbols], tuple[Symbols, dict[int, Any]]]
+
+
+@functools.lru_cache(maxsize=None)
+def has_backend(kind: str) -> bool:
+    """Whether programs run on devices that PyTorch calls so, "cpu" or "cuda"."""
+    return any(device["backend"] == kind for device in _core.devices())
 
 
 class Program:

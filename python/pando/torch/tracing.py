@@ -55,7 +55,7 @@ def traced(function, *examples):
     in the examples, which are only looked at: all tensors are fake while it is traced. Raises Unsupported."""
     _check_examples(pytree.tree_flatten(examples)[0])
     try:
-        with _noted(_Notes()), _unfused():
+        with _noted(_Notes()), unfused():
             first = make_fx(lambda *inputs: function(*inputs), tracing_mode="fake")(*examples)    # 1.13: no bound methods
         _check_size(first.graph)
         made = _functional(first, pytree.tree_flatten(examples)[0])
@@ -89,7 +89,7 @@ def _functional(first, flat):
 
 # ---- differences between versions
 @contextlib.contextmanager
-def _unfused():
+def unfused():
     """While a module is traced, ops that only one library or processor has are what they are made of, and dropout is one op."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
