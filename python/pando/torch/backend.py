@@ -121,9 +121,9 @@ def _tell(record: Record) -> None:
 
 
 def _line(node: Node) -> str:
-    """The innermost line of the user's code that a node comes from."""
+    """The innermost line that a node comes from and that is not PyTorch's."""
     lines = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
-    return "{}, line {}".format(*lines[-1]) if lines else ""
+    return next((f"{path}, line {number}" for path, number in reversed(lines) if not path.startswith(tracing.OWN_FILES)), "")
 
 
 def _precision(precision: str = "float32") -> str:

@@ -42,6 +42,9 @@ def dropout_by_key(x: Tensor, key: Tensor, rate: float, stream: int) -> Tensor:
     return x * _mask(x.shape, key, rate, stream)
 
 
+torch.library.register_fake("pando::dropout_by_key", lambda x, key, rate, stream: torch.empty_like(x), lib=_library)
+
+
 @aten("dropout_by_key")
 def lowered_dropout_by_key(c: Any, x: Any, key: Any, rate: float, stream: int) -> Any:
     return dropped(x, rate, key, stream, 0)

@@ -10,7 +10,6 @@ import torch
 from torch.fx import GraphModule
 
 from pando import _core
-from pando.torch.calls import Call
 from pando.torch.program import Program
 from pando.torch.unsupported import Unsupported
 
@@ -26,7 +25,7 @@ class Part(torch.nn.Module):
         self._program: Program | None = None
         self._one = not isinstance(module.graph.output_node().args[0], (tuple, list))
         self._lock = threading.Lock()
-        self._types = ""
+        self._inputs = 0
         self.reason, self.calls = "", 0
 
     def forward(self, *fed: Tensor) -> Any:
@@ -42,7 +41,7 @@ class Part(torch.nn.Module):
         return outputs[0] if self._one else outputs
 
     def _compile(self, fed: tuple[Tensor, ...]) -> None:
-        self._types = Call(fed, {}).description()
+        self._inputs = len(fed)
         try:
             self._program = Program("a part of a graph", self._module, [], fed, [],
                                     lambda outputs, assigned, scalars, held: (outputs, assigned), self._precision, self._device)
@@ -53,7 +52,7 @@ class Part(torch.nn.Module):
         """What it takes and how large it is, or why it is not compiled."""
         if self._program is None:
             return f"in PyTorch: {self.calls:,} calls: {self.reason}" if self.reason else "not called yet"
-        return f"{self.calls:,} calls of {self._types}: {self._program.description()}"
+        return f"{self.calls:,} calls with {self._inputs} tensors: {self._program.description()}"
 
 
 class Record(NamedTuple):
