@@ -241,6 +241,20 @@ void add_random_numbers(OpTable& table) {
                                 return [rate = reader.get("rate", 0.5), options = random_options(reader)](
                                            const Values& v) { return ops::dropout(v[0], v[1], rate, options); };
                               }});
+  table.emplace("random_uniform", Op{1, [](Reader& reader) -> Build {
+                                       return [shape = reader.get("shape", Shape()), low = reader.get("low", 0.0),
+                                               high = reader.get("high", 1.0),
+                                               options = random_options(reader)](const Values& v) {
+                                         return ops::random_uniform(v[0], shape, low, high, options);
+                                       };
+                                     }});
+  table.emplace("random_normal", Op{1, [](Reader& reader) -> Build {
+                                      return [shape = reader.get("shape", Shape()), mean = reader.get("mean", 0.0),
+                                              deviation = reader.get("deviation", 1.0),
+                                              options = random_options(reader)](const Values& v) {
+                                        return ops::random_normal(v[0], shape, mean, deviation, options);
+                                      };
+                                    }});
 }
 
 }  // namespace

@@ -54,3 +54,13 @@ def test_windows_may_have_gaps():
         run("average_pool", [image], window=[1, 2], dilations=[1, 3])
     with pytest.raises(ValueError, match="the padding is 'full' but must be 'valid', 'same' or 6 sizes"):
         run("max_pool3d", [VOLUME], padding="full")
+
+
+def test_random_numbers_are_those_of_their_counter():
+    def draw(name, update, **attributes):
+        return run(name, [np.array([update, 0], np.int64)], shape=[1000], seed=5, stream=2, **attributes)
+    uniform, normal = draw("random_uniform", 3, low=2.0, high=4.0), draw("random_normal", 3, mean=7.0, deviation=0.5)
+    assert uniform.min() >= 2 and uniform.max() < 4 and abs(uniform.mean() - 3) < 0.1
+    assert abs(normal.mean() - 7) < 0.1 and abs(normal.std() - 0.5) < 0.1
+    np.testing.assert_array_equal(uniform, draw("random_uniform", 3, low=2.0, high=4.0))
+    assert (uniform != draw("random_uniform", 4, low=2.0, high=4.0)).any()
