@@ -203,6 +203,8 @@ TEST_F(PyTorch, OptimizersAndSchedulers) {
   optim::RMSprop rmsprop(parameters, {.alpha = 0.9});
   optim::Adadelta adadelta(parameters, {.rho = 0.95});
   optim::Adagrad adagrad(parameters, {.lr_decay = 0.01});
+  optim::NAdam nadam(parameters, {.momentum_decay = 0.01});
+  optim::RAdam radam(parameters, {.weight_decay = 0.01, .decoupled_weight_decay = true});
 
   optim::lr_scheduler::StepLR step(sgd, {.step_size = 10, .gamma = 0.5});
   optim::lr_scheduler::MultiStepLR milestones(adam, {.milestones = {30, 80}});
@@ -213,6 +215,21 @@ TEST_F(PyTorch, OptimizersAndSchedulers) {
   optim::lr_scheduler::LRScheduler& each_epoch = step;
   for (int epoch = 0; epoch < 10; ++epoch) each_epoch.step();
   EXPECT_DOUBLE_EQ(sgd.lr(), 0.05);
+}
+
+TEST_F(PyTorch, Updates) {
+  //! [update]
+  optim::Update adam(optim::AdamOptions{.amsgrad = true});
+  TensorProgram program("update", [&](const std::vector<Tensor>& in) {
+    return adam(in[0], in[1], in[2], in[3], {in[4], in[5], in[6]});
+  });
+  Array rate = Array::scalar(0.1F), step = Array::scalar(std::int64_t{0});
+  Array weight = ones({3}), gradient = full({3}, 0.5);
+  Arrays updated = program({rate, step, weight, gradient, zeros({3}), zeros({3}), zeros({3})});
+  //! [update]
+  EXPECT_EQ(updated.size(), 4u);
+  const optim::UpdateState& last = adam.states().back();
+  EXPECT_EQ(last.name, "max_exp_avg_sq");
 }
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include <pando/report/look.h>
 #include <pando/report/plot.h>
 #include <pando/frontends/torch/computation.h>
+#include <pando/frontends/torch/update.h>
 #include <pando/frontends/torch/poptorch/data_loader.h>
 #include <pando/frontends/torch/poptorch/model.h>
 #include <pando/program/profile.h>
@@ -39,6 +40,7 @@
 #include <pando/base/shape.h>
 #include <pando/model/tensor.h>
 #include <pando/model/tensor_program.h>
+#include <pando/model/tensor_step.h>
 #include <pando/frontends/tf1/compile.h>
 #include <pando/frontends/tf1/functions.h>
 #include <pando/frontends/tf1/saver.h>

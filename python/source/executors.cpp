@@ -66,12 +66,21 @@ py::dict counters_of(const PoplarExecutor& executor) {
                   py::arg("most") = counters.most, py::arg("mean") = counters.mean);
 }
 
+// What Python's function takes and returns; see PassInputs and PassResults.
+using PythonResults =
+    std::tuple<std::vector<Tensor>, std::optional<Tensor>, std::vector<std::pair<torch::nn::Parameter, Tensor>>>;
+using PythonPasses = Function<PythonResults(const std::vector<Tensor>& tensors, const Tensor& counter,
+                                            const std::optional<Tensor>& mask, const std::optional<Tensor>& weight)>;
+
 EndsWithoutGil<PoplarExecutor> make_executor(const std::string& kind, Function<ModuleParts()> parts,
-                                             PoplarExecutor::Forward forward, std::size_t arguments,
-                                             const Options& options,
+                                             const PythonPasses& passes, std::size_t arguments, const Options& options,
                                              const std::optional<torch::optim::Optimizer>& optimizer) {
+  const PoplarExecutor::Passes called = [passes](const poptorch::PassInputs& inputs) {
+    auto [outputs, loss, gradients] = passes(inputs.tensors, inputs.counter, inputs.mask, inputs.weight);
+    return poptorch::PassResults{std::move(outputs), std::move(loss), std::move(gradients)};
+  };
   return EndsWithoutGil<PoplarExecutor>(
-      new PoplarExecutor(kind, std::move(parts), std::move(forward), arguments, options, optimizer));
+      new PoplarExecutor(kind, std::move(parts), called, arguments, options, optimizer));
 }
 
 void bind_models_of_poptorch(py::module_& module) {
@@ -83,7 +92,7 @@ void bind_models_of_poptorch(py::module_& module) {
            }),
            py::arg("modules"), py::arg("parameters"), py::arg("buffers"));
   py::class_<PoplarExecutor, EndsWithoutGil<PoplarExecutor>>(module, "Executor")
-      .def(py::init(&make_executor), py::arg("kind"), py::arg("parts"), py::arg("forward"), py::arg("arguments"),
+      .def(py::init(&make_executor), py::arg("kind"), py::arg("parts"), py::arg("passes"), py::arg("arguments"),
            py::arg("options"), py::arg("optimizer"))
       .def("run", &PoplarExecutor::run, py::arg("inputs"), WithoutGil())
       .def("compile", &PoplarExecutor::compile_for, py::arg("inputs"), WithoutGil())
@@ -93,6 +102,7 @@ void bind_models_of_poptorch(py::module_& module) {
       .def("detach", &PoplarExecutor::detachFromDevice, WithoutGil())
       .def("check_attached", &PoplarExecutor::copyWeightsToHost, WithoutGil())
       .def("set_optimizer", &PoplarExecutor::setOptimizer, py::arg("optimizer"), WithoutGil())
+      .def("rebuild", &PoplarExecutor::rebuild, WithoutGil())
       .def("save", py::overload_cast<const std::string&>(&PoplarExecutor::save, py::const_), py::arg("path"),
            WithoutGil())
       .def("load", py::overload_cast<const std::string&>(&PoplarExecutor::load), py::arg("path"), WithoutGil())
@@ -105,8 +115,15 @@ void bind_models_of_poptorch(py::module_& module) {
 
 void bind_blocks(py::module_& module) {
   module.def(
-      "begin_block", [](int ipu) { poptorch::BeginBlock(ipu); }, py::arg("ipu_id"));
-  module.def("identity_loss", &poptorch::identity_loss, py::arg("x"), py::arg("reduction"));
+      "begin_block", [](int ipu) { poptorch::BeginBlock(ipu); }, py::arg("ipu_id"),
+      "The nodes after it belong to the IPU.");
+  module.def("begin_call", &poptorch::begin_call, py::arg("module"),
+             "Begins a call of the module of this name, and returns its stage.");
+  module.def("begin_node", &poptorch::begin_node, py::arg("name"), py::arg("stage"),
+             "The nodes after it have the name and the stage.");
+  module.def("end_forward", &poptorch::end_forward, "The nodes after it are those of the backward pass.");
+  module.def("assign_statistic", &poptorch::assign_statistic, py::arg("buffer"), py::arg("value"),
+             "The buffer has the value after the micro-batch.");
 }
 
 }  // namespace

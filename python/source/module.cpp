@@ -62,7 +62,9 @@ PYBIND11_MODULE(_core, module) {
   bind_ipu(module);
   bind_sessions(module);
   bind_modules(module);
+  bind_update_rules(module);
   bind_executors(module);
+  bind_steps(module);
   bind_loaders(module);
   bind_vision(module);
   bind_reports(module);

@@ -41,6 +41,12 @@ void bind_torch_parameters(py::module_& module) {
       .def_property_readonly("shape", &nn::Parameter::shape)
       .def("value", &nn::Parameter::value)
       .def("set_value", &nn::Parameter::set_value, py::arg("value"))
+      .def(
+          "adopt",
+          [](const nn::Parameter& self, std::uintptr_t address, const py::object& owner) {
+            self.adopt(reinterpret_cast<void*>(address), Held(owner).owner());
+          },
+          py::arg("address"), py::arg("owner"), "Keeps the value in this memory, which has it already.")
       .def_property("requires_grad", &nn::Parameter::requires_grad,
                     [](const nn::Parameter& self, bool needed) { self.requires_grad_(needed); })
       .def("symbol", [](const nn::Parameter& self) { return Tensor(self); })

@@ -48,6 +48,16 @@ ops::ReduceOptions reduce_options(Reader& reader) {
   return {.axes = reader.get("axes", Integers()), .keep_dims = reader.get("keep_dims", false)};
 }
 
+// One of the results of batch_norm; calls for each of them become one in the compiler.
+using BatchNormOutput = Value ops::BatchNorm::*;
+BatchNormOutput batch_norm_output(Reader& reader) {
+  const auto text = reader.get<std::string>("output", "y");
+  if (text == "y") return &ops::BatchNorm::y;
+  if (text == "mean") return &ops::BatchNorm::mean;
+  if (text == "variance") return &ops::BatchNorm::variance;
+  throw py::value_error("the output is '" + text + "' but must be 'y', 'mean' or 'variance'");
+}
+
 // A size of -1 reaches to the end of the axis.
 Value slice_to_end(Value x, const Integers& starts, Integers sizes) {
   for (std::size_t i = 0; i < sizes.size() && i < starts.size() && static_cast<int>(i) < x.shape().rank(); ++i)
@@ -186,6 +196,12 @@ void add_reductions_and_losses(OpTable& table) {
                                      return ops::layer_norm(v[0], v[1], v[2], epsilon);
                                    };
                                  }});
+  table.emplace("batch_norm", Op{3, [](Reader& reader) -> Build {
+                                   const BatchNormOutput output = batch_norm_output(reader);
+                                   return [output, epsilon = reader.get("epsilon", 1e-5)](const Values& v) {
+                                     return ops::batch_norm(v[0], v[1], v[2], epsilon).*output;
+                                   };
+                                 }});
 }
 
 void add_shapes(OpTable& table) {
@@ -236,25 +252,21 @@ ops::RandomOptions random_options(Reader& reader) {
 }
 
 // The counter is an input, so that a call that is computed again draws the same numbers.
-void add_random_numbers(OpTable& table) {
+void add_random(OpTable& table) {
   table.emplace("dropout", Op{2, [](Reader& reader) -> Build {
                                 return [rate = reader.get("rate", 0.5), options = random_options(reader)](
                                            const Values& v) { return ops::dropout(v[0], v[1], rate, options); };
                               }});
-  table.emplace("random_uniform", Op{1, [](Reader& reader) -> Build {
-                                       return [shape = reader.get("shape", Shape()), low = reader.get("low", 0.0),
-                                               high = reader.get("high", 1.0),
-                                               options = random_options(reader)](const Values& v) {
-                                         return ops::random_uniform(v[0], shape, low, high, options);
-                                       };
-                                     }});
-  table.emplace("random_normal", Op{1, [](Reader& reader) -> Build {
-                                      return [shape = reader.get("shape", Shape()), mean = reader.get("mean", 0.0),
-                                              deviation = reader.get("deviation", 1.0),
-                                              options = random_options(reader)](const Values& v) {
-                                        return ops::random_normal(v[0], shape, mean, deviation, options);
-                                      };
-                                    }});
+  using Draw = Value (*)(Value, const Shape&, double, double, const ops::RandomOptions&);
+  const auto random = [](const char* first, const char* second, Draw op) {
+    return Op{1, [=](Reader& reader) -> Build {
+                return
+                    [op, shape = reader.get("shape", Shape()), a = reader.get(first, 0.0), b = reader.get(second, 1.0),
+                     options = random_options(reader)](const Values& v) { return op(v[0], shape, a, b, options); };
+              }};
+  };
+  table.emplace("random_uniform", random("low", "high", ops::random_uniform));
+  table.emplace("random_normal", random("mean", "deviation", ops::random_normal));
 }
 
 }  // namespace
@@ -266,7 +278,7 @@ const OpTable& op_table() {
     add_products(all);
     add_reductions_and_losses(all);
     add_shapes(all);
-    add_random_numbers(all);
+    add_random(all);
     return all;
   }();
   return table;

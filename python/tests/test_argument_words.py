@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pando import keras, poptorch, tf
+from pando import keras, tf
 from pando.core import messages
 from pando.tf.compat import v1
 
@@ -57,9 +57,7 @@ def evaluated(callback):
     (lambda: v1.variable_scope("a", dtype="float64"),
      "variable_scope: dtype='float64' is not in Pando; give it to get_variable()"),
     (lambda: v1.constant([1.0, 2.0], shape=(2, 1), verify_shape=True),
-     "constant: the value has the shape (2,), but verify_shape wants (2, 1)"),
-    (lambda: poptorch.AsynchronousDataAccessor([], rebatched_size=2),
-     "AsynchronousDataAccessor: rebatched_size is not in Pando; give the loader another batch_size")])
+     "constant: the value has the shape (2,), but verify_shape wants (2, 1)")])
 def test_what_is_refused(call, words):
     with pytest.raises((NotImplementedError, ValueError, TypeError)) as raised:
         call()

@@ -23,6 +23,7 @@ struct Parameter::State {
   Type type;
   bool trainable;
   Variables variables;
+  bool has_adopted = false;
 };
 
 Parameter::Parameter(const std::string& name, const Array& value, bool trainable)
@@ -40,6 +41,19 @@ void Parameter::set_value(const Array& value) {
     throw Error(fmt::format("the weight '{}' has shape {} but the value has shape {}", name(), to_string(shape()),
                             to_string(value.shape())));
   state_->variables.set(value_name, value.astype(type().dtype));
+}
+
+void Parameter::adopt(void* data, std::shared_ptr<const void> owner) {
+  state_->variables.adopt(value_name, type(), data, std::move(owner));
+  state_->has_adopted = true;
+}
+
+void Parameter::note_change() {
+  if (state_->has_adopted) state_->variables.note_change(value_name);
+}
+
+void Parameter::bring_back() {
+  if (state_->has_adopted) state_->variables.bring_back(value_name);
 }
 
 struct Trace::State {

@@ -2,6 +2,8 @@
 // Optimizers and schedulers against those of PyTorch, by make_reference.py: the weights after ten steps, the rates of
 // twelve epochs; some optimizers against their formulas.
 #include <pando/frontends/torch/computation.h>
+#include <pando/frontends/torch/update.h>
+#include <pando/model/tensor_program.h>
 
 #include "tests/message.h"
 #include "tests/torch/reference.h"
@@ -201,6 +203,65 @@ double adagrad(double number, const std::vector<double>& gradients) {
   return number;
 }
 
+double amsgrad(double number, const std::vector<double>& gradients) {
+  double mean = 0, square = 0, most = 0;
+  for (std::size_t step = 1; step <= gradients.size(); ++step) {
+    const double t = static_cast<double>(step), gradient = 0.1 * number - gradients[step - 1];
+    mean = 0.8 * mean + 0.2 * gradient;
+    square = 0.7 * square + 0.3 * gradient * gradient;
+    most = std::max(most, square);
+    number -= 0.5 / (1 - std::pow(0.8, t)) * mean / (std::sqrt(most / (1 - std::pow(0.7, t))) + 1e-3);
+  }
+  return number;
+}
+
+double decoupled_amsgrad(double number, const std::vector<double>& gradients) {
+  double mean = 0, square = 0, most = 0;
+  for (std::size_t step = 1; step <= gradients.size(); ++step) {
+    const double t = static_cast<double>(step), gradient = gradients[step - 1];
+    number *= 1 - 0.5 * 0.1;
+    mean = 0.8 * mean + 0.2 * gradient;
+    square = 0.7 * square + 0.3 * gradient * gradient;
+    most = std::max(most, square);
+    number -= 0.5 / (1 - std::pow(0.8, t)) * mean / (std::sqrt(most / (1 - std::pow(0.7, t))) + 1e-3);
+  }
+  return number;
+}
+
+double nadam(double number, const std::vector<double>& gradients) {
+  double mean = 0, square = 0, product = 1;
+  const auto momentum = [](double t) { return 0.8 * (1 - 0.5 * std::pow(0.96, t * 0.2)); };
+  for (std::size_t step = 1; step <= gradients.size(); ++step) {
+    const double t = static_cast<double>(step), gradient = gradients[step - 1] + 0.1 * number;
+    mean = 0.8 * mean + 0.2 * gradient;
+    square = 0.7 * square + 0.3 * gradient * gradient;
+    product *= momentum(t);
+    const double ahead =
+        momentum(t + 1) * mean / (1 - product * momentum(t + 1)) + (1 - momentum(t)) * gradient / (1 - product);
+    number -= 0.5 * ahead / (std::sqrt(square / (1 - std::pow(0.7, t))) + 1e-3);
+  }
+  return number;
+}
+
+// With this beta the mean is over more than five gradients from the ninth on.
+double radam(double number, const std::vector<double>& gradients) {
+  double mean = 0, square = 0;
+  const double longest = 2 / (1 - 0.9) - 1;
+  for (std::size_t step = 1; step <= gradients.size(); ++step) {
+    const double t = static_cast<double>(step), gradient = gradients[step - 1];
+    number *= 1 - 0.5 * 0.1;
+    mean = 0.8 * mean + 0.2 * gradient;
+    square = 0.9 * square + 0.1 * gradient * gradient;
+    const double corrected = mean / (1 - std::pow(0.8, t));
+    const double length = longest - 2 * t * std::pow(0.9, t) / (1 - std::pow(0.9, t));
+    const double rectification =
+        std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
+    const double root = std::sqrt(1 - std::pow(0.9, t)) / (std::sqrt(square) + 1e-3);
+    number -= 0.5 * corrected * (length > 5 ? rectification * root : 1);
+  }
+  return number;
+}
+
 const std::vector<FormulaCase> formula_cases = {
     {"adadelta",
      [](const nn::Parameter& parameter) {
@@ -213,10 +274,34 @@ const std::vector<FormulaCase> formula_cases = {
            {parameter},
            {.lr = 0.5, .lr_decay = 0.2, .weight_decay = 0.1, .initial_accumulator_value = 0.25, .eps = 1e-3});
      },
-     adagrad}};
+     adagrad},
+    {"adam_amsgrad",
+     [](const nn::Parameter& parameter) {
+       return Adam(
+           {parameter},
+           {.lr = 0.5, .betas = {0.8, 0.7}, .eps = 1e-3, .weight_decay = 0.1, .amsgrad = true, .maximize = true});
+     },
+     amsgrad},
+    {"adamw_amsgrad",
+     [](const nn::Parameter& parameter) {
+       return AdamW({parameter}, {.lr = 0.5, .betas = {0.8, 0.7}, .eps = 1e-3, .weight_decay = 0.1, .amsgrad = true});
+     },
+     decoupled_amsgrad},
+    {"nadam",
+     [](const nn::Parameter& parameter) {
+       return NAdam({parameter},
+                    {.lr = 0.5, .betas = {0.8, 0.7}, .eps = 1e-3, .weight_decay = 0.1, .momentum_decay = 0.2});
+     },
+     nadam},
+    {"radam",
+     [](const nn::Parameter& parameter) {
+       return RAdam({parameter},
+                    {.lr = 0.5, .betas = {0.8, 0.9}, .eps = 1e-3, .weight_decay = 0.1, .decoupled_weight_decay = true});
+     },
+     radam}};
 
 TEST(OptimizerFormulas, AreThoseOfTheDocumentation) {
-  const std::vector<double> gradients = {0.5, -2.0, 0.25, 1.0};
+  const std::vector<double> gradients = {0.5, -2.0, 0.25, 1.0, -0.5, 0.75, -1.0, 0.5, 1.5, -0.25, 2.0, 0.5};
   for (const FormulaCase& example : formula_cases) {
     const nn::Parameter parameter(Array::of<float>({1.5F}, {1}));
     torch::Computation step(
@@ -229,6 +314,63 @@ TEST(OptimizerFormulas, AreThoseOfTheDocumentation) {
     for (const double gradient : gradients) step.run({Array::of<float>({static_cast<float>(gradient)}, {1})});
     EXPECT_NEAR(parameter.value().item<double>(), example.reference(1.5, gradients), 1e-5) << example.name;
   }
+}
+
+// Climbing is descending by the negated gradients; what weight decay adds is not negated.
+template <class Kind, class Options>
+void expect_climbing(Options options) {
+  const auto trained = [&](double sign) {
+    const nn::Parameter parameter(Array::of<float>({1.5F}, {1}));
+    torch::Computation step(
+        {{DType::float32, {1}}}, {.parameters = {{"number", parameter}}},
+        [&](const std::vector<Tensor>& in) {
+          const Tensor loss = Tensor(parameter) * in[0];
+          return torch::ComputationResults{{}, {{parameter, torch::gradients(loss, {parameter})[0]}}};
+        },
+        Kind({parameter}, options));
+    for (const double gradient : {0.5, -2.0, 0.25, 1.0})
+      step.run({Array::of<float>({static_cast<float>(sign * gradient)}, {1})});
+    return parameter.value().item<double>();
+  };
+  const double descended = trained(-1);
+  options.maximize = true;
+  EXPECT_DOUBLE_EQ(trained(1), descended);
+  EXPECT_NE(trained(-1), descended);
+}
+
+TEST(OptimizerFormulas, MaximizeClimbs) {
+  expect_climbing<SGD>(SGDOptions{.lr = 0.1, .momentum = 0.9, .dampening = 0.2, .weight_decay = 0.1});
+  expect_climbing<SGD>(SGDOptions{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true});
+  expect_climbing<Adam>(AdamOptions{.lr = 0.1, .weight_decay = 0.1});
+  expect_climbing<AdamW>(AdamWOptions{.lr = 0.1, .weight_decay = 0.1});
+  expect_climbing<RMSprop>(RMSpropOptions{.lr = 0.1, .weight_decay = 0.1});
+  expect_climbing<Adadelta>(AdadeltaOptions{.weight_decay = 0.1});
+  expect_climbing<Adagrad>(AdagradOptions{.lr = 0.1, .weight_decay = 0.1});
+  expect_climbing<NAdam>(NAdamOptions{.lr = 0.1, .weight_decay = 0.1});
+  expect_climbing<RAdam>(RAdamOptions{.lr = 0.1, .weight_decay = 0.1});
+}
+
+TEST(OptimizerFormulas, UpdatesOfTensorsAreThoseOfOptimizers) {
+  const Update update(
+      AdamOptions{.betas = {0.8, 0.7}, .eps = 1e-3, .weight_decay = 0.1, .amsgrad = true, .maximize = true});
+  std::vector<std::string> names;
+  for (const UpdateState& state : update.states()) names.push_back(state.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}));
+  const TensorProgram program("update", [&](const std::vector<Tensor>& in) {
+    return update(in[0], in[1], in[2], in[3], {in.begin() + 4, in.end()});
+  });
+  const std::vector<double> gradients = {0.5, -2.0, 0.25, 1.0};
+  Arrays held = {Array::of<float>({1.5F}, {1}), zeros({1}), zeros({1}), zeros({1})};
+  for (std::size_t step = 0; step < gradients.size(); ++step)
+    held = program({Array::scalar(0.5), Array::scalar(static_cast<std::int64_t>(step)), held[0],
+                    Array::of<float>({static_cast<float>(gradients[step])}, {1}), held[1], held[2], held[3]});
+  EXPECT_NEAR(held[0].item<double>(), amsgrad(1.5, gradients), 1e-5);
+  EXPECT_EQ(message([&] {
+              TensorProgram("update", [&](const std::vector<Tensor>& in) {
+                return update(in[0], in[0], in[0], in[0], {});
+              }).types({{DType::float32, {}}});
+            }),
+            "adam: 0 states were given but there are 3");
 }
 
 TEST(OptimizerParity, EveryOptimizerIsTested) {
@@ -248,6 +390,10 @@ TEST(Optimizers, SayWhatIsWrong) {
             "set_lr: lr is inf but must be a finite number, 0 or more");
   EXPECT_EQ(message([&] { SGD({parameter}, {.nesterov = true}); }), "SGD: nesterov needs a momentum and no dampening");
   EXPECT_EQ(message([&] { Adam({parameter}, {.betas = {0.9, 1.0}}); }), "Adam: a beta is 1 but must be in [0, 1)");
+  EXPECT_EQ(message([&] { RMSprop({parameter}, {.alpha = 1}); }), "RMSprop: alpha is 1 but must be in [0, 1)");
+  EXPECT_EQ(message([&] { NAdam({parameter}, {.momentum_decay = -1}); }),
+            "NAdam: momentum_decay is -1 but must not be negative");
+  EXPECT_EQ(message([&] { RAdam({parameter}, {.betas = {1.0, 0.9}}); }), "RAdam: a beta is 1 but must be in [0, 1)");
   EXPECT_EQ(message([&] { RMSprop({}, {}); }), "RMSprop: there are no parameters");
   EXPECT_EQ(message([&] { RMSprop({parameter}, {.momentum = -0.5}); }),
             "RMSprop: momentum is -0.5 but must not be negative");

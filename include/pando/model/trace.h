@@ -22,6 +22,11 @@ class PANDO_API Parameter {
   Array value() const;
   // Throws Error unless the shape is the parameter's; the type is cast.
   void set_value(const Array& value);
+  // Programs that are made later keep the value in this memory of the host, which has it already; see Variables.
+  void adopt(void* data, std::shared_ptr<const void> owner);
+  // For a parameter that has adopted memory: to be called before and after its programs run.
+  void note_change();
+  void bring_back();
 
   friend bool operator==(const Parameter& a, const Parameter& b) { return a.state_ == b.state_; }
 

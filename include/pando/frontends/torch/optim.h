@@ -32,6 +32,8 @@ struct SGDOptions {
   double dampening = 0.0;
   double weight_decay = 0.0;
   bool nesterov = false;
+  // Climbs instead of descending; so for all optimizers.
+  bool maximize = false;
 };
 // Gradient descent, with momentum if it is given.
 struct PANDO_API SGD : Optimizer {
@@ -44,6 +46,9 @@ struct AdamOptions {
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.0;
+  // Divides by the root of the largest running square so far, not of the last one.
+  bool amsgrad = false;
+  bool maximize = false;
 };
 // Adam; weight_decay is added to the gradient.
 struct PANDO_API Adam : Optimizer {
@@ -56,6 +61,8 @@ struct AdamWOptions {
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 1e-2;
+  bool amsgrad = false;
+  bool maximize = false;
 };
 // Adam with weight decay that does not go through the gradient.
 struct PANDO_API AdamW : Optimizer {
@@ -70,6 +77,7 @@ struct RMSpropOptions {
   double weight_decay = 0.0;
   double momentum = 0.0;
   bool centered = false;
+  bool maximize = false;
 };
 // Divides the gradient by a running root mean square.
 struct PANDO_API RMSprop : Optimizer {
@@ -82,6 +90,7 @@ struct AdadeltaOptions {
   double rho = 0.9;
   double eps = 1e-6;
   double weight_decay = 0.0;
+  bool maximize = false;
 };
 // Divides the gradient by its running root mean square, and multiplies it by the root mean square of the changes so
 // far.
@@ -96,11 +105,42 @@ struct AdagradOptions {
   double weight_decay = 0.0;
   double initial_accumulator_value = 0.0;
   double eps = 1e-10;
+  bool maximize = false;
 };
 // Divides the gradient by the root of the sum of all squares so far.
 struct PANDO_API Adagrad : Optimizer {
   explicit Adagrad(const Parameters& parameters, const AdagradOptions& options = {});
   void add_param_group(const Parameters& parameters, const AdagradOptions& options);
+};
+
+struct NAdamOptions {
+  double lr = 2e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+  double momentum_decay = 4e-3;
+  // Takes the weight decay from the parameter, as AdamW does, and not through the gradient.
+  bool decoupled_weight_decay = false;
+  bool maximize = false;
+};
+// Adam with Nesterov's momentum.
+struct PANDO_API NAdam : Optimizer {
+  explicit NAdam(const Parameters& parameters, const NAdamOptions& options = {});
+  void add_param_group(const Parameters& parameters, const NAdamOptions& options);
+};
+
+struct RAdamOptions {
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+  bool decoupled_weight_decay = false;
+  bool maximize = false;
+};
+// Adam that starts with momentum alone, until it has seen enough gradients to know their size.
+struct PANDO_API RAdam : Optimizer {
+  explicit RAdam(const Parameters& parameters, const RAdamOptions& options = {});
+  void add_param_group(const Parameters& parameters, const RAdamOptions& options);
 };
 
 namespace lr_scheduler {

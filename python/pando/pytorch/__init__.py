@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real PyTorch in front of Pando."""
+from pando.core.needs import need as _need
+
+_need("torch", "pando.torch")
+
+from pando.pytorch.forward import CompiledForward, compile_forward  # noqa: E402
+from pando.pytorch.step import CompiledStep, compile_step  # noqa: E402
+from pando.pytorch.unsupported import Unsupported  # noqa: E402
+
+__all__ = ["CompiledForward", "CompiledStep", "Unsupported", "compile_forward", "compile_step"]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A traced graph as one compiled program, whose variables are PyTorch's tensors, in their own memory."""
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Sequence
+
+import torch
+
+from pando import _core
+from pando.pytorch.unsupported import Unsupported
+from pando.pytorch.lowering import lower
+from pando.pytorch.weights import Variable, check_apart, check_memory, type_of
+
+Symbols = list[Any]
+# What a program does beside the graph: from the outputs of the graph, what the graph assigns to tensors, the scalars and
+# the variables to the outputs of the program and what it assigns to variables.
+Finish = Callable[[Symbols, dict[int, Any], Symbols, Symbols], tuple[Symbols, dict[int, Any]]]
+
+
+class Program:
+    """The placeholders of the graph are the first variables, then the tensors that a call feeds."""
+
+    def __init__(self, name: str, graph: torch.fx.GraphModule, variables: Sequence[Variable], fed: Sequence[torch.Tensor],
+                 scalars: Sequence[str], finish: Finish, precision: str, device: torch.device) -> None:
+        for variable in variables:
+            check_memory(variable.name, variable.tensor)
+        check_apart((v.name, v.tensor) for v in variables)
+        self.graph, self.device = graph, device
+        self._tensors = [v.tensor for v in variables]
+        self._places: Any = None
+        seed = int(torch.randint(2**31, ()))
+        from_variables = sum(node.op == "placeholder" for node in graph.graph.nodes) - len(fed)
+
+        def body(inputs: Symbols, held: Symbols, counter: Any) -> tuple[Symbols, list[tuple[int, Any]]]:
+            outputs, assigned = lower(graph, [*held[:from_variables], *inputs[:len(fed)]], counter, seed)
+            if any(place >= from_variables for place in assigned):
+                raise Unsupported("the model writes to one of its arguments; let it write to a clone")
+            outputs, assigned = finish(outputs, assigned, inputs[len(fed):], held)
+            return outputs, list(assigned.items())
+
+        begin = time.perf_counter()
+        self._core = _core.steps.Step(name, [*map(type_of, fed), *((scalar, ()) for scalar in scalars)],
+                                      [(v.name, type_of(v.tensor), v.role) for v in variables], body,
+                                      "cuda" if device.type == "cuda" else "", precision)
+        self.types = [(getattr(torch, dtype), shape) for dtype, shape in self._core.outputs()]
+        self.bind()
+        self.seconds = time.perf_counter() - begin
+
+    def bind(self) -> None:
+        """Makes the program read and change the tensors where they are now; costs little if they have not moved."""
+        if self._places is None or not self._places.is_same():
+            # A view keeps the memory, wherever the tensor itself may move.
+            self._core.hold([(tensor.data_ptr(), tensor.detach()) for tensor in self._tensors])
+            self._places = _core.steps.Watch([], [], [], self._tensors)
+
+    def run(self, fed: Sequence[torch.Tensor], scalars: Sequence[int], update: int) -> list[torch.Tensor]:
+        """The outputs for these tensors and the scalars at these addresses."""
+        self.bind()
+        inputs, outputs = self._ready(fed)
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+        self._core.run([*map(torch.Tensor.data_ptr, inputs), *scalars], list(map(torch.Tensor.data_ptr, outputs)), update)
+        return outputs
+
+    def run_rows(self, rows: Sequence[Sequence[torch.Tensor]], scalars: Sequence[Sequence[int]],
+                 first_update: int) -> list[list[torch.Tensor]]:
+        """The outputs of several steps, one after the other."""
+        self.bind()
+        ready = [self._ready(fed) for fed in rows]
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+        pointers = torch.Tensor.data_ptr
+        self._core.run_rows([[*map(pointers, inputs), *given] for (inputs, _), given in zip(ready, scalars)],
+                            [list(map(pointers, outputs)) for _, outputs in ready], first_update)
+        return [outputs for _, outputs in ready]
+
+    def _ready(self, fed: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        inputs = [tensor if tensor.is_contiguous() else tensor.contiguous() for tensor in fed]
+        return inputs, [torch.empty(shape, dtype=dtype, device=self.device) for dtype, shape in self.types]
+
+    def kernels(self) -> list[tuple[str, str, float, float]]:
+        """The op, the name, the operations and the bytes of each kernel, in the order in which they run."""
+        return self._core.kernels()
+
+    def description(self) -> str:
+        """How large it is, for messages."""
+        tiles = self._core.tiles()
+        return (f"{len(self.kernels())} kernels on {tiles} tile{'s' if tiles > 1 else ''}, "
+                f"{self._core.working_bytes() / 1e6:.1f} MB to work in")
