@@ -101,6 +101,8 @@ def test_pipelines():
     assert [int(x) for x in rows(data.skip(2).take(3))] == [2, 3, 4]
     assert [int(x) for x in rows(data.filter(lambda x: x > 7))] == [8, 9]
     assert [int(x) for x in rows(data.shard(3, 1))] == [1, 4, 7]
+    with pytest.raises(ValueError, match="^shard: index is 2, but must be below num_shards, 2, and not below 0$"):
+        data.shard(2, 2)
     assert [int(x) for x in rows(data.take(2).repeat(2).prefetch(tf.data.AUTOTUNE).cache())] == [0, 1, 0, 1]
     with pytest.raises(TypeError, match="infinite"):
         len(data.repeat())

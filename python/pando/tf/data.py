@@ -164,15 +164,16 @@ class Dataset:
 
     def shard(self, num_shards: int, index: Any, name: str | None = None) -> Dataset:
         """Every ``num_shards``-th element, from number ``index`` on."""
-        counter = {"next": 0}
+        count, wanted = int(num_shards), int(index)
+        if not 0 <= wanted < count:
+            raise ValueError(f"shard: index is {wanted}, but must be below num_shards, {count}, and not below 0")
 
         def elements():
-            iterator = self._dataset.iterator()
-            counter["next"] = 0
+            iterator, number = self._dataset.iterator(), 0
             while (element := iterator.next()) is not None:
-                if counter["next"] % num_shards == index:
+                if number % count == wanted:
                     yield element
-                counter["next"] += 1
+                number += 1
         return self._with(_core.Dataset.from_generator(elements))
 
     def with_options(self, options: Any) -> Dataset:
