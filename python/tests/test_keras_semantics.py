@@ -235,3 +235,15 @@ def test_a_weight_that_the_optimizer_trains_is_not_assigned():
     with pytest.raises(Error, match="^'scaled/scale' is trained by the optimizer, and a layer assigns it a value, too; "
                                     "make it a weight that is not trainable$"):
         model.fit(np.ones((2, 1), np.float32), np.ones((2, 1), np.float32), verbose=0)
+
+
+def test_all_arguments_of_a_call_on_arrays_count_each_time():
+    class Scaled(layers.Layer):
+        def call(self, inputs, scale=1, added=()):
+            return inputs * scale + sum(added)
+
+    layer, x = Scaled(), np.ones((2, 1), np.float32)
+    called = [layer(x), layer(x, 2), layer(x, scale=3), layer(x, 3.5), layer(x, added=[1, 2]), layer(x, added=[1, 3])]
+    assert [tensor.numpy()[0, 0] for tensor in called] == [1, 2, 3, 3.5, 4, 5]
+    number = np.float32(6)
+    assert layer(x, number).numpy()[0, 0] == 6 and layer(x).numpy()[0, 0] == 1
