@@ -160,7 +160,8 @@ class Training(Stages, ModelFiles):
         params = {"verbose": arguments["verbose"], "epochs": arguments["epochs"], "steps": steps_per_epoch or None}
         if samples.dataset is None:
             trained = len(samples.x[0]) - int(len(samples.x[0]) * arguments["validation_split"])
-            params["steps"] = -(-trained // arguments["batch_size"])
+            steps = -(-trained // arguments["batch_size"])
+            params["steps"] = min(steps, steps_per_epoch or steps)
         self.__dict__["_stopping"] = False
         given = callback_list("fit", callbacks)
         history = History()
