@@ -55,6 +55,30 @@ def test_training_may_be_given_by_its_place():
         doubles(X, True, 1.0, added=2.0)
 
 
+def test_a_call_on_arrays_sees_what_its_layer_has_noted_by_now():
+    class Noted(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.added, self.inner = 1.0, [0.0], None
+
+        def call(self, inputs):
+            outputs = inputs * self.scale + self.added[0]
+            return outputs if self.inner is None else self.inner(outputs)
+
+    outer, inner = Noted(), Noted()
+    seen = [outer(X)]
+    outer.scale = 2.0
+    seen.append(outer(X))
+    outer.added[0] = 1.0
+    seen.append(outer(X))
+    outer.inner = inner
+    inner.scale = 5.0
+    seen.append(outer(X))
+    inner.added.insert(0, 0.5)
+    seen.append(outer(X))
+    assert [tensor.numpy()[0, 0] for tensor in seen] == [1, 2, 3, 15, 15.5]
+
+
 @pytest.mark.parametrize("model", [Scales, ScalesWhole])
 def test_a_model_within_a_model_gets_all_arguments(model):
     for args, kwargs, expected in (((), {}, 1), ((3.0,), {}, 3), ((), {"scale": 4.0}, 4), ((5.0, False), {}, 5)):

@@ -24,7 +24,7 @@ def call_eagerly(layer: Any, structure: Any, tensors: Sequence[Any], training: b
     arrays = [as_array(np.asarray(getattr(tensor, "_value", tensor))) for tensor in tensors]
     programs = layer.__dict__.setdefault("_programs", {})
     key = (_key_of(structure, {id(tensor) for tensor in tensors}),
-           tuple((array.shape[1:], array.dtype.name) for array in arrays), training)
+           tuple((array.shape[1:], array.dtype.name) for array in arrays), training, _attributes_of(layer))
     made = programs.get(key) or _model_of(layer, structure, tensors, arrays, training)
     if key[0] is not None:
         programs[key] = made
@@ -45,6 +45,13 @@ def _key_of(value, tensors):
     if id(value) in tensors:
         return ()
     return (type(value), value) if isinstance(value, (bool, int, float, str, type(None))) else None
+
+
+def _attributes_of(layer):
+    """The numbers and words that a layer and those inside have noted, which its call() may use."""
+    own = tuple((name, key) for name, value in layer.__dict__.items()
+                if value is not None and name != "_programs" and (key := _key_of(value, ())) is not None)
+    return own, tuple(map(_attributes_of, layer._children()))
 
 
 def _model_of(layer, structure, tensors, arrays, training):
