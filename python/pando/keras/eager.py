@@ -19,39 +19,19 @@ def run_function(function: Function, arrays: Any) -> Any:
     return program([as_array(array) for array in arrays])
 
 
-def call_eagerly(layer: Any, structure: Any, tensors: Sequence[Any], training: bool | None) -> Any:
-    """What a layer makes of arrays: tensors in the structure that the layer returns."""
+def call_eagerly(layer: Any, structure: Any, tensors: Sequence[Any], training: bool | None, told: tuple[Any, Any]) -> Any:
+    """What a layer makes of arrays: tensors in the structure that the layer returns. `told` is what key_of_call() returns."""
     arrays = [as_array(np.asarray(getattr(tensor, "_value", tensor))) for tensor in tensors]
     programs = layer.__dict__.setdefault("_programs", {})
-    key = (_key_of(structure, {id(tensor) for tensor in tensors}),
-           tuple((array.shape[1:], array.dtype.name) for array in arrays), training, _attributes_of(layer))
+    key = (*told, tuple((array.shape[1:], array.dtype.name) for array in arrays), training)
     made = programs.get(key) or _model_of(layer, structure, tensors, arrays, training)
-    if key[0] is not None:
+    if told[0] is not None:
         programs[key] = made
     model, packed = made
     outputs = [Tensor(array) for array in model.predict(arrays, max(1, len(arrays[0])), 0, 0)]
     if packed is None:
         return outputs[0] if len(outputs) == 1 else outputs
     return pack(packed, outputs)
-
-
-def _key_of(value, tensors):
-    """What tells the arguments of one call from those of another, but for the tensors; None for what may change meanwhile."""
-    if isinstance(value, (tuple, list, dict)):
-        parts = [value[name] for name in sorted(value, key=str)] if isinstance(value, dict) else value
-        keys = tuple(_key_of(part, tensors) for part in parts)
-        names = tuple(sorted(value, key=str)) if isinstance(value, dict) else None
-        return None if None in keys else (type(value), names, keys)
-    if id(value) in tensors:
-        return ()
-    return (type(value), value) if isinstance(value, (bool, int, float, str, type(None))) else None
-
-
-def _attributes_of(layer):
-    """The numbers and words that a layer and those inside have noted, which its call() may use."""
-    own = tuple((name, key) for name, value in layer.__dict__.items()
-                if value is not None and name != "_programs" and (key := _key_of(value, ())) is not None)
-    return own, tuple(map(_attributes_of, layer._children()))
 
 
 def _model_of(layer, structure, tensors, arrays, training):

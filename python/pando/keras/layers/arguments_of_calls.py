@@ -11,6 +11,7 @@ import numpy as np
 from pando.core.structure import flatten
 from pando.keras.arguments import refuse
 from pando.keras.layers.calls import FollowsModel
+from pando.keras.layers.options import is_of_pando
 
 _Split = tuple[tuple[Any, ...], dict[str, Any], Any]
 
@@ -37,6 +38,8 @@ def named_arguments(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 def arguments_of_pando(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
                        is_tensor: Callable[[Any], bool]) -> _Split:
     """The same for a class of Pando, which takes tensors and ``training``, and nothing else."""
+    if len(args) == 1 and not kwargs:
+        return args, kwargs, None
     who = type(layer).__name__
     tensors, others = [], []
     for value in args:
@@ -51,3 +54,27 @@ def arguments_of_pando(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     named = {name: value for name, value in kwargs.items() if name != "training"}
     refuse(who, **{name: value for name, value in named.items() if not any(map(is_tensor, flatten(value)))})
     return tuple(tensors), {name: value for name, value in named.items() if value is not None}, training
+
+
+def key_of_call(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Any]) -> tuple[Any, Any]:
+    """What tells a call from others beside its tensors: its arguments, None if they may change meanwhile, and what the layer
+    has noted."""
+    return _key_of((args, kwargs), {id(tensor) for tensor in tensors}), _noted(layer)
+
+
+def _key_of(value, tensors):
+    if id(value) in tensors:
+        return ()
+    if isinstance(value, (tuple, list, dict)):
+        names = tuple(sorted(value, key=str)) if isinstance(value, dict) else None
+        keys = tuple(_key_of(part, tensors) for part in (value if names is None else map(value.get, names)))
+        return None if None in keys else (type(value), names, keys)
+    return (type(value), value) if isinstance(value, (bool, int, float, str, type(None))) else None
+
+
+def _noted(layer):
+    """The numbers and words that a user's layer and those inside have noted, which its call() may use."""
+    own = () if is_of_pando(type(layer)) else tuple(
+        (name, key) for name, value in layer.__dict__.items()
+        if value is not None and name != "_programs" and (key := _key_of(value, ())) is not None)
+    return own, tuple(map(_noted, layer._children()))

@@ -20,7 +20,7 @@ from pando.core.keywords import accepts
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of, refuse
-from pando.keras.layers.arguments_of_calls import arguments_of_pando, named_arguments, names_of_call
+from pando.keras.layers.arguments_of_calls import arguments_of_pando, key_of_call, named_arguments, names_of_call
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, by_core, note_layer
 from pando.keras.layers.copies import reduced, remade, takes_name
 from pando.keras.layers.described import Described
@@ -307,7 +307,7 @@ class Layer(Described):
 
     def _call_eagerly(self, structure, tensors, training):
         from pando.keras.eager import call_eagerly
-        return call_eagerly(self, structure, tensors, training)
+        return call_eagerly(self, structure, tensors, training, key_of_call(self, *structure, tensors))
 
 
 Layer.build = by_core(Layer.build)
