@@ -166,7 +166,8 @@ class Training(Stages, ModelFiles):
         given = callback_list("fit", callbacks)
         history = History()
         self.__dict__["history"] = history
-        arguments["callbacks"] = native_callbacks(given, self, params)
+        validates = validation_data is not None or arguments["validation_split"] > 0
+        arguments["callbacks"] = native_callbacks(given, self, params, validates)
         native = self._layer.fit(samples.first, samples.y, arguments)
         history.__init__(native)
         history.set_model(self)
