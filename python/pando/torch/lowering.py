@@ -11,8 +11,10 @@ from pando.torch.aten import TABLE, TAKES_ABSENT, Absent, name_of
 from pando.torch.symbols import is_symbol
 from pando.torch.unsupported import Unsupported
 
-_VIEWS = ("view", "reshape", "_reshape_alias", "alias", "slice", "select", "expand", "permute", "transpose", "t", "squeeze",
-          "unsqueeze", "split", "split_with_sizes", "unbind", "diagonal", "as_strided")
+# Views of all elements in their order, and views of another kind.
+_RESHAPES = ("view", "reshape", "_reshape_alias", "_unsafe_view", "alias", "detach", "squeeze", "unsqueeze")
+_VIEWS = ("slice", "select", "expand", "permute", "transpose", "t", "split", "split_with_sizes", "unbind", "diagonal", "unfold",
+          "as_strided", "narrow")
 
 
 def lower(module, inputs, counter, seed):
@@ -31,6 +33,15 @@ def missing(module):
 
 def _is_op(node):
     return node.op == "call_function" and hasattr(node.target, "_schema")
+
+
+def is_reshape(node):
+    """Whether as_strided gives all elements of a tensor in their order, as autograd's for writes into views often does."""
+    if name_of(node.target) != "as_strided" or len(node.args) < 3 or (len(node.args) > 3 and node.args[3]):
+        return False
+    _, shape, strides = node.args[:3]
+    plain = torch.empty(shape, device="meta")
+    return plain.stride() == tuple(strides) and plain.numel() == node.args[0].meta["val"].numel()
 
 
 def type_of(value):
@@ -73,28 +84,34 @@ class Lowering:
             raise Unsupported("PyTorch does not say that it draws random numbers")
         return self.node.meta["stream"]
 
-    def maker(self, index):
-        """The node of the op that made an argument, through the choice of one of several results; or None."""
-        node = self.node.args[index]
-        while isinstance(node, torch.fx.Node) and node.target is operator.getitem:
+    def maker(self, index, names, node=None):
+        """The node of the op that made an argument, if it is one of these, through choices of one of several results."""
+        node = (node or self.node).args[index]
+        while isinstance(node, torch.fx.Node) and (node.target is operator.getitem or
+                                                   (_is_op(node) and name_of(node.target) in ("detach", "alias"))):
             node = node.args[0]
-        return node if isinstance(node, torch.fx.Node) and _is_op(node) else None
+        return node if isinstance(node, torch.fx.Node) and _is_op(node) and name_of(node.target) in names else None
 
     def value(self, x):
         """The symbol of a node of the graph."""
         return self.env[x] if isinstance(x, torch.fx.Node) else x
 
-    def is_view(self, index):
-        """Whether an argument may be a part of another tensor in PyTorch."""
+    def is_whole(self, index):
+        """Whether an argument has the memory of a tensor in PyTorch for itself, in the order of its elements."""
         node = self.node.args[index]
-        return node.target is operator.getitem or (_is_op(node) and name_of(node.target) in _VIEWS)
+        while _is_op(node) and (name_of(node.target) in _RESHAPES or is_reshape(node)):
+            node = node.args[0]
+        value = node.meta.get("val")
+        maker = node.args[0] if node.target is operator.getitem else node
+        is_view = _is_op(maker) and name_of(maker.target) in _VIEWS
+        return not is_view and isinstance(value, torch.Tensor) and value.is_contiguous() and value.storage_offset() == 0
 
     def assign(self, index, symbol):
         """The op changes its argument of this number, which its schema may not say."""
         node = self.node.args[index]
         if node in self.placeholders:
             self.assigned[self.placeholders.index(node)] = symbol
-        elif self.is_view(index):
+        elif not self.is_whole(index):
             raise Unsupported("it changes a view; give it the whole tensor")
         self.env[node] = symbol
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of PyTorch's functions: functional graphs of ATen ops. All that differs between versions of PyTorch is here."""
+"""Traces of PyTorch's functions: functional graphs of ATen ops. What differs between versions of PyTorch is here and in
+unfused.py."""
 import contextlib
 import operator
 import os
@@ -12,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from pando.torch.aten import TABLE, name_of
 from pando.torch.symbols import dtype_name
+from pando.torch.unfused import unfused
 from pando.torch.unsupported import Unsupported, refuse
 
 try:
@@ -55,7 +57,7 @@ def traced(function, *examples):
     in the examples, which are only looked at: all tensors are fake while it is traced. Raises Unsupported."""
     _check_examples(pytree.tree_flatten(examples)[0])
     try:
-        with _noted(_Notes()), _unfused():
+        with _noted(_Notes()), unfused():
             first = make_fx(lambda *inputs: function(*inputs), tracing_mode="fake")(*examples)    # 1.13: no bound methods
         _check_size(first.graph)
         made = _functional(first, pytree.tree_flatten(examples)[0])
@@ -85,52 +87,6 @@ def _functional(first, flat):
     with torch.no_grad(), _noted(notes):
         return make_fx(functionalize(run, remove="mutations_and_views"), decompositions(), tracing_mode="fake",
                        **options)(*flat)
-
-
-# ---- differences between versions
-@contextlib.contextmanager
-def _unfused():
-    """While a module is traced, ops that only one library or processor has are what they are made of, and dropout is one op."""
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
-        with contextlib.suppress(ImportError):
-            from torch.nn.attention import SDPBackend, sdpa_kernel
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-        for name, function in (("dropout", _dropout), ("feature_dropout", _feature_dropout)):
-            setattr(torch._VF, name, function)
-            stack.callback(delattr, torch._VF, name)
-        losses = torch._C._nn
-        stack.callback(setattr, losses, "cross_entropy_loss", losses.cross_entropy_loss)
-        losses.cross_entropy_loss = _cross_entropy_of(losses.cross_entropy_loss)
-        yield
-
-
-def _cross_entropy_of(pytorch):
-    """PyTorch's cross entropy; with label smoothing its own code (1.13) makes tensors that are not fake."""
-    def cross_entropy(x, target, weight, reduction, ignored, smoothing):
-        if smoothing == 0 or target.is_floating_point():
-            return pytorch(x, target, weight, reduction, ignored, smoothing)
-        axis = 1 if x.dim() > 1 else 0
-        logarithms = torch.log_softmax(x, axis)
-        weights = torch.ones_like(x.select(axis, 0)) if weight is None else torch.nn.functional.embedding(
-            target.clamp(min=0), weight[:, None]).squeeze(-1)
-        weights = torch.where(target != ignored, weights, torch.zeros_like(weights))
-        weighted = logarithms if weight is None else logarithms * weight.reshape([-1] + [1] * (x.dim() - 1 - axis))
-        smooth = torch.where(target != ignored, -weighted.sum(axis), torch.zeros_like(weights))
-        if reduction:
-            smooth = smooth.sum() if reduction == 2 else smooth.sum() / weights.sum()
-        plain = torch._C._nn.nll_loss_nd(logarithms, target, weight, reduction, ignored)
-        return plain * (1 - smoothing) + smooth * (smoothing / x.shape[axis])
-    return cross_entropy
-
-
-def _dropout(x, p=0.5, train=True):
-    return torch.ops.aten.native_dropout(x, p, True)[0] if train and p else x
-
-
-def _feature_dropout(x, p=0.5, train=True):
-    """Whole channels are dropped."""
-    return x * _dropout(x.new_ones([*x.shape[:2], *[1] * (x.dim() - 2)]), p, train) if train and p else x
 
 
 def decompositions():

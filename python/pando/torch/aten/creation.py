@@ -52,7 +52,7 @@ def constant_creation(value, *names):
         return filled(c, value, options)
 
 
-# What is in an empty tensor is not promised; zeros are what PyTorch's deterministic mode would not refuse.
+# What is in new memory is not promised; here it is zeros.
 constant_creation(0, "zeros", "zeros_like", "new_zeros", "zero", "empty", "empty_like", "new_empty", "empty_strided",
                   "new_empty_strided", "_efficientzerotensor", "empty_permuted")
 constant_creation(1, "ones", "ones_like", "new_ones")

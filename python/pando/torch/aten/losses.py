@@ -2,10 +2,10 @@
 """Losses. A reduction is 0, none, 1, the mean, or 2, the sum."""
 import math
 
-from pando.torch.aten.table import aten, name_of
+from pando.torch.aten.table import aten
 from pando.torch.layout import mean, total, transpose, with_axis
 from pando.torch.symbols import (add, as_indices, cast, computed, divide, equal, multiply, negate, not_equal, op, rank, size,
-                                   square, subtract, where)
+                                   square, subtract, vjp, where)
 
 
 def reduced(x, reduction):
@@ -38,10 +38,9 @@ def chosen(labels, classes):
 def nll_loss(c, logp, labels, weight, reduction, ignored):
     rows, classes = rows_of_classes(logp), rows_of_classes(logp).shape[-1]
     counts = label_weights(c, labels, weight, ignored, classes)
-    made = c.maker(0)
-    if made is not None and name_of(made.target) == "_log_softmax" and made.args[1] in (1, 1 - rank(logp)) and rank(logp) > 1:
-        logits = rows_of_classes(c.value(made.args[0]))    # nll_loss(log_softmax(x)) is one op of Pando
-        each = op("sparse_softmax_cross_entropy", logits, as_indices(labels), ignored=ignored)
+    logits = logits_of(c, c.node, 0)
+    if logits is not None:    # nll_loss(log_softmax(x)) is one op of Pando
+        each = cross_entropy(logits, labels, ignored)
         each = each if weight is None else multiply(each, counts)
     else:
         hot = cast(chosen(labels, classes), "bool")
@@ -53,13 +52,42 @@ def nll_loss(c, logp, labels, weight, reduction, ignored):
     return (divide(total(each), count) if reduction == 1 else reduced(each, reduction)), count
 
 
+def logits_of(c, node, index):
+    """What this argument of a node is the log_softmax of, by class; or None."""
+    made = c.maker(index, ["_log_softmax"], node)
+    if made is None:
+        return None
+    logits = c.widened(c.value(made.args[0]))
+    return logits if rank(logits) > 1 and made.args[1] in (1, 1 - rank(logits)) else None
+
+
+def cross_entropy(logits, labels, ignored):
+    return op("sparse_softmax_cross_entropy", rows_of_classes(logits), as_indices(labels), ignored=ignored)
+
+
 @aten("nll_loss_backward", "nll_loss2d_backward")
 def nll_loss_backward(c, g, logp, labels, weight, reduction, ignored, count):
+    each = slopes(c, g, logp, labels, weight, reduction, ignored, count)
     classes = rows_of_classes(logp).shape[-1]
-    counts = label_weights(c, labels, weight, ignored, classes)
-    each = multiply(counts, divide(g, count) if reduction == 1 else g)
     made = negate(multiply(chosen(labels, classes), with_axis(each, rank(each))))
     return transpose(made, [0, rank(made) - 1, *range(1, rank(made) - 1)]) if rank(logp) > 2 else made
+
+
+def slopes(c, g, logp, labels, weight, reduction, ignored, count):
+    """The gradient of the loss of each label, before the label's sign."""
+    counts = label_weights(c, labels, weight, ignored, rows_of_classes(logp).shape[-1])
+    return multiply(counts, divide(g, count) if reduction == 1 else g)
+
+
+@aten("_log_softmax_backward_data")
+def log_softmax_backward(c, g, y, dim, input_dtype):
+    """After the gradient of nll_loss, it is that of Pando's cross entropy, which the forward op makes besides."""
+    made, logits = c.maker(0, ["nll_loss_backward", "nll_loss2d_backward"]), logits_of(c, c.node, 1)
+    if made is None or logits is None or logits_of(c, made, 1) is not logits:
+        return subtract(g, multiply(op("exp", y), total(g, [dim], True)))
+    arguments = [c.widened(c.value(x)) for x in made.args]
+    labels, ignored = arguments[2], arguments[5]
+    return vjp(lambda x: cross_entropy(x, labels, ignored), [logits], slopes(c, *arguments))[0]
 
 
 # ---- of differences

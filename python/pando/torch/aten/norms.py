@@ -2,7 +2,7 @@
 """Normalisation over the batch, over channels and over the last axes."""
 import math
 
-from pando.torch.aten.table import Absent, aten, name_of
+from pando.torch.aten.table import Absent, aten
 from pando.torch.layout import mean, reshape, total, transpose
 from pando.torch.symbols import add, multiply, op, rank, square, subtract, vjp
 
@@ -113,8 +113,8 @@ def native_layer_norm(c, x, size, w, b, eps):
 @aten("native_layer_norm_backward")
 def native_layer_norm_backward(c, g, x, size, middle, factor, w, b, mask):
     held, offset = with_defaults(c, w, b, size)
-    made = c.maker(4)
-    if made is not None and name_of(made.target) == "native_layer_norm":    # one op of Pando, whose gradient is one too
+    made = c.maker(4, ["native_layer_norm"])
+    if made is not None:    # one op of Pando, whose gradient is one too
         return vjp(lambda x, w, b: layer_norm(x, w, b, size, made.args[4]), [x, held, offset], g, mask)
     axes, rest = list(range(-len(size), 0)), list(range(rank(x) - len(size)))
     hat = multiply(subtract(x, middle), factor)

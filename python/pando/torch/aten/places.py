@@ -76,12 +76,13 @@ def unfold(c, x, dimension, width, step):
 
 
 def strided_places(c, x, shape, strides, offset):
-    """The places that strides name in the memory of a tensor that is no view."""
-    if c.is_view(0) or not c.node.args[0].meta["val"].is_contiguous():
+    """The places that strides name in the memory of a tensor, which must be known."""
+    if not c.is_whole(0):
         refuse("it reads the memory of a view by strides; use slices, views or unfold")
     steps = [np.arange(n).reshape([-1] + [1] * (len(shape) - 1 - i)) * stride
              for i, (n, stride) in enumerate(zip(shape, strides))]
-    return np.broadcast_to(sum(steps) + (offset or 0), shape)
+    made = np.broadcast_to(sum(steps) + (offset or 0), shape)
+    return made if made.size == 0 or made.max() < size(x) else refuse("it reads memory beyond the tensor")
 
 
 @aten("as_strided")

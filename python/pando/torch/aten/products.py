@@ -98,8 +98,3 @@ def log_softmax(c, x, dim, half_to_float):
 @aten("_softmax_backward_data")
 def softmax_backward(c, g, y, dim, input_dtype):
     return multiply(y, subtract(g, total(multiply(g, y), [dim], True)))
-
-
-@aten("_log_softmax_backward_data")
-def log_softmax_backward(c, g, y, dim, input_dtype):
-    return subtract(g, multiply(op("exp", y), total(g, [dim], True)))

@@ -128,7 +128,8 @@ def spread(x, axis, step):
 @aten("select_backward")
 def select_backward(c, g, sizes, dim, index):
     axis = axis_of(dim, len(sizes))
-    return pad(with_axis(g, axis), widths_of(with_axis(g, axis), axis, index % sizes[axis], sizes[axis] - index % sizes[axis] - 1))
+    g, before = with_axis(g, axis), index % sizes[axis]
+    return pad(g, widths_of(g, axis, before, sizes[axis] - before - 1))
 
 
 @aten("slice_scatter")
