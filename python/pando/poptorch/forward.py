@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten
 
 from pando import _core
 from pando.poptorch import masks
-from pando.pytorch.tracing import mark_place
+from pando.torch.tracing import mark_place
 
 
 class Place(NamedTuple):

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from pando import _core
-from pando.pytorch.unsupported import Unsupported
-from pando.pytorch.weights import check_apart, check_memory
+from pando.torch.unsupported import Unsupported
+from pando.torch.weights import check_apart, check_memory
 
 # Tells autograd that a tensor has changed; PyTorch before 2.0 has no way to say it.
 _increment_version = getattr(torch.autograd.graph, "increment_version", None)
