@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inverse and hyperbolic functions, functions that are accurate where the plain formula is not, and those of the error
 // and gamma functions.
-#include "graph/op_definition.h"
 #include "ops/elementwise.h"
-#include "ops/op_list.h"
 
 namespace pando {
 
