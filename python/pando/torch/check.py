@@ -10,10 +10,10 @@ from typing import Callable, Iterator
 import torch
 from torch.nn import functional
 
-from pando.torch import tracing
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
 from pando.torch.program import Program
+from pando.torch.tracing import swapped, traced
 from pando.torch.weights import Weights
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
@@ -28,12 +28,12 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
 
     def loss(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
         args, kwargs = call.filled(fed)
-        with tracing.swapped(weights.model, tensors, held):
+        with swapped(weights.model, tensors, held):
             return [objective(args, kwargs)[0].detach()]
 
     devices = [weights.device] if weights.device.type == "cuda" else []
     with _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
-        graph = tracing.traced(loss, tensors, call.tensors)
+        graph = traced(loss, tensors, call.tensors)
         if any(str(node.target).split(".")[1:2] == [name] for node in graph.graph.nodes for name in _RANDOM):
             return None
         wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
