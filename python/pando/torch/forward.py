@@ -14,7 +14,7 @@ from pando.torch.tracing import swapped, traced
 from pando.torch.unsupported import Unsupported
 from pando.torch.weights import Weights
 
-WHO = "pando.torch.compile_forward"
+WHO = "compile_forward"
 
 
 class ForwardProgram:

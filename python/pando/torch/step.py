@@ -14,7 +14,7 @@ from pando.torch.training import TrainingProgram
 from pando.torch.unsupported import Unsupported
 from pando.torch.weights import Weights
 
-WHO = "pando.torch.compile_step"
+WHO = "compile_step"
 
 
 class CompiledStep:

@@ -7,7 +7,8 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from pando.torch import symbols, tracing
+import pando.torch.symbols as symbols
+import pando.torch.tracing as tracing
 from pando.torch.calls import Call
 from pando.torch.eager import EagerStep
 from pando.torch.optimizers import Rules, clip_norm, clip_value, rates_of
