@@ -127,8 +127,12 @@ class TrainingProgram:
 
 def _traced(weights: Weights, eager: EagerStep, call: Call,
             tensors: list[torch.Tensor]) -> tuple[torch.fx.GraphModule, list[int]]:
-    """The graph of the loss and the gradients, and the positions of the parameters that have one."""
-    wanted = [i for i, p in enumerate(weights.parameters.values()) if p.requires_grad]
+    """The graph of the loss and the gradients, and the positions of the parameters that have one. The model may have others
+    than the optimizer, such as the discriminator beside the generator that is trained."""
+    updated = {id(p) for group in eager.optimizer.param_groups for p in group["params"]}
+    wanted = [i for i, p in enumerate(weights.parameters.values()) if p.requires_grad and id(p) in updated]
+    if not wanted:
+        raise Unsupported("the optimizer has no parameter that requires a gradient")
     trained: list[int] = []
 
     def joint(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
