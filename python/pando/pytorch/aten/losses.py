@@ -57,8 +57,9 @@ def nll_loss(c, logp, labels, weight, reduction, ignored):
 def nll_loss_backward(c, g, logp, labels, weight, reduction, ignored, count):
     classes = rows_of_classes(logp).shape[-1]
     counts = label_weights(c, labels, weight, ignored, classes)
-    each = multiply(counts, divide(g, count) if reduction == 1 else g)
-    made = negate(multiply(chosen(labels, classes), with_axis(each, rank(each))))
+    # Labels that are left out have no gradient even where all of them are, and the mean of the loss is 0 / 0.
+    each = where(equal(labels, ignored), 0.0, multiply(counts, divide(g, count) if reduction == 1 else g))
+    made = negate(where(chosen(labels, classes), with_axis(each, rank(each)), 0.0))
     return transpose(made, [0, rank(made) - 1, *range(1, rank(made) - 1)]) if rank(logp) > 2 else made
 
 
