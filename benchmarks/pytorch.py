@@ -153,12 +153,12 @@ def steps_of(name, device, loop):
         return lambda: step(*batch)
 
     def pando(model, optimizer):
-        from pando.pytorch import compile_step
+        from pando.torch import compile_step
         step = compile_step(model, loss, optimizer, strict=True)
         return lambda: step(*batch)
 
     def looped(model, optimizer):
-        from pando.pytorch import compile_step
+        from pando.torch import compile_step
         step = compile_step(model, loss, optimizer, strict=True)
         return lambda: list(step.run([batch] * loop, steps_per_execution=loop))
 

@@ -44,7 +44,7 @@ MAY_WRAP = ("backends/", "comm/", "report/", "io/", "datasets/")
 # The packages of python/pando: each may import those before it in its line, and those that they may import.
 PYTHON_ORDERS = (
     ("_core", "core", "tensors", "keras", "tf", "ipu"),
-    ("core", "torch", "poptorch"),
+    ("core", "pytorch", "poptorch"), ("core", "torch"),
     ("torch", "torchvision"),
     # These load any package when it is asked for. `pando` is pando/__init__.py, `__main__` is pando/__main__.py.
     ("ipu", "compat"), ("poptorch", "compat"), ("torchvision", "compat"), ("compat", "pando", "__main__"),

@@ -16,7 +16,7 @@ import re
 import types
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python/pando"
-EXTENSION = ("pando._core", "pando._core.poptorch", "pando._core.torch", "pando._core.torchvision")
+EXTENSION = ("pando._core", "pando._core.poptorch", "pando._core.steps", "pando._core.torch", "pando._core.torchvision")
 # Classes that a signature names before they are bound.
 CPP_NAMES = {"pando::Parameter": "pando._core.Parameter", "pando::data::Dataset::Iterator": "pando._core.DatasetIterator",
              "pando::tf1::Operation": "pando._core.Operation", "handle": "object", "function": "Callable[..., Any]",

@@ -13,7 +13,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import traced_programs
-from pando.pytorch.unsupported import Unsupported
+from pando.torch.unsupported import Unsupported
 
 # Samples of one variant, spread over the first that PyTorch makes of it.
 SAMPLES, LOOKED_AT = int(os.environ.get("PANDO_OPINFO_SAMPLES", 2)), 24

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 
 from pando import _core
-from pando.pytorch.optimizers import Rules, guard, rates_of
+from pando.torch.optimizer_states import States
+from pando.torch.optimizers import Rules, guard, rates_of
 
 SHAPES = ((3, 4), (5,), ())
 IS_OLD = torch.__version__ < "2"
@@ -24,7 +25,7 @@ class Program:
             self.rules, self.key, self.used, self.programs = Rules(self.optimizer), guard(self.optimizer), None, {}
         used = [p for group in self.optimizer.param_groups for p in group["params"] if p.grad is not None]
         if list(map(id, used)) != self.used or not self.states.current():
-            self.states, self.used, self.programs = self.rules.states(used), list(map(id, used)), {}
+            self.states, self.used, self.programs = States(self.rules, used), list(map(id, used)), {}
         classes, numbers = self.states.numbers()
         if classes not in self.programs:
             self.programs[classes] = self.compiled(used, classes, len(numbers))

@@ -5,7 +5,7 @@ import copy
 import torch
 from torch import nn
 
-from pando.pytorch import compile_step
+from pando.torch import compile_step
 
 # Where PyTorch in float32 happens to be exact, another order of additions may still round.
 RELATIVE, TIMES = 2e-6, 3

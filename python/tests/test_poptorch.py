@@ -92,7 +92,7 @@ def test_training_makes_the_steps_of_pytorch():
 
 @pytest.mark.parametrize("make", [
     lambda p: optim.Adam(p, lr=0.01, amsgrad=True), lambda p: optim.AdamW([{"params": [p[0]], "lr": 0.1}, {"params": p[1:]}]),
-    lambda p: optim.RMSprop(p, momentum=0.5, maximize=True), lambda p: optim.NAdam(p), lambda p: poptorch.optim.SGD(
+    lambda p: optim.RMSprop(p, momentum=0.5, maximize=True), lambda p: optim.NAdam(p, foreach=True), lambda p: poptorch.optim.SGD(
         p, lr=0.1, momentum=0.9, weight_decay=0.1, loss_scaling=2.0)],
     ids=["adam", "adamw", "rmsprop", "nadam", "sgd"])
 def test_optimizers_are_those_of_pytorch(make):

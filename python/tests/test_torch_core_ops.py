@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (Debian: apt install python3-torch)")
 
-from pando.pytorch.aten import TABLE  # noqa: E402, it imports torch
-from pando.pytorch.tracing import decompositions  # noqa: E402
+from pando.torch.aten import TABLE  # noqa: E402, it imports torch
+from pando.torch.tracing import decompositions  # noqa: E402
 
 _SHAPES_OF_VALUES = "its result has a shape, or is a number of Python, that depends on values"
 # What is left to eager PyTorch, and why.

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (Debian: a
 
 import referee  # noqa: E402, it imports torch
 import torch_models as models  # noqa: E402
-from pando.pytorch import compile_step  # noqa: E402
+from pando.torch import compile_step  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
 STEPS = 10

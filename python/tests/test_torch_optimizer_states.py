@@ -7,8 +7,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: apt install python3-torch, or pip install torch")
 
 from optimizer_programs import NADAM, Program, assert_same_states, parameters, plainly, set_gradients, trained  # noqa: E402
-from pando.pytorch.optimizers import Rules  # noqa: E402
-from pando.pytorch.unsupported import Unsupported  # noqa: E402
+from pando.torch.optimizer_states import States  # noqa: E402
+from pando.torch.optimizers import Rules  # noqa: E402
+from pando.torch.unsupported import Unsupported  # noqa: E402
 
 
 @pytest.mark.parametrize("name, options", [("Adam", {"amsgrad": True}), ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.5}),
@@ -83,7 +84,7 @@ def test_parameters_without_a_gradient_are_left_out():
 def test_the_optimizer_changes_with_the_first_update_only():
     values = parameters()
     optimizer = torch.optim.SGD(values, lr=0.1, momentum=0.9, dampening=0.5)
-    states = Rules(optimizer).states(values)
+    states = States(Rules(optimizer), values)
     assert not optimizer.state and states.numbers() == ((0, 0, 0), [0])
     states.advance()
     assert states.current() and states.numbers() == ((0, 0, 0), [1])
@@ -97,7 +98,7 @@ def test_the_optimizer_changes_with_the_first_update_only():
 def test_other_tensors_are_noticed(change):
     values = parameters()
     optimizer = torch.optim.Adam(values)
-    states = Rules(optimizer).states(values)
+    states = States(Rules(optimizer), values)
     assert states.current()
     states.advance()
     assert states.current()
@@ -109,7 +110,7 @@ def test_several_updates_count():
     values = parameters()
     for name in ("Adam", "RMSprop"):
         optimizer = getattr(torch.optim, name)(values)
-        states = Rules(optimizer).states(values)
+        states = States(Rules(optimizer), values)
         states.advance(50)
         states.advance(7)
         assert [float(optimizer.state[p]["step"]) for p in values] == [57] * 3
@@ -122,12 +123,12 @@ def test_states_that_do_not_fit_are_named():
     optimizer.step()
     optimizer.param_groups[0]["amsgrad"] = True
     with pytest.raises(Unsupported) as error:
-        Rules(optimizer).states(values)
+        States(Rules(optimizer), values)
     assert str(error.value) == ("Adam stays eager: it keeps no max_exp_avg_sq for a parameter of shape [3, 4], whose other "
                                 "states it has; make the optimizer with these options")
     optimizer.param_groups[0]["amsgrad"] = False
     optimizer.state[values[0]]["step"] = 1
     with pytest.raises(Unsupported) as error:
-        Rules(optimizer).states(values)
+        States(Rules(optimizer), values)
     assert str(error.value) == ("Adam stays eager: it keeps a number of updates as 1, and not as a float on the CPU; make it "
                                 "without fused")

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (Debian: a
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
-from pando.pytorch import compile_forward, compile_step  # noqa: E402
+from pando.torch import compile_forward, compile_step  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

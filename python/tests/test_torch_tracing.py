@@ -12,8 +12,8 @@ from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import traced_programs  # noqa: E402
-from pando.pytorch.tracing import traced  # noqa: E402
-from pando.pytorch.unsupported import Unsupported  # noqa: E402
+from pando.torch.tracing import traced  # noqa: E402
+from pando.torch.unsupported import Unsupported  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -5,9 +5,9 @@ import torch
 from torch.utils import _pytree as pytree
 
 from pando import _core
-from pando.pytorch.lowering import lower
-from pando.pytorch.tracing import swapped, traced
-from pando.pytorch.unsupported import Unsupported
+from pando.torch.lowering import lower
+from pando.torch.tracing import swapped, traced
+from pando.torch.unsupported import Unsupported
 
 
 def array_of(tensor):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import typing as _typing
 from typing import Any
 
-import pando.pytorch  # noqa: F401, it says how to install PyTorch where it is not there
+import pando.torch  # noqa: F401, it says how to install PyTorch where it is not there
 from pando._core import Error
 from pando.core.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute

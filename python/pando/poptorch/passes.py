@@ -14,9 +14,9 @@ from pando import _core
 from pando.core.structure import flatten, pack
 from pando.poptorch.forward import Forward, Place
 from pando.poptorch.weights import Weights
-from pando.pytorch.lowering import Lowering
-from pando.pytorch.tracing import swapped, traced
-from pando.pytorch.unsupported import Unsupported
+from pando.torch.lowering import Lowering
+from pando.torch.tracing import swapped, traced
+from pando.torch.unsupported import Unsupported
 
 _core_poptorch = _core.poptorch
 # Traces change PyTorch's own classes while they last.

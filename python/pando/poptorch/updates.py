@@ -6,8 +6,8 @@ import torch
 
 from pando import _core
 from pando.poptorch.weights import Weights
-from pando.pytorch.optimizers import Rules
-from pando.pytorch.unsupported import Unsupported
+from pando.torch.optimizers import Rules
+from pando.torch.unsupported import Unsupported
 
 
 class Updates:

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from pando import _core
-from pando.pytorch.unsupported import Unsupported
-from pando.pytorch.weights import check_apart, check_memory
+from pando.torch.unsupported import Unsupported
+from pando.torch.weights import check_apart, check_memory
 
 # Tells autograd that a tensor has changed; PyTorch before 2.0 has no way to say it.
 _increment_version = getattr(torch.autograd.graph, "increment_version", None)
@@ -38,7 +38,7 @@ class Weights:
         for name, tensor in parameters.items():
             if tensor.dtype != torch.float32:
                 raise Unsupported(f"the parameter '{name}' is {tensor.dtype}, and programs train torch.float32; use model.float()")
-        return _core.poptorch.ModuleParts([], [(name, self.core(x)) for name, x in parameters.items()],
+        return _core.poptorch.ModuleParts([(name, self.core(x)) for name, x in parameters.items()],
                                           [(name, self.core(x)) for name, x in buffers.items()])
 
     def core(self, tensor: torch.Tensor) -> _core.torch.Parameter:
