@@ -10,6 +10,7 @@ import torch
 from pando.torch import symbols, tracing
 from pando.torch.calls import Call
 from pando.torch.eager import EagerStep
+from pando.torch.optimizer_states import States
 from pando.torch.optimizers import Rules, clip_norm, clip_value, rates_of
 from pando.torch.program import Program
 from pando.torch.unsupported import Unsupported
@@ -79,7 +80,7 @@ class TrainingProgram:
         self._parameters = [list(weights.parameters.values())[i] for i in self._trained]
         names = [list(weights.parameters)[i] for i in self._trained]
         variables = weights.variables()
-        self._states = self._rules.states(self._parameters)
+        self._states = States(self._rules, self._parameters)
         self._classes, earlier = self._states.numbers()
         self._slots = []
         if self._is_last:
