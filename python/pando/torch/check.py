@@ -10,11 +10,7 @@ from typing import Callable, Iterator
 import torch
 from torch.nn import functional
 
-<<<<<<< HEAD
-=======
-from pando.torch import tracing
-from pando.torch.aten import TABLE, name_of, random
->>>>>>> zoo
+from pando.torch.aten import TABLE, name_of
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
 from pando.torch.program import Program
@@ -37,13 +33,8 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
 
     devices = [weights.device] if weights.device.type == "cuda" else []
     with _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
-<<<<<<< HEAD
         graph = traced(loss, tensors, call.tensors)
-        if any(str(node.target).split(".")[1:2] == [name] for node in graph.graph.nodes for name in _RANDOM):
-=======
-        graph = tracing.traced(loss, tensors, call.tensors)
         if _draws(graph):
->>>>>>> zoo
             return None
         wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
         program = Program("the check of the first batch", graph, weights.variables(), call.tensors, [],
@@ -60,7 +51,7 @@ def agree(found: torch.Tensor, wanted: torch.Tensor) -> bool:
 def _draws(graph: torch.fx.GraphModule) -> bool:
     """Whether random numbers are drawn."""
     ops = [node.target for node in graph.graph.nodes if hasattr(node.target, "_schema")]
-    return any(getattr(TABLE.get(name_of(op)), "__module__", "") == random.__name__ for op in ops)
+    return any(getattr(TABLE.get(name_of(op)), "__module__", "") == "pando.torch.aten.random" for op in ops)
 
 
 @contextlib.contextmanager
