@@ -160,12 +160,14 @@ class Training(Stages, ModelFiles):
         params = {"verbose": arguments["verbose"], "epochs": arguments["epochs"], "steps": steps_per_epoch or None}
         if samples.dataset is None:
             trained = len(samples.x[0]) - int(len(samples.x[0]) * arguments["validation_split"])
-            params["steps"] = -(-trained // arguments["batch_size"])
+            steps = -(-trained // arguments["batch_size"])
+            params["steps"] = min(steps, steps_per_epoch or steps)
         self.__dict__["_stopping"] = False
         given = callback_list("fit", callbacks)
         history = History()
         self.__dict__["history"] = history
-        arguments["callbacks"] = native_callbacks(given, self, params)
+        validates = validation_data is not None or arguments["validation_split"] > 0
+        arguments["callbacks"] = native_callbacks(given, self, params, validates)
         native = self._layer.fit(samples.first, samples.y, arguments)
         history.__init__(native)
         history.set_model(self)

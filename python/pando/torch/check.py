@@ -10,15 +10,15 @@ from typing import Callable, Iterator
 import torch
 from torch.nn import functional
 
-from pando.torch import tracing
+from pando.torch.aten import TABLE, name_of
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
 from pando.torch.program import Program
+from pando.torch.tracing import swapped, traced
 from pando.torch.weights import Weights
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
-_RANDOM = ("native_dropout", "bernoulli", "rand", "randn", "randint", "randperm", "normal", "uniform", "multinomial")
 
 
 def first_losses(objective: Objective, weights: Weights, call: Call,
@@ -28,13 +28,13 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
 
     def loss(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
         args, kwargs = call.filled(fed)
-        with tracing.swapped(weights.model, tensors, held):
+        with swapped(weights.model, tensors, held):
             return [objective(args, kwargs)[0].detach()]
 
     devices = [weights.device] if weights.device.type == "cuda" else []
     with _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
-        graph = tracing.traced(loss, tensors, call.tensors)
-        if any(str(node.target).split(".")[1:2] == [name] for node in graph.graph.nodes for name in _RANDOM):
+        graph = traced(loss, tensors, call.tensors)
+        if _draws(graph):
             return None
         wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
         program = Program("the check of the first batch", graph, weights.variables(), call.tensors, [],
@@ -46,6 +46,12 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
 def agree(found: torch.Tensor, wanted: torch.Tensor) -> bool:
     """Whether a loss is that of PyTorch, but for rounding."""
     return torch.allclose(found.float(), wanted.float(), RELATIVE, ABSOLUTE, equal_nan=True)
+
+
+def _draws(graph: torch.fx.GraphModule) -> bool:
+    """Whether random numbers are drawn."""
+    ops = [node.target for node in graph.graph.nodes if hasattr(node.target, "_schema")]
+    return any(getattr(TABLE.get(name_of(op)), "__module__", "") == "pando.torch.aten.random" for op in ops)
 
 
 @contextlib.contextmanager

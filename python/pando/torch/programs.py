@@ -19,6 +19,9 @@ SEEN_ONCE = "its types were seen once; a program is made when they come again"
 
 def _autocast() -> tuple[Any, ...]:
     """What torch.autocast says at the moment."""
+    if hasattr(torch, "get_autocast_dtype"):    # since PyTorch 2.4, which warns of the others
+        return (torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"),
+                torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
     return (torch.is_autocast_enabled(), torch.get_autocast_gpu_dtype(),
             torch.is_autocast_cpu_enabled(), torch.get_autocast_cpu_dtype())
 

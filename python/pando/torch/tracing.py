@@ -23,7 +23,7 @@ except ImportError:  # before PyTorch 2.0
 
 # A loop of Python that was unrolled into more nodes than this takes minutes to compile.
 MOST_NODES = 20000
-_OWN_FILES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, __file__))
+_OWN_FILES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, os.path.dirname(__file__)))
 
 
 class swapped:  # noqa: N801, used as a function

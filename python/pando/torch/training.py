@@ -7,9 +7,11 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from pando.torch import symbols, tracing
+import pando.torch.symbols as symbols
+import pando.torch.tracing as tracing
 from pando.torch.calls import Call
 from pando.torch.eager import EagerStep
+from pando.torch.optimizer_states import States
 from pando.torch.optimizers import Rules, clip_norm, clip_value, rates_of
 from pando.torch.program import Program
 from pando.torch.unsupported import Unsupported
@@ -79,7 +81,7 @@ class TrainingProgram:
         self._parameters = [list(weights.parameters.values())[i] for i in self._trained]
         names = [list(weights.parameters)[i] for i in self._trained]
         variables = weights.variables()
-        self._states = self._rules.states(self._parameters)
+        self._states = States(self._rules, self._parameters)
         self._classes, earlier = self._states.numbers()
         self._slots = []
         if self._is_last:
@@ -127,8 +129,12 @@ class TrainingProgram:
 
 def _traced(weights: Weights, eager: EagerStep, call: Call,
             tensors: list[torch.Tensor]) -> tuple[torch.fx.GraphModule, list[int]]:
-    """The graph of the loss and the gradients, and the positions of the parameters that have one."""
-    wanted = [i for i, p in enumerate(weights.parameters.values()) if p.requires_grad]
+    """The graph of the loss and the gradients, and the positions of the parameters that have one. The model may have others
+    than the optimizer, such as the discriminator beside the generator that is trained."""
+    updated = {id(p) for group in eager.optimizer.param_groups for p in group["params"]}
+    wanted = [i for i, p in enumerate(weights.parameters.values()) if p.requires_grad and id(p) in updated]
+    if not wanted:
+        raise Unsupported("the optimizer has no parameter that requires a gradient")
     trained: list[int] = []
 
     def joint(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
