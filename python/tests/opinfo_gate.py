@@ -16,7 +16,7 @@ import traced_programs
 from pando.torch.unsupported import Unsupported
 
 # Samples of one variant, spread over the first that PyTorch makes of it.
-SAMPLES, LOOKED_AT = int(os.environ.get("PANDO_OPINFO_SAMPLES", 2)), 24
+SAMPLES, LOOKED_AT = int(os.environ.get("PANDO_OPINFO_SAMPLES", 3)), 24
 COLUMNS = ("float32", "gradients", "int64", "bool")
 # From bad to good. A variant without samples of the type, or that PyTorch itself refuses, has no verdict.
 VERDICTS = ("wrong", "eager", "partly", "equal")
