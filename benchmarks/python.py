@@ -20,7 +20,7 @@ from torch import nn
 
 import pando.poptorch as poptorch
 import pando.tf.compat.v1 as tf
-from pando import ipu, keras
+from pando import _core, ipu, keras
 
 
 class Network(nn.Module):
@@ -136,7 +136,6 @@ def main():
                   f"{'  too much' if is_over else ''}", flush=True)
     twin.end()
     array = np.zeros((1000, 1000), np.float32)
-    print(f"recording a turn of a plain PyTorch loop: {recording(7):.1f}")
     print(f"an array of 4 MB in and out: {microseconds(10000, lambda: _core.round_trip(array)):.2f}")
     return 1 if over else 0
 
