@@ -10,7 +10,7 @@ from typing import Callable, Iterator
 import torch
 from torch.nn import functional
 
-from pando.torch import tracing
+from pando.torch import python_state, tracing
 from pando.torch.aten import TABLE, name_of, random
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
@@ -32,14 +32,15 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
             return [objective(args, kwargs)[0].detach()]
 
     devices = [weights.device] if weights.device.type == "cuda" else []
-    with _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
-        graph = tracing.traced(loss, tensors, call.tensors)
+    with tracing.LOCK, _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
+        graph, _ = python_state.traced(weights.model, loss, tensors, call.tensors)
         if _draws(graph):
             return None
-        wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
+        with python_state.Kept(weights.model):
+            wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
         program = Program("the check of the first batch", graph, weights.variables(), call.tensors, [],
                           lambda outputs, assigned, scalars, held: (outputs, {}), precision, weights.device)
-        found, = program.run(call.tensors, [], 0)
+        found, *_ = program.run(call.tensors, [], 0)
     return found, wanted
 
 
