@@ -27,7 +27,12 @@ int main() {
       "# Ops\n\nEvery op of the graph, as `src/ops/ops.def` lists them. The builders are in `include/pando/ops/ops.h`; "
       "some of "
       "them, such as\n`conv2d_transpose` or `mean_squared_error`, are made of several ops. This page is printed by the "
-      "target `document_ops`.\n\n| op | what it computes | inputs | attributes | gradient |\n|---|---|---|---|---|\n");
+      "target `document_ops`.\n\n"
+      "A NaN is not lost: `maximum`, `minimum`, `clip`, `relu`, `reduce_max` and `max_pool` give NaN where an element "
+      "is NaN, and\n`argmax` finds the first one. The `sign` of NaN is 0, and of the comparisons only `not_equal` "
+      "holds "
+      "for it. CPUs and GPUs agree.\n\n| op | what it computes | inputs | attributes | gradient "
+      "|\n|---|---|---|---|---|\n");
   for (const OpDefinition* op : all_ops()) {
     std::string doc(op->doc);
     for (std::size_t place = 0; (place = doc.find('|', place)) != std::string::npos; place += 2)

@@ -40,6 +40,7 @@
 #include <pando/base/shape.h>
 #include <pando/model/tensor.h>
 #include <pando/model/tensor_program.h>
+#include <pando/model/tensor_step.h>
 #include <pando/frontends/tf1/compile.h>
 #include <pando/frontends/tf1/functions.h>
 #include <pando/frontends/tf1/saver.h>

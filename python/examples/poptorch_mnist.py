@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small network on MNIST, in the style of PopTorch: each call trains on 20 batches without the host in between.
 
-    python3 python/examples/poptorch_mnist.py [--epochs 2] [--data ~/.torch/datasets]
+    python3 -m pando python/examples/poptorch_mnist.py [--epochs 2] [--data ~/.torch/datasets]
 """
 import argparse
 
-import pando.poptorch as poptorch
-import pando.torch as torch
-from pando import torchvision
-from pando.torch import nn
+import poptorch
+import torch
+import torchvision
+from torch import nn
 
 
 class Network(nn.Module):

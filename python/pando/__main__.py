@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program that was written for TensorFlow or PyTorch, unchanged, on Pando.
+"""Runs a program that was written for TensorFlow or PopTorch, unchanged, on Pando.
 
 usage: python3 -m pando SCRIPT [ARGUMENT...]
        python3 -m pando -c CODE [ARGUMENT...]
        python3 -m pando -m MODULE [ARGUMENT...]
        python3 -m pando --list | --version | --help
 
-In the program, tensorflow, keras, torch, torchvision and poptorch are Pando's packages. --list prints their modules.
+In the program, tensorflow, keras and poptorch are Pando's packages. --list prints their modules. torch and torchvision
+are PyTorch's own; torchvision finds the data sets that Pando has fetched.
 """
 import os
 import runpy

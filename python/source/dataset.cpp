@@ -79,6 +79,14 @@ void bind_datasets(py::module_& module) {
       py::arg("name"), py::arg("directory") = "",
       "The arrays of a data set: training images and labels, test images and labels.");
   module.def("dataset_available", &datasets::available, "Whether the data set is on this machine.");
+  module.def(
+      "dataset_folder",
+      [](const std::string& name) {
+        for (const datasets::Description& known : datasets::list())
+          if (known.name == name) return known.folder;
+        throw py::value_error("there is no data set named '" + name + "'");
+      },
+      py::arg("name"), "The folder with the files of the data set; empty if it is not on this machine.");
   module.def("synthetic_digits", [](int train, int test, std::uint64_t seed) {
     const datasets::Splits splits = datasets::synthetic_digits(train, test, seed);
     return py::make_tuple(splits.train.x, splits.train.y, splits.test.x, splits.test.y);

@@ -12,8 +12,6 @@ using poptorch::Options;
 using poptorch::PoplarExecutor;
 using torch::nn::ModuleParts;
 
-using NamedModules = std::vector<std::pair<std::string, torch::nn::Module>>;
-
 void bind_options(py::module_& module) {
   py::enum_<poptorch::OutputMode>(module, "OutputMode", "Which batches' outputs a call returns.")
       .value("Default", poptorch::OutputMode::Default)
@@ -66,24 +64,31 @@ py::dict counters_of(const PoplarExecutor& executor) {
                   py::arg("most") = counters.most, py::arg("mean") = counters.mean);
 }
 
+// What Python's function takes and returns; see PassInputs and PassResults.
+using PythonResults =
+    std::tuple<std::vector<Tensor>, std::optional<Tensor>, std::vector<std::pair<torch::nn::Parameter, Tensor>>>;
+using PythonPasses = Function<PythonResults(const std::vector<Tensor>& tensors, const Tensor& counter,
+                                            const std::optional<Tensor>& mask, const std::optional<Tensor>& weight)>;
+
 EndsWithoutGil<PoplarExecutor> make_executor(const std::string& kind, Function<ModuleParts()> parts,
-                                             PoplarExecutor::Forward forward, std::size_t arguments,
-                                             const Options& options,
+                                             const PythonPasses& passes, std::size_t arguments, const Options& options,
                                              const std::optional<torch::optim::Optimizer>& optimizer) {
+  const PoplarExecutor::Passes called = [passes](const poptorch::PassInputs& inputs) {
+    auto [outputs, loss, gradients] = passes(inputs.tensors, inputs.counter, inputs.mask, inputs.weight);
+    return poptorch::PassResults{std::move(outputs), std::move(loss), std::move(gradients)};
+  };
   return EndsWithoutGil<PoplarExecutor>(
-      new PoplarExecutor(kind, std::move(parts), std::move(forward), arguments, options, optimizer));
+      new PoplarExecutor(kind, std::move(parts), called, arguments, options, optimizer));
 }
 
 void bind_models_of_poptorch(py::module_& module) {
-  py::class_<ModuleParts>(module, "ModuleParts",
-                          "The leaves of a tree of modules and its own parameters, by their paths.")
-      .def(py::init([](const NamedModules& modules, const torch::nn::NamedParameters& parameters,
-                       const torch::nn::NamedParameters& buffers) {
-             return ModuleParts{modules, parameters, buffers};
+  py::class_<ModuleParts>(module, "ModuleParts", "The parameters and buffers of a tree of modules, by their paths.")
+      .def(py::init([](const torch::nn::NamedParameters& parameters, const torch::nn::NamedParameters& buffers) {
+             return ModuleParts{.parameters = parameters, .buffers = buffers};
            }),
-           py::arg("modules"), py::arg("parameters"), py::arg("buffers"));
+           py::arg("parameters"), py::arg("buffers"));
   py::class_<PoplarExecutor, EndsWithoutGil<PoplarExecutor>>(module, "Executor")
-      .def(py::init(&make_executor), py::arg("kind"), py::arg("parts"), py::arg("forward"), py::arg("arguments"),
+      .def(py::init(&make_executor), py::arg("kind"), py::arg("parts"), py::arg("passes"), py::arg("arguments"),
            py::arg("options"), py::arg("optimizer"))
       .def("run", &PoplarExecutor::run, py::arg("inputs"), WithoutGil())
       .def("compile", &PoplarExecutor::compile_for, py::arg("inputs"), WithoutGil())
@@ -93,6 +98,7 @@ void bind_models_of_poptorch(py::module_& module) {
       .def("detach", &PoplarExecutor::detachFromDevice, WithoutGil())
       .def("check_attached", &PoplarExecutor::copyWeightsToHost, WithoutGil())
       .def("set_optimizer", &PoplarExecutor::setOptimizer, py::arg("optimizer"), WithoutGil())
+      .def("rebuild", &PoplarExecutor::rebuild, WithoutGil())
       .def("save", py::overload_cast<const std::string&>(&PoplarExecutor::save, py::const_), py::arg("path"),
            WithoutGil())
       .def("load", py::overload_cast<const std::string&>(&PoplarExecutor::load), py::arg("path"), WithoutGil())
@@ -105,20 +111,23 @@ void bind_models_of_poptorch(py::module_& module) {
 
 void bind_blocks(py::module_& module) {
   module.def(
-      "begin_block", [](int ipu) { poptorch::BeginBlock(ipu); }, py::arg("ipu_id"));
-  module.def("identity_loss", &poptorch::identity_loss, py::arg("x"), py::arg("reduction"));
+      "begin_block", [](int ipu) { poptorch::BeginBlock(ipu); }, py::arg("ipu_id"),
+      "The nodes after it belong to the IPU.");
+  module.def("begin_call", &poptorch::begin_call, py::arg("module"),
+             "Begins a call of the module of this name, and returns its stage.");
+  module.def("begin_node", &poptorch::begin_node, py::arg("name"), py::arg("stage"),
+             "The nodes after it have the name and the stage.");
+  module.def("end_forward", &poptorch::end_forward, "The nodes after it are those of the backward pass.");
+  module.def("assign_statistic", &poptorch::assign_statistic, py::arg("buffer"), py::arg("value"),
+             "The buffer has the value after the micro-batch.");
 }
 
 }  // namespace
-
-// In computations.cpp.
-void bind_computations(py::module_& module);
 
 void bind_executors(py::module_& module) {
   py::module_ part = module.def_submodule("poptorch", "What pando.poptorch is made of.");
   bind_options(part);
   bind_models_of_poptorch(part);
-  bind_computations(part);
   bind_blocks(part);
 }
 

@@ -7,25 +7,25 @@ namespace pando::python {
 
 namespace {
 
-using Pair = std::array<std::int64_t, 2>;
-
-// "valid", "same", or the sizes above, below, left and right.
+// "valid", "same", or the sizes before and after along each axis: above, below, left and right of images.
 template <class Options>
 void read_padding(Reader& reader, Options& options) {
   const py::object padding = reader.get<py::object>("padding", py::str("valid"));
   if (!py::isinstance<py::str>(padding)) {
     options.padding = ops::Padding::explicit_sizes;
-    options.padding_sizes = padding.cast<std::array<std::int64_t, 4>>();
+    options.padding_sizes = padding.cast<decltype(options.padding_sizes)>();
     return;
   }
   const auto text = padding.cast<std::string>();
   if (text != "valid" && text != "same")
-    throw py::value_error("the padding is '" + text + "' but must be 'valid', 'same' or four sizes");
+    throw py::value_error("the padding is '" + text + "' but must be 'valid', 'same' or " +
+                          std::to_string(options.padding_sizes.size()) + " sizes");
   options.padding = text == "same" ? ops::Padding::same : ops::Padding::valid;
 }
 
-ops::ConvOptions conv_options(Reader& reader) {
-  ops::ConvOptions options;
+template <class Options>
+Options conv_options(Reader& reader) {
+  Options options;
   options.strides = reader.get("strides", options.strides);
   options.dilations = reader.get("dilations", options.dilations);
   read_padding(reader, options);
@@ -33,10 +33,12 @@ ops::ConvOptions conv_options(Reader& reader) {
   return options;
 }
 
-ops::PoolOptions pool_options(Reader& reader) {
-  ops::PoolOptions options;
+template <class Options>
+Options pool_options(Reader& reader) {
+  Options options;
   options.window = reader.get("window", options.window);
   options.strides = reader.get("strides", options.strides);
+  options.dilations = reader.get("dilations", options.dilations);
   read_padding(reader, options);
   options.count_padding = reader.get("count_padding", options.count_padding);
   return options;
@@ -44,6 +46,16 @@ ops::PoolOptions pool_options(Reader& reader) {
 
 ops::ReduceOptions reduce_options(Reader& reader) {
   return {.axes = reader.get("axes", Integers()), .keep_dims = reader.get("keep_dims", false)};
+}
+
+// One of the results of batch_norm; calls for each of them become one in the compiler.
+using BatchNormOutput = Value ops::BatchNorm::*;
+BatchNormOutput batch_norm_output(Reader& reader) {
+  const auto text = reader.get<std::string>("output", "y");
+  if (text == "y") return &ops::BatchNorm::y;
+  if (text == "mean") return &ops::BatchNorm::mean;
+  if (text == "variance") return &ops::BatchNorm::variance;
+  throw py::value_error("the output is '" + text + "' but must be 'y', 'mean' or 'variance'");
 }
 
 // A size of -1 reaches to the end of the axis.
@@ -80,6 +92,28 @@ Op with_number(const char* name, double otherwise, Value (*op)(Value, Value, dou
 Op reduction(Value (*op)(Value, const ops::ReduceOptions&)) {
   return {1, [op](Reader& reader) -> Build {
             return [op, options = reduce_options(reader)](const Values& v) { return op(v[0], options); };
+          }};
+}
+
+template <class Options>
+Op convolution(Value (*op)(Value, Value, const Options&)) {
+  return {2, [op](Reader& reader) -> Build {
+            return [op, options = conv_options<Options>(reader)](const Values& v) { return op(v[0], v[1], options); };
+          }};
+}
+template <class Options, class Size>
+Op transposed_convolution(Value (*op)(Value, Value, const Options&, Size)) {
+  return {2, [op](Reader& reader) -> Build {
+            const auto options = conv_options<Options>(reader);
+            return [op, options, size = reader.get("output_size", Size{})](const Values& v) {
+              return op(v[0], v[1], options, size);
+            };
+          }};
+}
+template <class Options>
+Op pooling(Value (*op)(Value, const Options&)) {
+  return {1, [op](Reader& reader) -> Build {
+            return [op, options = pool_options<Options>(reader)](const Values& v) { return op(v[0], options); };
           }};
 }
 
@@ -122,26 +156,15 @@ void add_products(OpTable& table) {
                                                                     .transpose_b = reader.get("transpose_b", false)}](
                                           const Values& v) { return ops::matmul(v[0], v[1], options); };
                              }});
-  const auto convolution = [](Value (*op)(Value, Value, const ops::ConvOptions&)) {
-    return Op{2, [op](Reader& reader) -> Build {
-                return [op, options = conv_options(reader)](const Values& v) { return op(v[0], v[1], options); };
-              }};
-  };
   table.emplace("conv2d", convolution(ops::conv2d));
   table.emplace("depthwise_conv2d", convolution(ops::depthwise_conv2d));
-  table.emplace("conv2d_transpose", Op{2, [](Reader& reader) -> Build {
-                                         const ops::ConvOptions options = conv_options(reader);
-                                         return [options, size = reader.get("output_size", Pair{})](const Values& v) {
-                                           return ops::conv2d_transpose(v[0], v[1], options, size);
-                                         };
-                                       }});
-  const auto pooling = [](Value (*op)(Value, const ops::PoolOptions&)) {
-    return Op{1, [op](Reader& reader) -> Build {
-                return [op, options = pool_options(reader)](const Values& v) { return op(v[0], options); };
-              }};
-  };
+  table.emplace("conv2d_transpose", transposed_convolution(ops::conv2d_transpose));
+  table.emplace("conv3d", convolution(ops::conv3d));
+  table.emplace("conv3d_transpose", transposed_convolution(ops::conv3d_transpose));
   table.emplace("max_pool", pooling(ops::max_pool));
   table.emplace("average_pool", pooling(ops::average_pool));
+  table.emplace("max_pool3d", pooling(ops::max_pool3d));
+  table.emplace("average_pool3d", pooling(ops::average_pool3d));
   table.emplace("global_max_pool", plain(ops::global_max_pool));
   table.emplace("global_average_pool", plain(ops::global_average_pool));
 }
@@ -171,6 +194,12 @@ void add_reductions_and_losses(OpTable& table) {
   table.emplace("layer_norm", Op{3, [](Reader& reader) -> Build {
                                    return [epsilon = reader.get("epsilon", 1e-5)](const Values& v) {
                                      return ops::layer_norm(v[0], v[1], v[2], epsilon);
+                                   };
+                                 }});
+  table.emplace("batch_norm", Op{3, [](Reader& reader) -> Build {
+                                   const BatchNormOutput output = batch_norm_output(reader);
+                                   return [output, epsilon = reader.get("epsilon", 1e-5)](const Values& v) {
+                                     return ops::batch_norm(v[0], v[1], v[2], epsilon).*output;
                                    };
                                  }});
 }
@@ -209,15 +238,6 @@ void add_shapes(OpTable& table) {
                               return ops::pad(v[0], before, after, value);
                             };
                           }});
-  // The counter is an input, so that a call that is computed again draws the same numbers.
-  table.emplace("dropout", Op{2, [](Reader& reader) -> Build {
-                                const double rate = reader.get("rate", 0.5);
-                                const ops::RandomOptions options{.seed = reader.get("seed", std::int64_t{0}),
-                                                                 .stream = reader.get("stream", std::int64_t{0})};
-                                return [rate, options](const Values& v) {
-                                  return ops::dropout(v[0], v[1], rate, options);
-                                };
-                              }});
   table.emplace("gather", plain(ops::gather));
   table.emplace("one_hot", Op{1, [](Reader& reader) -> Build {
                                 return [depth = reader.get("depth", std::int64_t{0}),
@@ -225,6 +245,28 @@ void add_shapes(OpTable& table) {
                                   return ops::one_hot(v[0], depth, dtype);
                                 };
                               }});
+}
+
+ops::RandomOptions random_options(Reader& reader) {
+  return {.seed = reader.get("seed", std::int64_t{0}), .stream = reader.get("stream", std::int64_t{0})};
+}
+
+// The counter is an input, so that a call that is computed again draws the same numbers.
+void add_random(OpTable& table) {
+  table.emplace("dropout", Op{2, [](Reader& reader) -> Build {
+                                return [rate = reader.get("rate", 0.5), options = random_options(reader)](
+                                           const Values& v) { return ops::dropout(v[0], v[1], rate, options); };
+                              }});
+  using Draw = Value (*)(Value, const Shape&, double, double, const ops::RandomOptions&);
+  const auto random = [](const char* first, const char* second, Draw op) {
+    return Op{1, [=](Reader& reader) -> Build {
+                return
+                    [op, shape = reader.get("shape", Shape()), a = reader.get(first, 0.0), b = reader.get(second, 1.0),
+                     options = random_options(reader)](const Values& v) { return op(v[0], shape, a, b, options); };
+              }};
+  };
+  table.emplace("random_uniform", random("low", "high", ops::random_uniform));
+  table.emplace("random_normal", random("mean", "deviation", ops::random_normal));
 }
 
 }  // namespace
@@ -236,6 +278,7 @@ const OpTable& op_table() {
     add_products(all);
     add_reductions_and_losses(all);
     add_shapes(all);
+    add_random(all);
     return all;
   }();
   return table;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbol, a tensor of a model that is recorded or traced, and calls of ops on symbols.
+#include <pando/autodiff/gradients.h>
 #include <pando/base/random.h>
 
 #include "op_table.h"
@@ -22,6 +23,21 @@ Tensor call_op(const std::string& name, const std::vector<Tensor>& inputs, const
   return apply(title.empty() ? name : title, inputs, build);
 }
 
+// Vector-Jacobian products of values of the graph that is being traced.
+std::vector<Tensor> vjp(const std::vector<Tensor>& outputs, const std::vector<Tensor>& cotangents,
+                        const std::vector<Tensor>& inputs) {
+  if (outputs.size() != cotangents.size())
+    throw py::value_error("vjp: there are " + std::to_string(outputs.size()) + " outputs but " +
+                          std::to_string(cotangents.size()) + " cotangents; give one for each output");
+  std::vector<Tensor> all = outputs;
+  all.insert(all.end(), cotangents.begin(), cotangents.end());
+  all.insert(all.end(), inputs.begin(), inputs.end());
+  return apply("vjp", all, [count = static_cast<std::ptrdiff_t>(outputs.size())](Trace&, const Values& v) {
+    const auto cotangent = v.begin() + count, input = cotangent + count;
+    return gradients(Values(v.begin(), cotangent), Values(cotangent, input), Values(input, v.end()));
+  });
+}
+
 }  // namespace
 
 void bind_tensors(py::module_& module) {
@@ -32,6 +48,8 @@ void bind_tensors(py::module_& module) {
       .def("is_same", [](const Tensor& a, const Tensor& b) { return a == b; });
   module.def("op", &call_op, py::arg("name"), py::arg("inputs"), py::arg("title") = "",
              "What the op of this name makes of the symbols; see docs/ops.md for its attributes.");
+  module.def("vjp", &vjp, py::arg("outputs"), py::arg("cotangents"), py::arg("inputs"),
+             "The gradients, with respect to each input, of the sum of all outputs times their cotangents.");
   module.def(
       "constant",
       [](const Tensor& like, const Array& value) {

@@ -42,24 +42,60 @@ void read_fields(Fields& fields, optim::RAdamOptions& into) {
 }
 
 template <class Options>
-optim::Update make_update(const std::string& kind, const py::dict& given) {
+Options read_options(const std::string& kind, const py::dict& given) {
   Options options;
   Fields fields(kind, given);
   read_fields(fields, options);
   fields.finish();
-  return optim::Update(options);
+  return options;
+}
+
+// The parameters of a group, its rate and its options.
+using Group = std::tuple<optim::Parameters, double, py::dict>;
+
+// The classes of torch.optim: what each does with a parameter, and an optimizer for C++.
+struct Kind {
+  optim::Update (*update)(const std::string& kind, const py::dict& options);
+  optim::Optimizer (*optimizer)(const std::string& kind, const std::vector<Group>& groups);
+};
+
+template <class Options>
+optim::Update make_update(const std::string& kind, const py::dict& given) {
+  return optim::Update(read_options<Options>(kind, given));
+}
+
+template <class Rule, class Options>
+optim::Optimizer make_torch_optimizer(const std::string& kind, const std::vector<Group>& groups) {
+  std::optional<Rule> made;
+  for (const auto& [parameters, rate, given] : groups) {
+    Options options = read_options<Options>(kind, given);
+    options.lr = rate;
+    if (!made) made.emplace(parameters, options);
+    else made->add_param_group(parameters, options);
+  }
+  if (!made) throw py::value_error("optimizer got an empty parameter list");
+  return *made;
+}
+
+template <class Rule, class Options>
+constexpr Kind kind_of = {make_update<Options>, make_torch_optimizer<Rule, Options>};
+
+const Kind& find_kind(const std::string& name) {
+  static const std::map<std::string, Kind> kinds = {{"sgd", kind_of<optim::SGD, optim::SGDOptions>},
+                                                    {"adam", kind_of<optim::Adam, optim::AdamOptions>},
+                                                    {"adamw", kind_of<optim::AdamW, optim::AdamWOptions>},
+                                                    {"rmsprop", kind_of<optim::RMSprop, optim::RMSpropOptions>},
+                                                    {"adadelta", kind_of<optim::Adadelta, optim::AdadeltaOptions>},
+                                                    {"adagrad", kind_of<optim::Adagrad, optim::AdagradOptions>},
+                                                    {"nadam", kind_of<optim::NAdam, optim::NAdamOptions>},
+                                                    {"radam", kind_of<optim::RAdam, optim::RAdamOptions>}};
+  const auto found = kinds.find(name);
+  if (found == kinds.end()) throw py::value_error("there is no optimizer named '" + name + "'");
+  return found->second;
 }
 
 optim::Update find_update(const std::string& kind, const py::dict& options) {
-  using Make = optim::Update (*)(const std::string& kind, const py::dict& options);
-  static const std::map<std::string, Make> kinds = {
-      {"sgd", make_update<optim::SGDOptions>},           {"adam", make_update<optim::AdamOptions>},
-      {"adamw", make_update<optim::AdamWOptions>},       {"rmsprop", make_update<optim::RMSpropOptions>},
-      {"adadelta", make_update<optim::AdadeltaOptions>}, {"adagrad", make_update<optim::AdagradOptions>},
-      {"nadam", make_update<optim::NAdamOptions>},       {"radam", make_update<optim::RAdamOptions>}};
-  const auto found = kinds.find(kind);
-  if (found == kinds.end()) throw py::value_error("there is no optimizer named '" + kind + "'");
-  return found->second(kind, options);
+  return find_kind(kind).update(kind, options);
 }
 
 // The numbers of updates that torch.optim keeps as a tensor for each parameter. PyTorch takes microseconds to read one
@@ -113,6 +149,14 @@ void bind_update_rules(py::module_& module) {
       },
       py::arg("kind"), py::arg("options"), py::arg("rate"), py::arg("step"), py::arg("parameter"), py::arg("gradient"),
       py::arg("states"), "The parameter and its states after the update; `step` is the number of updates before it.");
+  module.def_submodule("poptorch")
+      .def(
+          "optimizer",
+          [](const std::string& kind, const std::vector<Group>& groups) {
+            return find_kind(kind).optimizer(kind, groups);
+          },
+          py::arg("kind"), py::arg("groups"),
+          "An optimizer of torch.optim; each group is a list of parameters, its rate and its options.");
   py::class_<UpdateCounts>(part, "UpdateCounts", "Numbers of updates in the memory of torch's tensors.")
       .def(py::init<const std::vector<std::pair<std::uintptr_t, DType>>&>(), py::arg("places"),
            "Each place is an address and the name of a type; its owner must keep it.")

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from pando import _core
-from pando.pytorch.optimizer_states import States
-from pando.pytorch.optimizers import Rules, guard, rates_of
+from pando.torch.optimizer_states import States
+from pando.torch.optimizers import Rules, guard, rates_of
 
 SHAPES = ((3, 4), (5,), ())
 IS_OLD = torch.__version__ < "2"

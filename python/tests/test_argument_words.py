@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pando import keras, poptorch, tf
+from pando import keras, tf
 from pando.core import messages
 from pando.tf.compat import v1
 
@@ -45,8 +45,8 @@ def evaluated(callback):
     (lambda: keras.callbacks.ReduceLROnPlateau(min_detla=1),
      "ReduceLROnPlateau() got an unexpected keyword argument 'min_detla'; the nearest is min_delta"),
     (lambda: evaluated(CountsBatches()),
-     "CountsBatches.on_test_batch_end would not be called: Pando calls callbacks before and after evaluate() and predict(), "
-     "and not for each batch"),
+     "CountsBatches.on_test_batch_end would not be called: Pando calls callbacks before and after evaluate(), predict() and "
+     "validation, and not for each batch of them"),
     (lambda: keras.ops.max(ONES, initial=2), "max: initial=2 is not in Pando"),
     (lambda: tf.norm(ONES, ord=1), "norm: ord=1 is not in Pando, which has 'euclidean' only"),
     (lambda: tf.nn.max_pool(ONES, data_format="NCHW"), "max_pool: data_format is 'NCHW', but Pando has 'NHWC' only"),
@@ -57,9 +57,7 @@ def evaluated(callback):
     (lambda: v1.variable_scope("a", dtype="float64"),
      "variable_scope: dtype='float64' is not in Pando; give it to get_variable()"),
     (lambda: v1.constant([1.0, 2.0], shape=(2, 1), verify_shape=True),
-     "constant: the value has the shape (2,), but verify_shape wants (2, 1)"),
-    (lambda: poptorch.AsynchronousDataAccessor([], rebatched_size=2),
-     "AsynchronousDataAccessor: rebatched_size is not in Pando; give the loader another batch_size")])
+     "constant: the value has the shape (2,), but verify_shape wants (2, 1)")])
 def test_what_is_refused(call, words):
     with pytest.raises((NotImplementedError, ValueError, TypeError)) as raised:
         call()

@@ -16,7 +16,7 @@ import textwrap
 import pytest
 
 from arguments.reasons import REASONS
-from arguments.subjects import Subject, all_subjects
+from arguments.subjects import HAS_TORCH, Subject, all_subjects
 from arguments.verdicts import argument_names, refuses_all, verdict
 
 SUBJECTS = all_subjects()
@@ -66,7 +66,8 @@ def test_what_is_never_read_has_a_reason(subject):
 
 def test_every_reason_is_needed():
     used = set().union(*(ignored(subject)[1] for subject in SUBJECTS))
-    assert sorted(set(REASONS) - used) == []
+    unused = {reason for reason in set(REASONS) - used if HAS_TORCH or not reason.startswith("poptorch.")}
+    assert sorted(unused) == []
 
 
 def test_an_ignored_argument_would_be_found():
@@ -91,4 +92,4 @@ def test_a_function_that_cannot_be_called_would_be_found():
 
 def test_keras_tensorflow_and_poptorch_are_looked_at():
     count = collections.Counter(subject.name.partition(".")[0] for subject in SUBJECTS)
-    assert count["keras"] > 200 and count["tf"] > 150 and count["poptorch"] > 20
+    assert count["keras"] > 200 and count["tf"] > 150 and (count["poptorch"] > 20 or not HAS_TORCH)

@@ -35,38 +35,44 @@ def test_bars_look_as_those_of_the_release(monkeypatch):
 
 
 def test_both_names_are_one_module(shim):
-    import torch
-    import torch.nn.functional
-    from torch.utils import data
+    import tensorflow
+    import tensorflow.keras.layers
+    from tensorflow.keras import losses
 
-    import pando.torch
-    assert torch is pando.torch
-    assert torch.nn.functional is pando.torch.nn.functional
-    assert data is sys.modules["pando.torch.utils.data"]
-    assert torch.__spec__.name == "pando.torch"
+    import pando.tf
+    assert tensorflow is pando.tf
+    assert tensorflow.keras.layers is pando.keras.layers
+    assert losses is sys.modules["pando.keras.losses"]
+    assert tensorflow.__spec__.name == "pando.tf"
 
 
 def test_a_module_that_is_missing_is_named_with_the_nearest(shim):
-    with pytest.raises(ModuleNotFoundError, match="torch.nm is not in Pando.*the nearest is torch.nn$"):
-        importlib.import_module("torch.nm")
+    with pytest.raises(ModuleNotFoundError, match="keras.layrs is not in Pando.*the nearest is keras.layers$"):
+        importlib.import_module("keras.layrs")
 
 
 def test_an_attribute_that_is_missing_is_named_with_the_nearest(shim):
-    import torch
+    import tensorflow
     with pytest.raises(AttributeError, match="nearest is zeros"):
-        torch.zerros
-    assert not hasattr(torch, "no_such_thing")
+        tensorflow.zerros
+    assert not hasattr(tensorflow, "no_such_thing")
     with pytest.raises(ImportError, match="nearest is Tensor"):
-        from torch import Tensr  # noqa: F401
+        from tensorflow import Tensr  # noqa: F401
 
 
 def test_a_framework_that_is_loaded_is_not_shadowed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", type(sys)("torch"))
-    with pytest.raises(ImportError, match="torch is loaded already; call pando.compat.install\\(\\) before"):
+    monkeypatch.setitem(sys.modules, "keras", type(sys)("keras"))
+    with pytest.raises(ImportError, match="keras is loaded already; call pando.compat.install\\(\\) before"):
         compat.install()
     compat.install(force=True)
-    assert importlib.import_module("torch").__name__ == "pando.torch"
+    assert importlib.import_module("keras").__name__ == "pando.keras"
     compat.uninstall()
+
+
+def test_pytorch_is_not_shadowed(shim):
+    assert not {"torch", "torchvision"} & set(compat.installed())
+    with pytest.raises(ValueError, match="no framework 'torch'; the nearest is poptorch"):
+        compat.install("torch")
 
 
 def test_an_unknown_framework_is_refused_with_the_nearest():
@@ -75,9 +81,9 @@ def test_an_unknown_framework_is_refused_with_the_nearest():
 
 
 def test_uninstall_gives_the_names_back(shim):
-    importlib.import_module("poptorch")
+    importlib.import_module("keras")
     compat.uninstall()
-    assert "poptorch" not in sys.modules
+    assert "keras" not in sys.modules
     assert compat.installed() == []
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pando.tf as tf
+from conftest import needs_torch
 from pando import _core, ipu, keras
 from pando.keras import layers
 
@@ -14,8 +15,8 @@ LOADED = "print(*sorted({name.split('.')[1] for name in sys.modules if name.star
 
 @pytest.mark.parametrize("package, loaded", [
     ("core", "core"), ("compat", "compat core"), ("tensors", "core tensors"), ("keras", "core keras tensors"),
-    ("tf", "core keras tensors tf"), ("torch", "core torch"), ("poptorch", "core poptorch torch"),
-    ("torchvision", "core torch torchvision")])
+    ("tf", "core keras tensors tf"), pytest.param("torch", "core torch", marks=needs_torch),
+    pytest.param("poptorch", "core poptorch torch", marks=needs_torch)])
 def test_a_package_loads_those_below_it_alone(run_python, package, loaded):
     assert run_python("-c", f"import sys, pando.{package}; {LOADED}").stdout.split() == loaded.split()
 

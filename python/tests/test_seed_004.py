@@ -2,9 +2,10 @@
 """A PopTorch tutorial, as its users write it: classes of modules, loaders, training and inference on MNIST."""
 import re
 
+import pytest
 from conftest import needs_mnist
 
-from pando import _core
+pytest.importorskip("torchvision")
 
 SCRIPT = '''
 from tqdm.auto import tqdm
@@ -107,13 +108,11 @@ TREE = """WithLoss(
 
 
 @needs_mnist
-def test_a_poptorch_tutorial(run_python, tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "mnist").symlink_to(_core.torchvision.folder_of("mnist"))
+def test_a_poptorch_tutorial(run_python, few_digits, tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    found = run_python("-m", "pando", "script.py", HOME=str(tmp_path), PANDO_DATA=str(tmp_path / "data"),
-                       PANDO_TEST_SAMPLES="8000")
+    found = run_python("-m", "pando", "script.py", HOME=str(tmp_path), PANDO_DATA=few_digits)
     assert found.stdout.startswith(TREE)
+    assert found.stderr.count("where Pando keeps this data set") == 1
     assert float(re.search(r"Accuracy on test set: ([\d.]+)%", found.stdout)[1]) > 94
     assert re.search(r"Loss: 0\.\d{4} \| Accuracy: \d\d\.\d\d% ", found.stderr)
     assert (tmp_path / ".torch/datasets/MNIST/raw").is_dir()

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import pando.tf.compat.v1 as tf
-import pando.torch as torch
-from pando import Error, _core, ipu, keras, poptorch
+from pando import Error, _core, ipu, keras
 from pando.tf import distribute
 
 TEXTS = [
@@ -35,15 +34,6 @@ def never_initialised():
     tf.Session().run(variable)
 
 
-class WithoutLoss(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = torch.nn.Linear(2, 2)
-
-    def forward(self, x):
-        return self.layer(x)
-
-
 def one_column():
     model = keras.Sequential([keras.layers.Dense(3, activation="softmax", input_shape=(2,))])
     model.compile(loss="categorical_crossentropy")
@@ -52,7 +42,6 @@ def one_column():
 
 @pytest.mark.parametrize("call, words", [
     (never_initialised, r"tf\.global_variables_initializer\(\)"),
-    (lambda: poptorch.trainingModel(WithoutLoss())(torch.zeros(1, 2)), r"torch\.nn or poptorch\.identity_loss"),
     (one_column, r"keras\.utils\.to_categorical")])
 def test_errors_of_the_library(call, words):
     with pytest.raises(Error, match=words) as raised:

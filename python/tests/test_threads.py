@@ -1,48 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python threads and Pando's own: models, sessions, loaders and data sets used by several at once, with Python functions
 among them. The thread sanitizer runs this file, too."""
-import sys
 import threading
 
 import numpy as np
 import pytest
 
-import pando.poptorch as poptorch
 import pando.tf as tf
 import pando.tf.compat.v1 as tf1
-import pando.torch as torch
+from in_threads import in_threads
 from pando import ipu, keras
 
 X = np.random.default_rng(1).random((64, 4)).astype("float32")
 Y = (X.sum(1, keepdims=True) > 2).astype("float32")
-
-
-@pytest.fixture(autouse=True)
-def eager_switching():
-    """Threads take turns as often as Python lets them."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def in_threads(count, work):
-    """Calls work(i) in that many threads; returns the results, or raises what one of them raised."""
-    results, errors = [None] * count, []
-
-    def run(i):
-        try:
-            results[i] = work(i)
-        except BaseException as error:  # noqa: BLE001, it is raised again
-            errors.append(error)
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results
+pytestmark = pytest.mark.usefixtures("eager_switching")
 
 
 def make_model():
@@ -113,54 +84,6 @@ def test_a_generator_feeds_a_model_while_other_threads_run_python():
         other.join()
 
 
-class Samples(torch.utils.data.Dataset):
-    """A data set that is Python."""
-
-    def __len__(self):
-        return 32
-
-    def __getitem__(self, i):
-        return torch.from_numpy(X[i]), torch.from_numpy(Y[i])
-
-
-def test_loaders_with_workers_feed_executors():
-    def work(i):
-        model = torch.nn.Linear(4, 1)
-
-        class WithLoss(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.model, self.loss = model, torch.nn.MSELoss()
-
-            def forward(self, x, y):
-                output = self.model(x)
-                return output, self.loss(output, y)
-        training = poptorch.trainingModel(WithLoss(), poptorch.Options(),
-                                          optimizer=torch.optim.SGD(model.parameters(), lr=0.1))
-        data = Samples() if i % 2 else torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
-        loader = torch.utils.data.DataLoader(data, batch_size=8, shuffle=True, num_workers=2)
-        return sum(float(training(x, y)[1]) >= 0 for _ in range(2) for x, y in loader)
-    assert in_threads(2, work) == [16, 8]
-
-
-def test_loaders_are_left_in_the_middle():
-    loader = torch.utils.data.DataLoader(Samples(), batch_size=2, num_workers=2)
-    assert in_threads(3, lambda _: [next(iter(loader))[0].shape[0] for _ in range(3)]) == [[2, 2, 2]] * 3
-
-
-def test_plain_loops_of_pytorch_run_at_once():
-    def work(_):
-        model = torch.nn.Linear(4, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for _ in range(5):
-            optimizer.zero_grad()
-            loss = torch.nn.functional.mse_loss(model(torch.from_numpy(X)), torch.from_numpy(Y))
-            loss.backward()
-            optimizer.step()
-        return loss.item() >= 0
-    assert in_threads(2, work) == [True, True]
-
-
 def test_one_session_runs_in_several_threads():
     tf1.reset_default_graph()
     ipu.utils.configure_ipu_system(ipu.utils.auto_select_ipus(ipu.utils.create_ipu_config(), 1))
@@ -203,32 +126,3 @@ def test_a_model_is_asked_while_a_callback_of_its_training_is_python():
             model.compile(optimizer="sgd", loss="mse")
         return model.summary(print_fn=lambda _: None)
     assert in_threads(2, work) == [None, None]
-
-
-def test_an_executor_is_asked_while_another_thread_attaches_it():
-    model = poptorch.inferenceModel(torch.nn.Linear(4, 1))
-    x = torch.from_numpy(X[:2])
-    model(x)
-
-    def work(i):
-        for _ in range(50):
-            if i == 0:
-                model.detachFromDevice()
-                model.attachToDevice()
-            else:
-                model.isAttachedToDevice(), model.isCompiled()
-        return True
-    assert in_threads(3, work) == [True] * 3
-
-
-def test_a_shared_module_is_found_by_other_threads_once_its_types_are_known():
-    # Each size is a call that no thread has recorded before: the first ones of all threads meet.
-    def work(_):
-        losses = []
-        for size in range(1, 40):
-            threads_meet.wait()
-            p = torch.nn.Parameter(torch.zeros(size))
-            losses.append(torch.nn.functional.l1_loss(p, torch.zeros(size)).item())
-        return losses == [0.0] * 39
-    threads_meet = threading.Barrier(4, timeout=60)
-    assert in_threads(4, work) == [True] * 4

@@ -7,9 +7,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: apt install python3-torch, or pip install torch")
 
 from optimizer_programs import NADAM, Program, assert_same_states, parameters, plainly, set_gradients, trained  # noqa: E402
-from pando.pytorch.optimizer_states import States  # noqa: E402
-from pando.pytorch.optimizers import Rules  # noqa: E402
-from pando.pytorch.unsupported import Unsupported  # noqa: E402
+from pando.torch.optimizer_states import States  # noqa: E402
+from pando.torch.optimizers import Rules  # noqa: E402
+from pando.torch.unsupported import Unsupported  # noqa: E402
 
 
 @pytest.mark.parametrize("name, options", [("Adam", {"amsgrad": True}), ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.5}),

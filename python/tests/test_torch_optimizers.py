@@ -10,9 +10,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: apt insta
 from optimizer_programs import (IS_OLD, NADAM, Program, assert_same_states, parameters, plainly, set_gradients,  # noqa: E402
                                 trained)
 from pando import _core  # noqa: E402
-from pando.pytorch.optimizer_states import States  # noqa: E402
-from pando.pytorch.optimizers import Rules, clip_norm, clip_value, guard  # noqa: E402
-from pando.pytorch.unsupported import Unsupported  # noqa: E402
+from pando.torch.optimizer_states import States  # noqa: E402
+from pando.torch.optimizers import Rules, clip_norm, clip_value, guard  # noqa: E402
+from pando.torch.unsupported import Unsupported  # noqa: E402
 
 OPTIMIZERS = {
     "SGD": ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9}, {"lr": 0.1, "momentum": 0.8, "dampening": 0.4, "weight_decay": 0.2},

@@ -21,7 +21,10 @@ constexpr double operations_per_byte = 3;
 void add_simple_update(Graph& step, const ForwardPass& forward) {
   std::vector<Value> variables;
   for (const Value& variable : forward.trained) variables.push_back(step.value(variable.id()));
-  const std::vector<Value> slopes = gradients(step.value(forward.loss.id()), variables);
+  std::vector<Value> slopes;
+  if (forward.slopes)
+    for (const Value& slope : *forward.slopes) slopes.push_back(step.value(slope.id()));
+  else slopes = gradients(step.value(forward.loss.id()), variables);
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const Graph::StageScope stage(step, updating_stage(step, variables[i].id()));
     step.assign(variables[i], variables[i] - ops::update_sum(slopes[i]));

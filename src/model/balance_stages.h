@@ -5,6 +5,8 @@
 #pragma once
 #include <pando/graph/graph.h>
 
+#include <optional>
+
 namespace pando {
 
 // The work of each stage of a whole step, of one micro-batch, in operations. The step is compiled but not loaded.
@@ -21,6 +23,8 @@ struct ForwardPass {
   // What training minimises, and the variables that it changes; nothing for inference.
   Value loss = {};
   std::vector<Value> trained = {};
+  // The gradients of those, if the graph has them already.
+  std::optional<std::vector<Value>> slopes = {};
 };
 // The work of each part, with its backward pass and its share of the update.
 std::vector<double> work_of_parts(const ForwardPass& forward);

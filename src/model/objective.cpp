@@ -42,11 +42,24 @@ std::int32_t updating_stage(const Graph& graph, ValueId variable) {
   return first;
 }
 
-std::vector<Value> update_gradients(Trace& trace, const Objective& objective,
-                                    const std::vector<Parameter>& parameters) {
+namespace {
+
+std::vector<Value> values_of(Trace& trace, const std::vector<Parameter>& parameters) {
   std::vector<Value> values;
   for (const Parameter& parameter : parameters) values.push_back(trace.value_of(parameter));
-  const std::vector<Value> slopes = gradients(objective.loss, values);
+  return values;
+}
+
+}  // namespace
+
+std::vector<Value> update_gradients(Trace& trace, const Objective& objective,
+                                    const std::vector<Parameter>& parameters) {
+  return update_gradients(trace, objective, parameters, gradients(objective.loss, values_of(trace, parameters)));
+}
+
+std::vector<Value> update_gradients(Trace& trace, const Objective& objective, const std::vector<Parameter>& parameters,
+                                    const std::vector<Value>& slopes) {
+  const std::vector<Value> values = values_of(trace, parameters);
   const bool is_mean = objective.reduction == Reduction::mean;
   const bool needs_factor = objective.spans && (is_mean || !objective.penalties.empty());
   const Value factor = needs_factor ? factor_of(objective) : Value();

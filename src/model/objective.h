@@ -28,5 +28,8 @@ std::int32_t updating_stage(const Graph& graph, ValueId variable);
 // The gradients of the parameters for an update. They are added by micro-batch, then by replica. The same division
 // gives the same bits, and with a mean every division gives the update of one device to rounding.
 std::vector<Value> update_gradients(Trace& trace, const Objective& objective, const std::vector<Parameter>& parameters);
+// The same where the front end has made the gradients of a micro-batch, one for each parameter; the loss is not used.
+std::vector<Value> update_gradients(Trace& trace, const Objective& objective, const std::vector<Parameter>& parameters,
+                                    const std::vector<Value>& slopes);
 
 }  // namespace pando

@@ -23,6 +23,7 @@ struct Parameter::State {
   Type type;
   bool trainable;
   Variables variables;
+  bool has_adopted = false;
 };
 
 Parameter::Parameter(const std::string& name, const Array& value, bool trainable)
@@ -42,6 +43,19 @@ void Parameter::set_value(const Array& value) {
   state_->variables.set(value_name, value.astype(type().dtype));
 }
 
+void Parameter::adopt(void* data, std::shared_ptr<const void> owner) {
+  state_->variables.adopt(value_name, type(), data, std::move(owner));
+  state_->has_adopted = true;
+}
+
+void Parameter::note_change() {
+  if (state_->has_adopted) state_->variables.note_change(value_name);
+}
+
+void Parameter::bring_back() {
+  if (state_->has_adopted) state_->variables.bring_back(value_name);
+}
+
 struct Trace::State {
   Graph& graph;
   bool training;
@@ -55,6 +69,7 @@ struct Trace::State {
   Value counter;
   Value sample_mask;
   std::vector<Value> promised_rows = {};
+  std::vector<Classes> expected_classes = {};
   std::vector<Value> losses = {};
   // How many random ops have drawn with a seed.
   std::unordered_map<std::int64_t, std::int64_t> streams = {};
@@ -133,6 +148,8 @@ Value Trace::sample_mask() const { return state_->sample_mask; }
 void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
 void Trace::promise_rows(Value value) { state_->promised_rows.push_back(value); }
 const std::vector<Value>& Trace::promised_rows() const { return state_->promised_rows; }
+void Trace::expect_classes(const Classes& classes) { state_->expected_classes.push_back(classes); }
+const std::vector<Trace::Classes>& Trace::expected_classes() const { return state_->expected_classes; }
 void Trace::add_loss(Value term) { state_->losses.push_back(term); }
 const std::vector<Value>& Trace::losses() const { return state_->losses; }
 

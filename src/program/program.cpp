@@ -27,6 +27,16 @@ std::vector<std::string> available_instruction_sets() {
 
 Variables::Variables() : state_(std::make_shared<State>()) {}
 void Variables::set(const std::string& name, const Array& value) { state_->store.set(name, value); }
+void Variables::adopt(const std::string& name, const Type& type, void* data, std::shared_ptr<const void> owner,
+                      const Device& device) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  state_->store.adopt(name, type, {device.state_->backend->memory(), address, std::move(owner)});
+}
+void Variables::adopt(const std::string& name, const Type& type, void* data, std::shared_ptr<const void> owner) {
+  state_->store.adopt(name, type, {host_memory(), reinterpret_cast<std::uintptr_t>(data), std::move(owner)});
+}
+void Variables::note_change(const std::string& name) { state_->store.note_change(name); }
+void Variables::bring_back(const std::string& name) { state_->store.bring_back(name); }
 Array Variables::get(const std::string& name) const { return state_->store.get(name); }
 std::vector<std::string> Variables::names() const { return state_->store.names(); }
 void Variables::share(const std::string& name, const Variables& other, const std::string& other_name) {

@@ -71,11 +71,13 @@ Allocation& Allocation::operator=(Allocation&& other) noexcept {
   std::swap(memory_, other.memory_);
   std::swap(address_, other.address_);
   std::swap(bytes_, other.bytes_);
+  std::swap(owner_, other.owner_);
+  std::swap(is_foreign_, other.is_foreign_);
   return *this;
 }
 
 Allocation::~Allocation() {
-  if (memory_) memory_->release(address_, bytes_);
+  if (memory_ && !is_foreign_) memory_->release(address_, bytes_);
 }
 
 void Memory::copy(const Place& to, const Place& from, std::size_t bytes) {

@@ -27,6 +27,9 @@ class Allocation {
   // For implementations of Memory::allocate().
   Allocation(std::shared_ptr<Memory> memory, std::uintptr_t address, std::size_t bytes)
       : memory_(std::move(memory)), address_(address), bytes_(bytes) {}
+  // A piece that someone else has allocated there. It is not released, but `owner` is kept as long.
+  Allocation(std::shared_ptr<Memory> memory, std::uintptr_t address, std::shared_ptr<const void> owner)
+      : memory_(std::move(memory)), address_(address), owner_(std::move(owner)), is_foreign_(true) {}
   Allocation(Allocation&& other) noexcept = default;
   Allocation& operator=(Allocation&& other) noexcept;
   ~Allocation();
@@ -37,6 +40,8 @@ class Allocation {
   std::shared_ptr<Memory> memory_;
   std::uintptr_t address_ = 0;
   std::size_t bytes_ = 0;
+  std::shared_ptr<const void> owner_;
+  bool is_foreign_ = false;
 };
 
 // Any number of threads may use a memory, each with its own places.

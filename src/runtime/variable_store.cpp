@@ -11,6 +11,13 @@
 
 namespace pando {
 
+StoredVariable::StoredVariable(const std::string& name, const Type& type, Allocation allocation)
+    : StoredVariable(name, type) {
+  mirrors_.push_back(std::make_unique<Mirror>(std::move(allocation)));
+  // Mirrors that are made later are older.
+  count_change(*mirrors_.back());
+}
+
 Mirror& StoredVariable::mirror_in(const std::shared_ptr<Memory>& memory) {
   const std::lock_guard guard(mutex_);
   for (const auto& mirror : mirrors_)
@@ -81,6 +88,26 @@ void VariableStore::set(const std::string& name, const Array& value) {
   const HeldVariables held(use);
   const Place to = variable->newest().place();
   to.memory->write(to, value.raw(), value.bytes());
+}
+
+void VariableStore::adopt(const std::string& name, const Type& type, Allocation allocation) {
+  auto made = std::make_shared<StoredVariable>(name, type, std::move(allocation));
+  const std::lock_guard guard(mutex_);
+  variables_.insert_or_assign(name, std::move(made));
+}
+
+void VariableStore::note_change(const std::string& name) {
+  const std::shared_ptr<StoredVariable> variable = find(name);
+  VariableUse use;
+  use.add(variable, true, &variable->mirror_in(host_memory()));
+  const HeldVariables held(use);
+}
+
+void VariableStore::bring_back(const std::string& name) {
+  const std::shared_ptr<StoredVariable> variable = find(name);
+  VariableUse use;
+  use.add(variable, false, &variable->mirror_in(host_memory()));
+  const HeldVariables held(use);
 }
 
 Array VariableStore::get(const std::string& name) const {

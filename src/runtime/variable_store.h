@@ -32,6 +32,8 @@ class Mirror {
 class StoredVariable {
  public:
   StoredVariable(const std::string& name, const Type& type) : name_(name), type_(type) {}
+  // One whose value is in that memory already.
+  StoredVariable(const std::string& name, const Type& type, Allocation allocation);
 
   const Type& type() const { return type_; }
   // The mirror in that memory, made if it is new; it stays where it is. Throws Error if there is not enough memory.
@@ -102,6 +104,12 @@ class VariableStore {
   std::shared_ptr<StoredVariable> bind(const std::string& name, const Type& type,
                                        const std::shared_ptr<Memory>& memory);
   void set(const std::string& name, const Array& value);
+  // Makes `name` a variable whose value is in that memory already. Programs that have bound another one keep it.
+  void adopt(const std::string& name, const Type& type, Allocation allocation);
+  // The owner of adopted memory of the host has changed it: all other mirrors are older.
+  void note_change(const std::string& name);
+  // Brings the memory of the host up to date.
+  void bring_back(const std::string& name);
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;
   // Makes `name` the same variable as `other_name` of the other store. Throws Error if `name` exists and is another

@@ -166,6 +166,33 @@ TEST(Variables, CopiesOfReplicasFollowThroughTheirMemories) {
   EXPECT_EQ(replica.step(1), (std::vector<float>{3, 4}));
 }
 
+TEST(Variables, InMemoryOfTheHostOfSomeoneElseChangeOnBothSides) {
+  float memory[2] = {1, 2};
+  const std::shared_ptr<Memory> device = far_memory();
+  VariableStore store;
+  store.adopt("w", pair_type, {host_memory(), reinterpret_cast<std::uintptr_t>(memory), std::shared_ptr<const void>()});
+  const auto variable = store.find("w");
+  Mirror& mirror = variable->mirror_in(device);
+  // What the device finds; it then writes the values.
+  const auto step = [&](const std::vector<float>& written) {
+    VariableUse use;
+    use.add(variable, true, &mirror);
+    const HeldVariables held(use);
+    const std::vector<float> found = floats_at(mirror.place());
+    write_floats(mirror.place(), written);
+    return found;
+  };
+  EXPECT_EQ(step({3, 4}), (std::vector<float>{1, 2}));
+  store.bring_back("w");
+  EXPECT_EQ(memory[1], 4);
+  memory[1] = 5;
+  store.note_change("w");
+  EXPECT_EQ(step({6, 7}), (std::vector<float>{3, 5}));
+  EXPECT_EQ(memory[1], 5);
+  store.bring_back("w");
+  EXPECT_EQ(memory[0], 6);
+}
+
 TEST(Variables, ThatAreTooLargeAreNotMade) {
   VariableStore store;
   const Type huge{DType::float32, {std::int64_t{1} << 44}};

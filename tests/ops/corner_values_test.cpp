@@ -63,6 +63,32 @@ TEST(CornerValues, TheGradientOfReluPassesWhereItsInputIsNan) {
                    {{1, 0, 1, 0, 1}});
 }
 
+// Wherever it lies: first, in the middle and last, in rows, in columns and in windows.
+TEST(CornerValues, WhatChoosesElementsChoosesNan) {
+  const Floats x = {nan, 1, 2, 3, 4, nan, 5, infinity, 6, 7, -infinity, nan, 8, 9, -1, -2};
+  for (const std::string& set : tested_instruction_sets())
+    for (const int tiles : {1, most_tiles}) {
+      SCOPED_TRACE(set);
+      Graph graph;
+      const Value rows = ops::reshape(ops::input(graph, "x", DType::float32, {16}), {4, 4});
+      const Value image = ops::reshape(rows, {1, 4, 4, 1});
+      graph.add_output("rows", ops::reduce_max(rows, {.axes = {1}}));
+      graph.add_output("columns", ops::reduce_max(rows, {.axes = {0}}));
+      graph.add_output("windows", ops::reshape(ops::max_pool(image), {4}));
+      graph.add_output("apart", ops::reshape(ops::max_pool(image, {.strides = {1, 1}, .dilations = {2, 2}}), {4}));
+      graph.add_output("places", ops::cast(ops::argmax(rows, 1), DType::float32));
+      graph.add_output("signs", ops::reduce_sum(ops::sign(rows), {.axes = {1}}));
+      Program program(graph, device(set, tiles), Variables());
+      const auto results = program.step({{"x", array_of(x)}});
+      expect_equal(floats_of(results.at("rows")), {nan, nan, nan, 9});
+      expect_equal(floats_of(results.at("columns")), {nan, nan, 5, nan});
+      expect_equal(floats_of(results.at("windows")), {nan, infinity, 9, nan});
+      expect_equal(floats_of(results.at("apart")), {nan, nan, 8, nan});
+      expect_equal(floats_of(results.at("places")), {0, 1, 3, 1});
+      expect_equal(floats_of(results.at("signs")), {3, 3, 1, 0});
+    }
+}
+
 // Next to the largest and the smallest results, in a fused kernel and in enough elements for vectors. CPUs have no
 // results below the smallest normal number.
 TEST(CornerValues, ExponentialsReachDownToTheSmallestNumbers) {

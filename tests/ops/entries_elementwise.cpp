@@ -10,6 +10,7 @@ namespace pando::test {
 
 namespace {
 
+using namespace of_element;
 using Unary = double (*)(double);
 using Binary = double (*)(double, double);
 
@@ -133,6 +134,23 @@ Entry bitwise(std::string_view op, Binary f) {
 }
 std::int64_t bits(double x) { return static_cast<std::int64_t>(x); }
 
+// By fewer places than a number has, by as many, by more, and backwards.
+Entry shift(std::string_view op, std::int64_t (*f)(std::int64_t, std::int64_t), double (*beyond)(double)) {
+  Entry entry = bitwise(op, nullptr);
+  for (Case& c : entry.cases) {
+    c.inputs[1].domain = listed({0, 1, 5, 31, 32, 40, 63, 64, 99, -1, -64});
+    c.reference = [=](const Tensors& in) {
+      const bool is_wide = in[0].dtype == DType::int64;
+      return results_of(in, [=](const auto& x) {
+        if (x[1] < 0 || x[1] >= (is_wide ? 64 : 32)) return beyond(x[0]);
+        const std::int64_t shifted = f(bits(x[0]), bits(x[1]));
+        return static_cast<double>(is_wide ? shifted : static_cast<std::int32_t>(shifted));
+      });
+    };
+  }
+  return entry;
+}
+
 Entry select_entry() {
   Entry entry = {.op = "select", .dtypes = numeric_types};
   const auto reference = [](const Tensors& in) {
@@ -177,37 +195,6 @@ Entry cast_entry() {
     }
   return entry;
 }
-
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
-double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
-double gelu_tanh(double x) {
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-}
-// What vanishes far from 0 is left out there.
-double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0)); }
-double gelu_derivative(double x) {
-  return (1 + std::erf(x / std::sqrt(2.0))) / 2 + (std::abs(x) > 40 ? 0 : x * normal_density(x));
-}
-double gelu_tanh_derivative(double x) {
-  const double factor = std::sqrt(2 / std::acos(-1.0)), tanh = std::tanh(factor * (x + 0.044715 * x * x * x));
-  if (std::abs(x) > 40) return x > 0 ? 1 : 0;
-  return (1 + tanh) / 2 + x * (1 - tanh * tanh) * factor * (1 + 3 * 0.044715 * x * x) / 2;
-}
-double silu_derivative(double x) {
-  if (std::abs(x) > 800) return x > 0 ? 1 : 0;
-  return logistic(x) * (1 + x * (1 - logistic(x)));
-}
-double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
-double huber(double a, double b) {
-  const double error = std::abs(a - b);
-  return error <= 0.75 ? error * error / 2 : 0.75 * (error - 0.75 / 2);
-}
-double cross_entropy(double p, double t) {
-  p = std::min(std::max(p, 0.125), 0.875);
-  return -(t * std::log(p) + (1 - t) * std::log(1 - p));
-}
-double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b); }
-double smaller(double a, double b) { return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b); }
 
 }  // namespace
 
@@ -274,6 +261,45 @@ std::vector<Entry> elementwise_entries() {
       bitwise("bitwise_and", [](double a, double b) { return double(bits(a) & bits(b)); }),
       bitwise("bitwise_or", [](double a, double b) { return double(bits(a) | bits(b)); }),
       bitwise("bitwise_xor", [](double a, double b) { return double(bits(a) ^ bits(b)); }),
+      and_special(unary(
+          "expm1", [](double x) { return std::expm1(x); }, domain(-5, 5))),
+      and_special(unary(
+          "log1p", [](double x) { return std::log1p(x); }, domain(-0.9, 9))),
+      and_special(unary(
+          "asin", [](double x) { return std::asin(x); }, domain(-0.99, 0.99))),
+      and_special(unary(
+          "acos", [](double x) { return std::acos(x); }, domain(-0.99, 0.99))),
+      and_special(unary(
+          "atan", [](double x) { return std::atan(x); }, domain(-9, 9))),
+      and_special(unary(
+          "sinh", [](double x) { return std::sinh(x); }, domain(-5, 5))),
+      and_special(unary(
+          "cosh", [](double x) { return std::cosh(x); }, domain(-5, 5))),
+      and_special(unary(
+          "asinh", [](double x) { return std::asinh(x); }, domain(-9, 9))),
+      and_special(unary(
+          "acosh", [](double x) { return std::acosh(x); }, domain(1.01, 9))),
+      and_special(unary(
+          "atanh", [](double x) { return std::atanh(x); }, domain(-0.99, 0.99))),
+      and_special(unary(
+          "erfc", [](double x) { return std::erfc(x); }, domain(-3, 3))),
+      and_special(unary("erfinv", erfinv, domain(-0.99, 0.99))),
+      and_special(unary(
+          "lgamma", [](double x) { return std::lgamma(x); }, domain(-5, 30).away_from({0, -1, -2, -3, -4, -5}))),
+      and_special(unary("digamma", digamma, domain(-5, 30).away_from({0, -1, -2, -3, -4, -5}))),
+      and_special(unary("trigamma", trigamma, domain(-5, 30).away_from({0, -1, -2, -3, -4, -5}))),
+      and_special(binary(
+          "atan2", [](double y, double x) { return std::atan2(y, x); }, domain(-3, 3).away_from({0}),
+          domain(-3, 3).away_from({0}))),
+      shift(
+          "shift_left",
+          [](std::int64_t a, std::int64_t b) {
+            return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << static_cast<std::uint64_t>(b));
+          },
+          [](double) { return 0.0; }),
+      shift(
+          "shift_right", [](std::int64_t a, std::int64_t b) { return a >> b; },
+          [](double a) { return a < 0 ? -1.0 : 0.0; }),
       and_special(binary(
           "divide", [](double a, double b) { return a / b; }, domain(-3, 3), domain(0.5, 3))),
       and_special(binary(

@@ -13,6 +13,25 @@ using Tensors = std::vector<Tensor>;
 Tensor elementwise(const Tensors& inputs, const std::function<double(const std::vector<double>&)>& f);
 Tensor elementwise(const Tensors& inputs, DType dtype, const std::function<double(const std::vector<double>&)>& f);
 
+// Of one element, where the standard library lacks it; the delta of huber is 0.75 and the epsilon of cross_entropy
+// 0.125.
+namespace of_element {
+double logistic(double x);
+double gelu(double x);
+double gelu_tanh(double x);
+double gelu_derivative(double x);
+double gelu_tanh_derivative(double x);
+double silu_derivative(double x);
+double softplus(double x);
+double huber(double a, double b);
+double cross_entropy(double p, double t);
+double erfinv(double x);
+double digamma(double x);
+double trigamma(double x);
+double larger(double a, double b);
+double smaller(double a, double b);
+}  // namespace of_element
+
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b);
 
 // The fields of a convolution's or a pooling's attributes.
@@ -37,6 +56,22 @@ Tensors max_pool(const Tensor& x, const Geometry& geometry);
 Tensor max_pool_gradient(const Tensor& dy, const Tensor& positions, const Geometry& geometry, const Shape& x);
 Tensor average_pool(const Tensor& x, const Geometry& geometry, bool count_padding);
 Tensor average_pool_gradient(const Tensor& dy, const Geometry& geometry, bool count_padding, const Shape& x);
+
+// The same over volumes [batch, depth, height, width, channels]; the padding lies before and after each axis.
+struct VolumeGeometry {
+  std::array<std::int64_t, 3> kernel = {1, 1, 1};
+  std::array<std::int64_t, 3> strides = {1, 1, 1};
+  std::array<std::int64_t, 3> dilations = {1, 1, 1};
+  std::array<std::int64_t, 6> padding = {};
+  std::int64_t groups = 1;
+
+  std::int64_t output_size(std::size_t axis, std::int64_t size) const;
+};
+Tensor conv3d(const Tensor& x, const Tensor& filter, const VolumeGeometry& geometry);
+// Its transpose, whose result has the shape of x.
+Tensor conv3d_transpose(const Tensor& dy, const Tensor& filter, const VolumeGeometry& geometry, const Shape& x);
+Tensor max_pool3d(const Tensor& x, const VolumeGeometry& geometry);
+Tensor average_pool3d(const Tensor& x, const VolumeGeometry& geometry, bool count_padding);
 
 Tensor reduce(const Tensor& x, const Integers& axes, bool keep_dims, double initial,
               const std::function<double(double, double)>& f);

@@ -4,6 +4,8 @@
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>
 
+#include <optional>
+
 namespace pando {
 
 // A weight of a model: a name, and a value that everything that uses the parameter shares. Copies are the same
@@ -22,6 +24,11 @@ class PANDO_API Parameter {
   Array value() const;
   // Throws Error unless the shape is the parameter's; the type is cast.
   void set_value(const Array& value);
+  // Programs that are made later keep the value in this memory of the host, which has it already; see Variables.
+  void adopt(void* data, std::shared_ptr<const void> owner);
+  // For a parameter that has adopted memory: to be called before and after its programs run.
+  void note_change();
+  void bring_back();
 
   friend bool operator==(const Parameter& a, const Parameter& b) { return a.state_ == b.state_; }
 
@@ -81,6 +88,18 @@ class PANDO_API Trace {
   // Promises that the value has rows for each sample which depend on no other sample, where its ops do not show it.
   void promise_rows(Value value);
   const std::vector<Value>& promised_rows() const;
+
+  // What a loss takes as targets: numbers of classes, 0 to count - 1, or `ignored`. Where they are fed, each call
+  // refuses others before a step computes with them.
+  struct Classes {
+    Value targets;
+    std::int64_t count = 0;
+    std::optional<std::int64_t> ignored = {};
+    // The name of the loss and that of its node, for messages.
+    std::string loss = {}, name = {};
+  };
+  void expect_classes(const Classes& classes);
+  const std::vector<Classes>& expected_classes() const;
 
   // Adds a term to the loss of a Keras model: one number, or one for each sample, whose mean then counts.
   void add_loss(Value term);

@@ -38,6 +38,7 @@ class PANDO_API Device {
 
  private:
   friend class Program;
+  friend class Variables;
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -87,6 +88,16 @@ class PANDO_API Variables {
   Variables();
   // Throws Error if a program that uses the variable wants another type or shape.
   void set(const std::string& name, const Array& value);
+  // Makes `name` a variable over memory of someone else, which programs made later read and change in place. `data` is
+  // in the memory in which the device keeps its variables: for a GPU, an address there. The variable keeps `owner`, and
+  // the thread that drops it last releases it. Nothing else may change the memory while a program runs.
+  void adopt(const std::string& name, const Type& type, void* data, std::shared_ptr<const void> owner,
+             const Device& device);
+  // The same for memory of the host, which any device may use: where one keeps a copy of its own, the copy follows
+  // changes that are noted, and its changes are brought back when that is asked for.
+  void adopt(const std::string& name, const Type& type, void* data, std::shared_ptr<const void> owner);
+  void note_change(const std::string& name);
+  void bring_back(const std::string& name);
   // A copy. Throws Error with the nearest name if there is no such variable.
   Array get(const std::string& name) const;
   std::vector<std::string> names() const;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pando in the place of other frameworks: after install(), ``import tensorflow`` or ``import torch`` gives Pando's packages.
+"""Pando in the place of other frameworks: after install(), ``import tensorflow`` or ``import poptorch`` gives Pando's
+packages. PyTorch itself is the one that is installed; its torchvision finds the data sets that Pando has fetched.
 
 Nothing is shadowed before; ``python3 -m pando SCRIPT`` calls install() for a script, notebooks call it themselves, in
 their first cell::
@@ -14,14 +15,16 @@ import sys
 from typing import Any
 
 from pando._core import look, set_look
+from pando.compat.datasets import DatasetFinder
 from pando.compat.finder import Finder
 from pando.compat.names import FRAMEWORKS
-from pando.core.versions import VERSIONS
 from pando.core.nearest import suggestion
+from pando.core.needs import Absent
+from pando.core.versions import VERSIONS
 
 __all__ = ["VERSIONS", "install", "installed", "uninstall"]
 
-_finder = Finder()
+_finder, _dataset_finder, _absent = Finder(), DatasetFinder(), Absent()
 _look_before: str | None = None
 
 
@@ -49,6 +52,9 @@ def install(*frameworks: Any, force: bool = False) -> None:
     _finder.roots |= roots
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+    if "poptorch" in roots:
+        sys.meta_path.insert(0, _dataset_finder)
+        sys.meta_path.append(_absent)
     if "keras" in roots:
         _take_look()
 
@@ -71,8 +77,9 @@ def uninstall() -> None:
         if name.partition(".")[0] in _finder.roots:
             del sys.modules[name]
     _finder.roots.clear()
-    if _finder in sys.meta_path:
-        sys.meta_path.remove(_finder)
+    for finder in (_finder, _dataset_finder, _absent):
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
 
 
 def installed() -> Any:

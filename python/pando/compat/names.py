@@ -17,8 +17,6 @@ ALIASES = {
     "tensorflow.compat.v2.keras": "pando.keras",
     "tensorflow.python.data.ops.dataset_ops": "pando.tf.data",
     "keras": "pando.keras",
-    "torch": "pando.torch",
-    "torchvision": "pando.torchvision",
     "poptorch": "pando.poptorch",
 }
 
@@ -29,9 +27,7 @@ FOLDERS = ("tensorflow.python", "tensorflow.python.data", "tensorflow.python.dat
 FRAMEWORKS = {
     "tensorflow": ("tensorflow", "keras"),
     "keras": ("tensorflow", "keras"),
-    "torch": ("torch", "torchvision", "poptorch"),
-    "torchvision": ("torch", "torchvision", "poptorch"),
-    "poptorch": ("torch", "torchvision", "poptorch"),
+    "poptorch": ("poptorch",),
 }
 
 

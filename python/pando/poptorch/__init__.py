@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PopTorch on Pando: modules of torch compiled for virtual IPUs."""
+"""PopTorch on Pando: modules of PyTorch compiled for virtual IPUs.
+
+PyTorch's autograd makes the gradients when a model is compiled, for pipelines, too. So no_grad, hooks, checkpoints and
+functions with gradients of their own mean what they mean in PyTorch. What differs from a loop of plain PyTorch:
+
+- Python runs when a model is compiled, and not in each call: a number that forward() reads from self stays what it was then.
+- Programs compute in float32. What Pando lacks is refused with the name of the op and the line of the model.
+- Dropout draws other masks than PyTorch. They depend on ``Options.randomSeed``, or on a number that is drawn from PyTorch's
+  generator when the model is compiled, so ``torch.manual_seed`` repeats a run.
+- A call may have fewer samples than the first one. The losses of torch.nn, ``identity_loss`` and batch norm then leave out
+  what fills up the last micro-batch; a model that adds samples up in another way is refused.
+- What the optimizer keeps is part of the model, and not in ``optimizer.state``: ``save`` and ``load`` write and read it.
+"""
 from __future__ import annotations
 
 import typing as _typing
 from typing import Any
 
+import pando.torch  # noqa: F401, it says how to install PyTorch where it is not there
 from pando._core import Error
 from pando.core.versions import VERSIONS as _VERSIONS
 from pando.core.nearest import missing_attribute as _missing_attribute

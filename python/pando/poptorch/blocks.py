@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any
 
-from pando import _core
+from pando.poptorch.forward import Forward, running
 
 
-class _Begun(threading.local):
-    # The blocks that have begun in the forward() that is being traced.
-    blocks = None
-    # The IPUs of blocks by their names, if the strategy gives them.
-    ipus = {}
-    # The IPUs of the blocks around the call that is traced.
-    open = []
-
-
-begun = _Begun()
-
-
-def _ipu_of(user_id, ipu_id):
+def _ipu_of(forward: Forward, user_id: Any, ipu_id: int | None) -> int:
     """The IPU of a block: what its strategy says of its name, or the number that it was given."""
-    if user_id in begun.ipus:
-        return begun.ipus[user_id]
+    if user_id in forward.ipus:
+        return forward.ipus[user_id]
     return ipu_id if ipu_id is not None else user_id if isinstance(user_id, int) else 0
 
 
@@ -47,17 +34,19 @@ class Block:
         self._user_id, self._ipu_id = user_id, ipu_id
 
     def __enter__(self):
-        if begun.blocks is not None:
-            begun.open.append(_ipu_of(self._user_id, self._ipu_id))
-            _core.poptorch.begin_block(begun.open[-1])
+        forward = running()
+        if forward is not None:
+            forward.open.append(_ipu_of(forward, self._user_id, self._ipu_id))
+            forward.begin_block(forward.open[-1])
         return self
 
     def __exit__(self, *_):
         # What comes after the outermost block stays on its IPU.
-        if begun.blocks is not None and begun.open:
-            begun.open.pop()
-            if begun.open:
-                _core.poptorch.begin_block(begun.open[-1])
+        forward = running()
+        if forward is not None and forward.open:
+            forward.open.pop()
+            if forward.open:
+                forward.begin_block(forward.open[-1])
 
 
 def BeginBlock(layer_to_call: Any = None, user_id: str | int | None = None, ipu_id: int | None = None) -> Any:  # noqa: N802
@@ -65,15 +54,17 @@ def BeginBlock(layer_to_call: Any = None, user_id: str | int | None = None, ipu_
     if isinstance(layer_to_call, (str, int)):
         layer_to_call, user_id = None, layer_to_call
     if layer_to_call is None:
-        if begun.blocks is not None:
-            _core.poptorch.begin_block(_ipu_of(user_id, ipu_id))
+        forward = running()
+        if forward is not None:
+            forward.begin_block(_ipu_of(forward, user_id, ipu_id))
         return None
     mark = object()
 
     def begin(module, inputs):  # noqa: ARG001
-        if begun.blocks is not None and mark not in begun.blocks:
-            begun.blocks.add(mark)
-            _core.poptorch.begin_block(_ipu_of(user_id, ipu_id))
+        forward = running()
+        if forward is not None and mark not in forward.blocks:
+            forward.blocks.add(mark)
+            forward.begin_block(_ipu_of(forward, user_id, ipu_id))
     layer_to_call.register_forward_pre_hook(begin)
     return layer_to_call
 

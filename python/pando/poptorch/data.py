@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""poptorch.DataLoader: batches as large as a call of a model takes."""
+"""poptorch.DataLoader: PyTorch's, with batches as large as a call of a model takes."""
 from __future__ import annotations
 
 import enum
 from typing import Any
 
+import torch
+
 from pando.poptorch.options import Options
-from pando.torch.utils import data as _data
 
 
 class DataLoaderMode(enum.Enum):
-    """How batches are loaded; the names are PopTorch's."""
+    """How batches are loaded; the names are PopTorch's. Workers load ahead in every mode."""
     Sync = "sync"
     Async = "async"
     AsyncRebatched = "async_rebatched"
 
 
-class DataLoader(_data.DataLoader):
+class DataLoader(torch.utils.data.DataLoader):
     """batch_size is that of a micro-batch; a batch has the samples of a whole call."""
 
     def __init__(self, options: Options, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
@@ -24,23 +25,37 @@ class DataLoader(_data.DataLoader):
                  auto_distributed_partitioning: bool = True, mode: Any = DataLoaderMode.Sync,
                  async_options: Any = None, rebatched_worker_size: int | None = None, batch_sampler: Any = None,
                  **arguments: Any) -> None:  # noqa: ARG002
-        if not auto_distributed_partitioning and options.Distributed.numProcesses > 1:
+        processes = options.Distributed.numProcesses
+        if not auto_distributed_partitioning and processes > 1:
             raise NotImplementedError("DataLoader: auto_distributed_partitioning=False is not in Pando, where every process is "
                                       "given all samples and computes its share")
-        self._micro_batch_size = batch_size
-        if mode is not DataLoaderMode.Sync and num_workers == 0:
-            num_workers = 1 if hasattr(dataset, "_core_loader") else 0
-        size = batch_size * options.samples_factor() if batch_size is not None else None
-        super().__init__(dataset, size, shuffle, num_workers=num_workers, drop_last=drop_last,
-                         batch_sampler=batch_sampler, **arguments)
+        if processes > 1 and shuffle and arguments.get("generator") is None:
+            arguments["generator"] = _common_generator(options)
+        if num_workers:
+            arguments["persistent_workers"] = bool(persistent_workers)
+        if batch_sampler is not None:
+            super().__init__(dataset, batch_sampler=batch_sampler, num_workers=num_workers, **arguments)
+        else:
+            size = batch_size * options.samples_factor() if batch_size is not None else None
+            super().__init__(dataset, size, shuffle, num_workers=num_workers, drop_last=drop_last and size is not None,
+                             **arguments)
 
     @property
     def combinedBatchSize(self) -> Any:  # noqa: N802
         """The number of samples of a batch: those of a whole call of the model."""
         return self.batch_size
 
-    def terminate(self) -> Any:
-        """Without effect: threads end with their epoch."""
+    def terminate(self) -> None:
+        """Without effect: workers end with the loader."""
+
+
+def _common_generator(options):
+    """All processes must shuffle alike."""
+    seed = options._values["random_seed"]
+    if seed is None:
+        raise ValueError("DataLoader: shuffle=True with several processes needs Options.randomSeed(), so that all of them "
+                         "shuffle alike")
+    return torch.Generator().manual_seed(seed)
 
 
 class AsynchronousDataAccessor:
@@ -59,5 +74,5 @@ class AsynchronousDataAccessor:
     def __len__(self):
         return len(self._dataset)
 
-    def terminate(self) -> Any:
-        """Without effect: threads end with their epoch."""
+    def terminate(self) -> None:
+        """Without effect: workers end with the loader."""

@@ -6,38 +6,18 @@ which is compiled when the model is first called. The structure of the results i
 from __future__ import annotations
 
 import inspect
-import weakref
-from typing import Any, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 import numpy as np
+import torch
 
 from pando import _core
-from pando.core import dispatch
 from pando.core.hints import Path
 from pando.core.structure import flatten, pack
-from pando.core.tensor import Tensor as CoreTensor
-from pando.poptorch.blocks import begun
 from pando.poptorch.options import Options
-from pando.torch import lazy
-from pando.torch.nn.module import Module
-from pando.torch.tensor import Tensor
-
-
-def parts_of(module: Any) -> Any:
-    """The leaves of the tree as it is now, and its own parameters and buffers, by their paths."""
-    modules, parameters, buffers, known = [], [], [], set()
-    for path, part in module.named_modules():
-        if part._leaf is not None:
-            part._leaf.train(part.training)
-            modules.append((path or "module", part._leaf))
-            known.update(id(value) for value in (*part._parameters.values(), *part._buffers.values()))
-    for path, part in module.named_modules():
-        for kind, into in (("_parameters", parameters), ("_buffers", buffers)):
-            for name, value in part.__dict__[kind].items():
-                if value is not None and id(value) not in known:
-                    known.add(id(value))
-                    into.append((f"{path}.{name}" if path else name, value._value.core))
-    return _core.poptorch.ModuleParts(modules, parameters, buffers)
+from pando.poptorch.passes import FED, Passes
+from pando.poptorch.updates import Updates
+from pando.poptorch.weights import Weights, array_of
 
 
 class _Arguments:
@@ -46,34 +26,40 @@ class _Arguments:
     def __init__(self, signature: Any, arguments: Any, keywords: Any) -> None:
         bound = signature.bind(*arguments, **keywords)
         bound.apply_defaults()
-        self.structure = (list(bound.args), dict(bound.kwargs))
-        leaves = flatten(self.structure)
-        self.arrays, self.constants = [], []
-        for leaf in leaves:
-            is_fed = isinstance(leaf, (CoreTensor, np.ndarray))
-            self.constants.append(_FED if is_fed else leaf)
-            if is_fed:
-                self.arrays.append(np.asarray(leaf._array("argument") if isinstance(leaf, CoreTensor) else leaf))
+        self._structure = (list(bound.args), dict(bound.kwargs))
+        leaves = flatten(self._structure)
+        self.arrays = [_array(leaf) for leaf in leaves if isinstance(leaf, (torch.Tensor, np.ndarray))]
+        self._constants = [FED if isinstance(leaf, (torch.Tensor, np.ndarray)) else leaf for leaf in leaves]
 
-    def key(self) -> Any:
-        return repr(pack(self.structure, [str(type(c)) + repr(c) for c in self.constants]))
+    def key(self) -> str:
+        """The same for calls that run the same program."""
+        return repr(pack(self._structure, [str(type(c)) + repr(c) for c in self._constants]))
 
-    def filled(self, symbols: Any) -> Any:
-        symbols = iter(symbols)
-        return pack(self.structure, [Tensor(next(symbols)) if c is _FED else c for c in self.constants])
+    def filling(self) -> Callable[[Iterable[Any]], Any]:
+        """A function of tensors that returns the positional and the named arguments with these. It keeps no array."""
+        constants = self._constants
+        structure = pack(self._structure, [None if c is FED else c for c in constants])
+
+        def filled(tensors):
+            tensors = iter(tensors)
+            return pack(structure, [next(tensors) if c is FED else c for c in constants])
+        return filled
 
 
-_FED = object()
+def _array(leaf):
+    return array_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
 
 
-def _returned(structure, outputs):
-    """The outputs in the structure of what forward() returned."""
-    if structure is _FED:
-        return Tensor(outputs[0])
-    if type(structure) is tuple and all(leaf is _FED for leaf in structure):
-        return tuple(map(Tensor, outputs))
-    outputs = iter(outputs)
-    return pack(structure, [Tensor(next(outputs)) if leaf is _FED else leaf for leaf in flatten(structure)])
+def _returned(passes, arrays):
+    """The outputs of a call in the structure of what forward() returned."""
+    tensors = []
+    for array, dtype in zip(arrays, passes.dtypes):
+        tensor = torch.from_numpy(array)
+        tensors.append(tensor if tensor.dtype == dtype else tensor.to(dtype))
+    if passes.structure is FED:
+        return tensors[0]
+    made = iter(tensors)
+    return pack(passes.structure, [next(made) if leaf is FED else leaf for leaf in flatten(passes.structure)])
 
 
 class PoplarExecutor:
@@ -81,14 +67,17 @@ class PoplarExecutor:
 
     def __init__(self, model: Any, options: Options | None = None, optimizer: Any = None,
                  training: bool = False) -> None:
-        if not isinstance(model, Module):
+        if not isinstance(model, torch.nn.Module):
             raise TypeError(f"{'trainingModel' if training else 'inferenceModel'}: the model is a "
                             f"{type(model).__name__} but must be a torch.nn.Module")
-        self._model, self._optimizer, self._training = model, optimizer, training
+        self._model, self._training = model, training
         self._options = options if options is not None else Options()
         self._signature = inspect.signature(model.forward)
-        self._executors, self._results, self._last = {}, {}, None
-        # What calls with this many tensors and nothing else run, and the structure of what they return.
+        self._weights = Weights(model)
+        self._updates = Updates(optimizer, self._weights) if optimizer is not None else None
+        # By what calls have in common: the program, and its passes.
+        self._executors, self._last = {}, None
+        # For calls with this many tensors and nothing else.
         self._plain = {}
 
     @property
@@ -97,7 +86,7 @@ class PoplarExecutor:
         return self._options
 
     @property
-    def model(self) -> Module:
+    def model(self) -> torch.nn.Module:
         """The module, whose parameters are those of the compiled model."""
         return self._model
 
@@ -114,63 +103,50 @@ class PoplarExecutor:
             if self._training and self._executors:
                 raise _core.Error("trainingModel: the model was compiled for arguments of another structure; make "
                                   "another model for these")
-            found = self._executors[key] = self._make(arguments, key)
-        self._last = found
+            found = self._executors[key] = self._make(arguments)
+        self._last = found[0]
         return found
 
-    def _make(self, arguments, key):
-        # C++ keeps these functions, and Python cannot collect a cycle through C++.
-        this = weakref.ref(self)
-        structure = _Structure(arguments)
-
-        def forward(symbols):
-            return this()._forward(structure, key, symbols)
-
-        def parts():
-            return parts_of(this()._model)
-        optimizer = self._optimizer.core().core if self._optimizer is not None else None
+    def _make(self, arguments):
         if self._training:
             self._model.train()
-        return _core.poptorch.Executor(type(self._model).__name__, parts, forward, len(arguments.arrays),
-                                       self._options._core, optimizer)
-
-    def _forward(self, structure, key, symbols):
-        before = dispatch.mode.tracing, begun.blocks, begun.ipus, begun.open
-        dispatch.mode.tracing = True
-        begun.blocks, begun.ipus, begun.open = set(), self._options._values["ipus"], []
-        try:
-            arguments, keywords = structure.filled(symbols)
-            result = self._model(*arguments, **keywords)
-        finally:
-            dispatch.mode.tracing, begun.blocks, begun.ipus, begun.open = before
-        leaves = flatten(result)
-        tensors = [leaf for leaf in leaves if isinstance(leaf, CoreTensor)]
-        self._results[key] = pack(result, [_FED if isinstance(leaf, CoreTensor) else leaf for leaf in leaves])
-        return dispatch.symbols_of([tensor._value for tensor in tensors])
+        is_training = self._updates is not None
+        seed = self._options._values["random_seed"]
+        seed = int(torch.randint(2**31 - 1, ())) if seed is None and is_training else seed or 0
+        passes = Passes(self._model, self._weights, self._options, is_training, arguments.filling(), seed)
+        optimizer = self._updates.core() if is_training else None
+        # C++ keeps these functions, and Python cannot collect a cycle through C++: neither knows this object.
+        return _core.poptorch.Executor(type(self._model).__name__, self._weights.parts, passes, len(arguments.arrays),
+                                       self._options._core, optimizer), passes
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        lazy.flush()
-        is_plain = not kwargs and all(type(argument) is Tensor for argument in args)
+        is_plain = not kwargs and all(isinstance(argument, torch.Tensor) for argument in args)
         found = self._plain.get(len(args)) if is_plain else None
         if found is not None:
-            executor, structure = found
-            arrays = [argument._array("argument") for argument in args]
+            arrays = [array_of(argument) for argument in args]
         else:
             arguments = _Arguments(self._signature, args, kwargs)
-            executor, arrays = self._executor(arguments), arguments.arrays
-        if self._optimizer is not None:
-            self._optimizer.set_rates()
+            found, arrays = self._executor(arguments), arguments.arrays
+        executor, passes = found
+        self._follow_weights()
+        if self._updates is not None:
+            self._updates.set_rates()
         outputs = executor.run(arrays)
-        if found is None:
-            structure = self._results[arguments.key()]
-            if is_plain:
-                self._plain[len(args)] = executor, structure
-        return _returned(structure, outputs)
+        self._weights.tell_changes()
+        if is_plain:
+            self._plain[len(args)] = found
+        return _returned(passes, outputs)
+
+    def _follow_weights(self):
+        if self._weights.have_moved():
+            for executor, _ in self._executors.values():
+                executor.rebuild()
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles the model for these arguments and runs nothing."""
         arguments = _Arguments(self._signature, args, kwargs)
-        self._executor(arguments).compile(arguments.arrays)
+        self._follow_weights()
+        self._executor(arguments)[0].compile(arguments.arrays)
 
     def _compiled(self, what):
         if self._last is None:
@@ -191,35 +167,44 @@ class PoplarExecutor:
 
     def detachFromDevice(self) -> None:  # noqa: N802
         """Gives the virtual IPUs to other models; the program is kept."""
-        for executor in self._executors.values() or [self._compiled("detachFromDevice")]:
+        self._compiled("detachFromDevice")
+        for executor, _ in self._executors.values():
             executor.detach()
 
     def copyWeightsToHost(self) -> None:  # noqa: N802
-        """Checks that a device is attached: weights are shared, so there is nothing to copy."""
+        """Checks that a device is attached: the module has the weights after each call, so there is nothing to copy."""
         self._compiled("copyWeightsToHost").check_attached()
 
     def copyWeightsToDevice(self) -> None:  # noqa: N802
-        """Checks that a device is attached: weights are shared, so there is nothing to copy."""
+        """Checks that a device is attached: a call uses the weights that the module has, so there is nothing to copy."""
         self._compiled("copyWeightsToDevice").check_attached()
 
     def setOptimizer(self, optimizer: Any) -> None:  # noqa: N802
         """Another optimizer, or new options of the same one."""
         if not self._training:
             raise _core.Error("setOptimizer: an inferenceModel has no optimizer")
-        same = optimizer is self._optimizer and self._last is not None
-        before = self._optimizer.core().key if same else None
-        self._optimizer = optimizer
-        compiled = optimizer.core()
-        if self._last is not None and not (same and before == compiled.key):
-            self._last.set_optimizer(compiled.core)
+        updates = Updates(optimizer, self._weights)
+        before, self._updates = self._updates, updates
+        if self._last is None:
+            return
+        if updates.key == before.key:
+            updates.keep(before)
+        else:
+            self._follow_weights()
+            self._last.set_optimizer(updates.core())
 
     def save(self, path: Path, export_model: bool = True, save_rng_state: bool = True) -> None:  # noqa: ARG002
         """The weights and the states of the optimizer, as a NumPy .npz file."""
-        self._compiled("save").save(str(path))
+        executor = self._compiled("save")
+        self._follow_weights()
+        executor.save(str(path))
 
     def load(self, path: Path) -> None:
         """Reads the weights and the states of the optimizer that ``save`` wrote."""
-        self._compiled("load").load(str(path))
+        executor = self._compiled("load")
+        self._follow_weights()
+        executor.load(str(path))
+        self._weights.tell_changes()
 
     def explain(self) -> str:
         """What a call does on which IPUs."""
@@ -235,7 +220,7 @@ class PoplarExecutor:
 
     def destroy(self) -> None:
         """Drops the compiled program; the module keeps its weights."""
-        for executor in self._executors.values():
+        for executor, _ in self._executors.values():
             executor.destroy()
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
@@ -259,22 +244,12 @@ class PoplarExecutor:
         return repr(self._model)
 
 
-class _Structure:
-    """The arguments without their arrays."""
-
-    def __init__(self, arguments: Any) -> None:
-        self.structure, self.constants = arguments.structure, arguments.constants
-        self.structure = pack(self.structure, [None if c is _FED else c for c in self.constants])
-
-    filled = _Arguments.filled
-
-
 def trainingModel(model: Any, options: Options | None = None, optimizer: Any = None) -> PoplarExecutor:  # noqa: N802
     """The module compiled with its gradients and the optimizer; a call trains with a batch of ``options``'s size.
 
     The module returns its outputs and the loss from forward(). Without an optimizer it is SGD with lr=0.01.
 
-    >>> import pando.torch as torch
+    >>> import torch
     >>> from pando import poptorch
     >>> class Net(torch.nn.Module):
     ...     def __init__(self):
@@ -289,12 +264,11 @@ def trainingModel(model: Any, options: Options | None = None, optimizer: Any = N
     >>> out.shape
     torch.Size([4, 2])
     """
-    if optimizer is None:
-        from pando.torch.optim import SGD
-        optimizer = SGD(model.parameters(), lr=0.01)
+    if optimizer is None and isinstance(model, torch.nn.Module):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     return PoplarExecutor(model, options, optimizer, True)
 
 
 def inferenceModel(model: Any, options: Options | None = None) -> PoplarExecutor:  # noqa: N802
-    """The module compiled as it is; it shares the weights of the module."""
+    """The module compiled as it is, without training; it shares the weights of the module."""
     return PoplarExecutor(model, options)

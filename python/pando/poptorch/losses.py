@@ -2,17 +2,20 @@
 """What a training model minimises."""
 from __future__ import annotations
 
-from typing import Any
+import torch
 
-from pando import _core
-from pando.core import dispatch
-from pando.torch.tensor import Tensor
+from pando.poptorch import masks
+from pando.poptorch.forward import running
 
 
-def identity_loss(x: Any, reduction: str = "none") -> Tensor:
+def identity_loss(x: torch.Tensor, reduction: str | int = "none") -> torch.Tensor:
     """Makes the tensor what is to become small: its "mean", its "sum", or "none" for one number."""
     reduction = {0: "sum", 1: "mean", 2: "none"}.get(reduction, reduction)
-    value = dispatch.value_of(x)
-    if isinstance(value, _core.Symbol):
-        return Tensor(_core.poptorch.identity_loss(value, reduction))
-    return x.mean() if reduction == "mean" else x.sum() if reduction == "sum" else x
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"identity_loss: the reduction is {reduction!r} but must be 'mean', 'sum' or 'none'")
+    forward = running()
+    if forward is None:
+        return masks.reduced(x, reduction, None)
+    loss = forward.reduced(x, reduction)
+    forward.set_identity_loss(loss)
+    return loss

@@ -2,13 +2,15 @@
 """poptorch.optim: the optimizers of torch.optim; options about the memory of IPUs are accepted without effect."""
 import typing as _typing
 
+from torch import optim as _optim
+
+from pando.core.messages import notice_once as _notice_once
 from pando.core.nearest import attributes_of as _attributes_of
-from pando.torch import optim as _optim
-from pando.torch.devices import tell_once
 
 _WITHOUT_EFFECT = ("loss_scaling", "velocity_scaling", "use_combined_accum", "accum_type", "velocity_accum_type",
-                   "first_order_momentum_accum_type", "second_order_momentum_accum_type", "bias_correction",
-                   "max_grad_norm")
+                   "first_order_momentum_accum_type", "second_order_momentum_accum_type")
+# What changes results, with the one value that Pando has.
+_FIXED = {"bias_correction": True, "max_grad_norm": None}
 
 
 def _accepting(base):
@@ -16,7 +18,10 @@ def _accepting(base):
         def __init__(self, params, *arguments, **options):
             for name in _WITHOUT_EFFECT:
                 if options.pop(name, None) not in (None, 1.0, True, False):
-                    tell_once(f"optim.{name}", f"poptorch.optim.{base.__name__}: {name} has no effect on virtual IPUs")
+                    _notice_once("poptorch", f"poptorch.optim.{base.__name__}: {name} has no effect on virtual IPUs")
+            for name, value in _FIXED.items():
+                if options.pop(name, value) != value:
+                    raise NotImplementedError(f"poptorch.optim.{base.__name__}: {name} other than {value} is not in Pando")
             super().__init__(params, *arguments, **options)
     Optimizer.__name__ = Optimizer.__qualname__ = base.__name__
     Optimizer.__doc__ = base.__doc__

@@ -7,9 +7,9 @@ from typing import Any
 
 from pando import _core
 from pando.core.hints import DTypeLike
+from pando.core.messages import notice_once
 from pando.core.nearest import missing_attribute
 from pando.poptorch.blocks import Stage
-from pando.torch.devices import tell_once
 
 _poptorch = _core.poptorch
 OutputMode = AnchorMode = _poptorch.OutputMode
@@ -28,7 +28,7 @@ class _Part:
     def __getattr__(self, name):
         if name in self._without_effect:
             def accept(*_, **__):
-                tell_once(name, f"poptorch.Options{self._title}.{name} has no effect on virtual IPUs")
+                notice_once("poptorch", f"poptorch.Options{self._title}.{name} has no effect on virtual IPUs")
                 return self
             return accept
         raise missing_attribute(f"poptorch.Options{self._title}", name, [*dir(type(self)), *self._without_effect])
@@ -67,7 +67,7 @@ class _Precision(_Part):
         return self
 
     def setPartialsType(self, dtype: DTypeLike) -> Any:  # noqa: N802
-        self._options._core.partials_type(dtype)
+        self._options._core.partials_type(str(dtype).removeprefix("torch."))
         return self
 
 

@@ -1,106 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Program: the records that some results depend on, in order, with a key that equals that of the same structure."""
+"""A traced graph as one compiled program, whose variables are PyTorch's tensors, in their own memory."""
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, Callable, Sequence
+
+import torch
 
 from pando import _core
-from pando.torch.records import BACKWARD, Node
+from pando.torch.unsupported import Unsupported
+from pando.torch.lowering import lower
+from pando.torch.weights import Variable, check_apart, check_memory, type_of
 
-
-def fed_type(type_: Any) -> Any:
-    """The type in which an array is fed: types that Pando lacks are stored as others."""
-    dtype, shape = type_
-    return {"float16": "float32", "int8": "int32", "int16": "int32"}.get(dtype, dtype), shape
-
-
-def _collect(node, fresh, found):
-    """Finds the records that the value depends on. `fresh` values are computed from leaves, so that gradients reach
-    these."""
-    stack = [(node, fresh)]
-    while stack:
-        current, below = stack.pop()
-        record = current.record
-        if record is None or (current.value is not None and not below):
-            continue
-        below = below or record.call.layer is BACKWARD
-        known = found.get(id(record))
-        if known is not None and known[1] >= below:
-            continue
-        found[id(record)] = record, below
-        stack.extend([(source, below) for source in record.inputs if type(source) is Node])
+Symbols = list[Any]
+# What a program does beside the graph: from the outputs of the graph, what the graph assigns to tensors, the scalars and
+# the variables to the outputs of the program and what it assigns to variables.
+Finish = Callable[[Symbols, dict[int, Any], Symbols, Symbols], tuple[Symbols, dict[int, Any]]]
 
 
 class Program:
-    """The records that some results depend on, in order; `key` is their structure."""
+    """The placeholders of the graph are the first variables, then the tensors that a call feeds."""
 
-    def __init__(self, nodes: Any, updates: Any) -> None:
-        self.records, self.arrays, self.parameters = [], [], []
-        self._record_numbers, self._array_numbers, self._parameter_numbers = {}, {}, {}
-        self._key = []
-        found = {}
-        for _, node in updates:
-            _collect(node, True, found)
-        for node in nodes:
-            _collect(node, False, found)
-        # In the order in which they were noted, which is that of the statistics of layers.
-        for record, _ in sorted(found.values(), key=lambda entry: entry[0].number):
-            self._add(record)
-        update_refs = [(p.number, self._visit(node), self._parameter(p)) for p, node in updates]
-        # Results that are computed anyway, as part of a backward pass, are those.
-        self.outputs = [self._visit(node) for node in nodes]
-        self.updates = update_refs
-        self.key = (tuple(self._key), tuple(self.outputs), tuple(ref[:2] for ref in update_refs),
-                    tuple(fed_type(node.type) for node in self.arrays))
+    def __init__(self, name: str, graph: torch.fx.GraphModule, variables: Sequence[Variable], fed: Sequence[torch.Tensor],
+                 scalars: Sequence[str], finish: Finish, precision: str, device: torch.device) -> None:
+        for variable in variables:
+            check_memory(variable.name, variable.tensor)
+        check_apart((v.name, v.tensor) for v in variables)
+        self.graph, self.device = graph, device
+        self._tensors = [v.tensor for v in variables]
+        self._places: Any = None
+        seed = int(torch.randint(2**31, ()))
+        from_variables = sum(node.op == "placeholder" for node in graph.graph.nodes) - len(fed)
 
-    def _add(self, record):
-        refs = tuple([self._reference(source) for source in record.inputs])
-        self._record_numbers[id(record)] = len(self.records)
-        self.records.append((record, refs))
-        self._key.append((record.call.number, refs, record.done and record.call.is_stateful))
+        def body(inputs: Symbols, held: Symbols, counter: Any) -> tuple[Symbols, list[tuple[int, Any]]]:
+            outputs, assigned = lower(graph, [*held[:from_variables], *inputs[:len(fed)]], counter, seed)
+            if any(place >= from_variables for place in assigned):
+                raise Unsupported("the model writes to one of its arguments; let it write to a clone")
+            outputs, assigned = finish(outputs, assigned, inputs[len(fed):], held)
+            return outputs, list(assigned.items())
 
-    def _visit(self, node):
-        """Where the value comes from: ("r", record, index) or ("a", array)."""
-        number = None if node.record is None else self._record_numbers.get(id(node.record))
-        return ("a", self._array(node)) if number is None else ("r", number, node.index)
+        begin = time.perf_counter()
+        self._core = _core.steps.Step(name, [*map(type_of, fed), *((scalar, ()) for scalar in scalars)],
+                                      [(v.name, type_of(v.tensor), v.role) for v in variables], body,
+                                      "cuda" if device.type == "cuda" else "", precision)
+        self.types = [(getattr(torch, dtype), shape) for dtype, shape in self._core.outputs()]
+        self.bind()
+        self.seconds = time.perf_counter() - begin
 
-    def _reference(self, source):
-        if type(source) is Node:
-            return self._visit(source)
-        if hasattr(source, "core"):
-            return ("p", self._parameter(source), source.number)
-        return ("n", source)
+    def bind(self) -> None:
+        """Makes the program read and change the tensors where they are now; costs little if they have not moved."""
+        if self._places is None or not self._places.is_same():
+            # A view keeps the memory, wherever the tensor itself may move.
+            self._core.hold([(tensor.data_ptr(), tensor.detach()) for tensor in self._tensors])
+            self._places = _core.steps.Watch([], [], [], self._tensors)
 
-    def _array(self, node):
-        # A tensor that needs a gradient is an input of its own, even if another one has the same memory.
-        key = (id(node.value), id(node) if node.requires_grad else 0)
-        number = self._array_numbers.get(key)
-        if number is None:
-            number = self._array_numbers[key] = len(self.arrays)
-            self.arrays.append(node)
-        return number
+    def run(self, fed: Sequence[torch.Tensor], scalars: Sequence[int], update: int) -> list[torch.Tensor]:
+        """The outputs for these tensors and the scalars at these addresses."""
+        self.bind()
+        inputs, outputs = self._ready(fed)
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+        self._core.run([*map(torch.Tensor.data_ptr, inputs), *scalars], list(map(torch.Tensor.data_ptr, outputs)), update)
+        return outputs
 
-    def _parameter(self, parameter):
-        number = self._parameter_numbers.get(parameter.number)
-        if number is None:
-            number = self._parameter_numbers[parameter.number] = len(self.parameters)
-            self.parameters.append(parameter)
-        return number
+    def run_rows(self, rows: Sequence[Sequence[torch.Tensor]], scalars: Sequence[Sequence[int]],
+                 first_update: int) -> list[list[torch.Tensor]]:
+        """The outputs of several steps, one after the other."""
+        self.bind()
+        ready = [self._ready(fed) for fed in rows]
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+        pointers = torch.Tensor.data_ptr
+        self._core.run_rows([[*map(pointers, inputs), *given] for (inputs, _), given in zip(ready, scalars)],
+                            [list(map(pointers, outputs)) for _, outputs in ready], first_update)
+        return [outputs for _, outputs in ready]
 
-    def trace(self, symbols: Any) -> Any:
-        """Computes the records with these symbols: the outputs, and pairs of a parameter and its gradient."""
-        results = []
+    def _ready(self, fed: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        inputs = [tensor if tensor.is_contiguous() else tensor.contiguous() for tensor in fed]
+        return inputs, [torch.empty(shape, dtype=dtype, device=self.device) for dtype, shape in self.types]
 
-        def resolve(ref):
-            if ref[0] == "a":
-                return symbols[ref[1]]
-            if ref[0] == "r":
-                return results[ref[1]][ref[2]]
-            return self.parameters[ref[1]] if ref[0] == "p" else ref[1]
-        for current, refs in self.records:
-            stateful = current.call.is_stateful
-            if stateful:
-                _core.poptorch.keep_statistics(not current.done)
-            results.append(current.call.trace([resolve(ref) for ref in refs]))
-        gradients = [(self.parameters[number].core, resolve(ref)) for _, ref, number in self.updates]
-        return [resolve(ref) for ref in self.outputs], gradients
+    def kernels(self) -> list[tuple[str, str, float, float]]:
+        """The op, the name, the operations and the bytes of each kernel, in the order in which they run."""
+        return self._core.kernels()
+
+    def description(self) -> str:
+        """How large it is, for messages."""
+        tiles = self._core.tiles()
+        return (f"{len(self.kernels())} kernels on {tiles} tile{'s' if tiles > 1 else ''}, "
+                f"{self._core.working_bytes() / 1e6:.1f} MB to work in")

@@ -3,11 +3,15 @@
 import fnmatch
 import inspect
 
-from arguments import keras_calls, poptorch_calls, tf_calls
+from arguments import keras_calls, tf_calls
 from arguments.fresh import Fresh
+from arguments.subjects import HAS_TORCH
 from arguments.values import needed
 
-CALLS = {**keras_calls.CALLS, **tf_calls.CALLS, **poptorch_calls.CALLS}
+CALLS = {**keras_calls.CALLS, **tf_calls.CALLS}
+if HAS_TORCH:
+    from arguments import poptorch_calls
+    CALLS.update(poptorch_calls.CALLS)
 
 
 def call(subject, given):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of PopTorch that need more than arguments: a module that trains, options, and blocks of its forward()."""
 import numpy as np
+import torch
 
 from arguments.results import VECTORS, without_numbers
-from pando import poptorch, torch
+from pando import poptorch
 
 
 class Net(torch.nn.Module):

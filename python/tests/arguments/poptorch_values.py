@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What single functions of PopTorch are given, where the names of their arguments do not say it."""
+import torch
+
 from arguments.fresh import Fresh
-from pando import poptorch, torch
+from pando import poptorch
 
 NEEDED_BY = {
     "poptorch.Options.Training.gradientAccumulation.gradient_accumulation": 1,

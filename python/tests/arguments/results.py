@@ -8,6 +8,7 @@ import logging
 import os
 import pathlib
 import re
+import sys
 import tempfile
 import types
 import warnings
@@ -84,6 +85,8 @@ def start_anew():
     v1.reset_default_graph()
     keras.utils.set_random_seed(3)
     tf.random.set_seed(3)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(3)
 
 
 def observe(call):

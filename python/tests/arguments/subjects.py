@@ -3,11 +3,11 @@
 import dataclasses
 import enum
 import importlib
+import importlib.util
 import inspect
 
-from pando import poptorch
-
-PACKAGES = ("keras", "tf", "poptorch", "tf.compat.v1")
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+PACKAGES = ("keras", "tf", *(["poptorch"] if HAS_TORCH else []), "tf.compat.v1")
 # What these modules have is used by others of their package, and not by users.
 INNER = {"pando.keras.arguments", "pando.keras.data", "pando.keras.eager", "pando.keras.html", "pando.keras.weight_files",
          "pando.keras.whole", "pando.keras.layers.base", "pando.keras.layers.calls", "pando.poptorch.blocks", "pando.tf.columns",
@@ -17,7 +17,7 @@ INNER_NAMES = {
     "keras.callbacks.callback_list",
     "keras.activations.native", "keras.activations.symbol_function", "keras.callbacks.native_callbacks",
     "keras.callbacks.called_around", "keras.layers.base.python_layer", "keras.losses.call_native",
-    "keras.regularizers.native", "keras.schedules.native", "keras.optimizers.Rate", "poptorch.executor.parts_of",
+    "keras.regularizers.native", "keras.schedules.native", "keras.optimizers.Rate",
     "tf.DType", "tf.TensorShape", "tf.data.Dataset", "tf.compat.v1.data.Dataset", "tf.compat.v1.data.Iterator",
     "keras.variables.Variable", "keras.callbacks.History", "keras.Model.call", "tf.compat.v1.graph.tensor_named",
 }
@@ -114,7 +114,7 @@ def all_subjects():
                     known.add(id(cls)) if cls is member else None
                     owner = qualified if cls is member else f"{cls.__module__}.{cls.__name__}".removeprefix("pando.")
                     found += _methods(cls, owner)
-    for name, part in vars(poptorch.Options()).items():
+    for name, part in vars(importlib.import_module("pando.poptorch").Options()).items() if HAS_TORCH else ():
         if type(part).__module__ == "pando.poptorch.options" and not name.startswith("_"):
             found += _methods(type(part), f"poptorch.Options.{name}")
     subjects, functions = [], set()

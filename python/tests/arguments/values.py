@@ -5,11 +5,15 @@ import fnmatch
 
 import numpy as np
 
-from arguments import keras_values, poptorch_values, tf_values
+from arguments import keras_values, tf_values
 from arguments.fresh import Fresh
 from arguments.results import CLASSES, ONE_HOT, SAMPLE_WEIGHTS, SCORES, TAKEN, VECTORS
+from arguments.subjects import HAS_TORCH
 from pando import keras
 from pando.keras.layers.base import Layer
+
+if HAS_TORCH:
+    from arguments import poptorch_values
 
 UNKNOWN = "not_an_argument"
 # What classes take beyond their signature, by **kwargs.
@@ -60,7 +64,7 @@ _ENDINGS = {"initializer": ["random_normal", Fresh(lambda: keras.initializers.Co
             "regularizer": ["l2", Fresh(lambda: keras.regularizers.L1(0.1))], "constraint": ["non_neg"]}
 # The same for single calls, by patterns of names.
 NEEDED_BY, OTHERS_BY, COMPANIONS = ({
-    **getattr(keras_values, table), **getattr(tf_values, table), **getattr(poptorch_values, table)}
+    **getattr(keras_values, table), **getattr(tf_values, table), **(getattr(poptorch_values, table) if HAS_TORCH else {})}
     for table in ("NEEDED_BY", "OTHERS_BY", "COMPANIONS"))
 
 

@@ -19,6 +19,9 @@ class PANDO_API Parameter {
   Array value() const;
   // Throws Error unless the shape is the parameter's; the type is cast.
   void set_value(const Array& value) const;
+  // Models that are compiled later keep the value in this memory of the host, which has it already, as it is. The
+  // memory may change between their calls.
+  void adopt(void* data, std::shared_ptr<const void> owner) const;
   bool requires_grad() const;
   // Models that are compiled later do not train a parameter that needs no gradient.
   const Parameter& requires_grad_(bool requires_grad = true) const;

@@ -10,9 +10,13 @@ using ElementwiseRoutine = void (*)(void* out, const void* a, const void* b, con
                                     const double* parameters);
 
 struct ElementwiseRoutines {
-  // By op (ops.def) and by the DType of the last argument; null where an op does not take the type.
   static constexpr int dtypes = 7;
-  ElementwiseRoutine by_op[128][dtypes];
+  static constexpr int ops = 0
+#define PANDO_OP(name) +1
+#include "ops/ops.def"
+      ;
+  // By op (ops.def) and by the DType of the last argument; null where an op does not take the type.
+  ElementwiseRoutine by_op[ops][dtypes];
   // cast[from][to].
   ElementwiseRoutine cast[dtypes][dtypes];
 };

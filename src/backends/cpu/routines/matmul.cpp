@@ -3,13 +3,12 @@
 
 #include "backends/cpu/routines/transpose.h"
 
-// Inlined before anything else: what a function adds to must be registers, never memory.
-#define PANDO_INLINE inline __attribute__((always_inline))
-
 namespace pando::cpu {
 namespace {
 
 using std::int64_t;
+
+// With PANDO_INLINE functions are inlined before anything else: what they add to must be registers, never memory.
 
 // As many accumulators as leave registers for a row of b and an element of a.
 #if defined(__AVX512F__) || defined(__aarch64__)

@@ -24,6 +24,17 @@ std::vector<RegionHeader> region_headers() {
       "#define __builtin_log1p(x) ::log1p(x)\n"
       "#define __builtin_tanh(x) ::tanh(x)\n"
       "#define __builtin_erf(x) ::erf(x)\n"
+      "#define __builtin_asin(x) ::asin(x)\n"
+      "#define __builtin_acos(x) ::acos(x)\n"
+      "#define __builtin_atan(x) ::atan(x)\n"
+      "#define __builtin_sinh(x) ::sinh(x)\n"
+      "#define __builtin_cosh(x) ::cosh(x)\n"
+      "#define __builtin_asinh(x) ::asinh(x)\n"
+      "#define __builtin_acosh(x) ::acosh(x)\n"
+      "#define __builtin_atanh(x) ::atanh(x)\n"
+      "#define __builtin_erfc(x) ::erfc(x)\n"
+      "#define __builtin_erfcf(x) ::erfcf(x)\n"
+      "#define __builtin_atan2(y, x) ::atan2(y, x)\n"
       "#define __builtin_sqrt(x) ::sqrt(x)\n"
       "#define __builtin_sqrtf(x) ::sqrtf(x)\n"
       "#define __builtin_sin(x) ::sin(x)\n"
@@ -44,6 +55,8 @@ std::vector<RegionHeader> region_headers() {
           {"base/host_device.h", std::string(assets::host_device_h)},
           {"base/philox.h", std::string(assets::philox_h)},
           {"ops/scalar.h", std::string(assets::scalar_h)},
+          {"ops/scalar_math.h", std::string(assets::scalar_math_h)},
+          {"ops/special_math.h", std::string(assets::special_math_h)},
           {"backends/cuda/kernels/update_rules.h", std::string(assets::update_rules_h)},
           {"backends/cuda/regions/device/casts.h", std::string(assets::casts_h)},
           {"backends/cuda/regions/device/cluster.h", std::string(assets::cluster_h)},

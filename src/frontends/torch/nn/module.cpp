@@ -136,6 +136,11 @@ void Parameter::set_value(const Array& value) const {
   state_->stored.set_value(stored_layout(value, state_->permutation));
 }
 
+void Parameter::adopt(void* data, std::shared_ptr<const void> owner) const {
+  if (!state_->permutation.empty()) throw Error("adopt: a layer stores the parameter in another layout");
+  state_->stored.adopt(data, std::move(owner));
+}
+
 bool Parameter::requires_grad() const { return state_->requires_grad; }
 const Parameter& Parameter::requires_grad_(bool requires_grad) const {
   state_->requires_grad = requires_grad;

@@ -119,6 +119,7 @@ class Tracing {
 
   // To be called before a call of a module makes nodes.
   void begin_call(const Module& module);
+  void begin_call(const std::string& module);
   // New nodes belong to the IPU, as a stage of the graph. Throws Error if calls are stages.
   void begin_block(int ipu);
   int current_block() const { return trace_.graph().stage(); }
@@ -128,6 +129,11 @@ class Tracing {
     std::string module;
   };
   const std::vector<Call>& calls() const { return calls_; }
+  // The nodes after it are named after the part of the model, until it is called again; they belong to the stage.
+  void begin_node(const std::string& name, int stage);
+  // The nodes after it are those of the backward pass.
+  void end_forward() { forward_nodes_ = trace_.graph().nodes().size(); }
+  std::size_t forward_nodes() const { return forward_nodes_.value_or(trace_.graph().nodes().size()); }
 
  private:
   Trace& trace_;
@@ -140,6 +146,8 @@ class Tracing {
   std::vector<Call> calls_;
   std::int64_t streams_ = 0;
   bool keeps_statistics_ = true;
+  std::optional<Graph::Scope> scope_;
+  std::optional<std::size_t> forward_nodes_;
   Tracing* outer_;
 };
 

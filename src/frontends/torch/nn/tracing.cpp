@@ -193,12 +193,22 @@ void Tracing::begin_block(int ipu) {
 void Tracing::begin_call(const Module& module) {
   // A block begins at its first call only.
   if (const auto& block = module.state().block; block && begun_.insert(block->number).second) begin_block(block->ipu);
+  begin_call(scope_of(module));
+}
+
+void Tracing::begin_call(const std::string& module) {
   Graph& graph = trace_.graph();
   // A call that makes no node, such as dropout in inference, is not a stage.
   const auto is_of_stage = [&](const Node& node) { return !is_source(node) && node.stage == graph.stage(); };
   if (calls_are_stages_ && std::any_of(graph.nodes().begin(), graph.nodes().end(), is_of_stage))
     graph.begin_stage(graph.stage() + 1);
-  calls_.push_back({graph.stage(), scope_of(module)});
+  calls_.push_back({graph.stage(), module});
+}
+
+void Tracing::begin_node(const std::string& name, int stage) {
+  scope_.reset();
+  if (!name.empty()) scope_.emplace(trace_.graph(), name);
+  trace_.graph().begin_stage(stage);
 }
 
 }  // namespace pando::torch::nn

@@ -55,6 +55,25 @@ void begin_block_at(const Module& module, int ipu_id) {
   mark(module, {ipu_id, next_number++});
 }
 
+int begin_call(const std::string& module) {
+  Tracing& tracing = tracing_for("begin_call");
+  tracing.begin_call(module);
+  return tracing.current_block();
+}
+
+void begin_node(const std::string& name, int stage) { tracing_for("begin_node").begin_node(name, stage); }
+
+void end_forward() { tracing_for("end_forward").end_forward(); }
+
+void assign_statistic(const torch::nn::Parameter& buffer, const Tensor& value) {
+  Trace& trace = tracing_for("assign_statistic").trace();
+  // Where the value is made, which may not be where the nodes before this call are.
+  const Node& maker = trace.graph().node(value.value().id());
+  const Graph::Scope scope(trace.graph(), maker);
+  const Graph::StageScope stage(trace.graph(), maker.stage);
+  trace.assign_statistic(buffer.state().stored, value.value());
+}
+
 Tensor identity_loss(const Tensor& x, const std::string& reduction) {
   torch::nn::check_reduction("identity_loss", reduction);
   Tracing& tracing = tracing_for("identity_loss");

@@ -84,10 +84,16 @@ std::int64_t PoplarExecutor::State::samples_of(const std::vector<Type>& inputs) 
 }
 
 ModuleStep PoplarExecutor::State::make_step(const std::vector<Type>& inputs, bool masked) {
-  if (parts) module = torch::nn::assembled(module.state().kind, parts());
+  if (parts) {
+    module = torch::nn::assembled(module.state().kind, parts());
+    held.clear();
+    for (const torch::nn::NamedParameters& list : {module.named_parameters(), module.named_buffers()})
+      for (const auto& [name, parameter] : list) held.push_back(parameter.state().stored);
+  }
   const bool keeps_all = output_mode() != OutputMode::Final && rows() > 1;
   return build_step(micro_batch_types(inputs), {.module = module,
                                                 .forward = forward,
+                                                .passes = passes,
                                                 .options = options.state(),
                                                 .optimizer = optimizer ? &*optimizer : nullptr,
                                                 .variables = variables,
@@ -120,15 +126,15 @@ std::vector<std::string> PoplarExecutor::State::optimizer_states() const {
 
 PoplarExecutor::PoplarExecutor(const torch::nn::Module& module, Forward forward, std::size_t arguments,
                                const Options& options, const std::optional<torch::optim::Optimizer>& optimizer)
-    : state_(new State{module, std::move(forward), arguments, options, optimizer}) {
+    : state_(new State{module, std::move(forward), {}, arguments, options, optimizer}) {
   // The copy does not show its class.
   module.state().kind = torch::nn::kind_of(module);
   if (optimizer) module.train();
 }
-PoplarExecutor::PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Forward forward,
+PoplarExecutor::PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Passes passes,
                                std::size_t arguments, const Options& options,
                                const std::optional<torch::optim::Optimizer>& optimizer)
-    : state_(new State{torch::nn::assembled(kind, {}), std::move(forward), arguments, options, optimizer}) {
+    : state_(new State{torch::nn::assembled(kind, {}), {}, std::move(passes), arguments, options, optimizer}) {
   state_->parts = std::move(parts);
 }
 PoplarExecutor::~PoplarExecutor() = default;
@@ -183,7 +189,9 @@ Arrays PoplarExecutor::run(const Arrays& inputs) {
   const State::Call call = state.prepared(types);
   const double begin = seconds();
   state.set_rates();
+  for (Parameter& parameter : state.held) parameter.note_change();
   state.run_step(call, inputs);
+  for (Parameter& parameter : state.held) parameter.bring_back();
   const double device_end = seconds();
   Arrays outputs;
   for (std::size_t i = 0; i < call.step.outputs.size(); ++i) outputs.push_back(state.collected(call, i));
@@ -242,6 +250,18 @@ void PoplarExecutor::setOptimizer(const torch::optim::Optimizer& optimizer) {
     std::tie(state.optimizer, state.variables, state.optimizer_begin) = before;
     throw;
   }
+  state.attached = was_attached;
+}
+
+void PoplarExecutor::rebuild() {
+  const CallLock::Call turn = state_->take_turn();
+  State& state = *state_;
+  if (!state.step) return;
+  Variables states;
+  for (const std::string& name : state.optimizer_states()) states.share(name, state.variables, name);
+  state.variables = states;
+  const bool was_attached = state.attached;
+  state.build(std::vector(state.compiled_for));
   state.attached = was_attached;
 }
 

@@ -14,7 +14,9 @@ namespace pando::poptorch {
 
 struct PoplarExecutor::State {
   torch::nn::Module module;
+  // Exactly one of them is set.
   Forward forward;
+  Passes passes;
   std::size_t arguments;
   Options options;
   std::optional<torch::optim::Optimizer> optimizer;
@@ -80,8 +82,9 @@ struct PoplarExecutor::State {
   void save(const std::string& path, const torch::utils::data::BatchLoader* loader) const;
   void load(const std::string& path, torch::utils::data::BatchLoader* loader);
 
-  // Asked for the module whenever a step is made, if it is set.
+  // Asked for the module whenever a step is made, if it is set. What it holds then may have adopted memory.
   Function<torch::nn::ModuleParts()> parts = {};
+  std::vector<Parameter> held = {};
 
   // Outputs of a call without a loop.
   std::vector<Array> single_outputs = {};

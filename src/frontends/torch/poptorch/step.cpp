@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "graph/op_definition.h"
 #include "graph/rewrite.h"
@@ -22,13 +23,18 @@ namespace {
 using torch::nn::Tracing;
 using torch::optim::ParameterGroup;
 
-// A forward() as one graph.
+// A micro-batch as one graph.
 struct Traced {
   Graph graph;
   std::unique_ptr<Trace> trace;
   std::vector<Value> outputs;
   // Empty for inference.
   Value loss;
+  // Those that are trained and, if the front end made them, their gradients.
+  std::vector<Parameter> parameters;
+  std::vector<Value> gradients;
+  // How many nodes the forward pass has.
+  std::size_t forward_nodes = 0;
   // The calls of modules, each with its stage.
   std::vector<Tracing::Call> calls;
   // Empty if all samples are real.
@@ -41,7 +47,52 @@ Value as_taken(Value fed) {
   return fed.dtype() == DType::float64 ? ops::cast(fed, DType::float32) : fed;
 }
 
-std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const StepContext& context) {
+bool is_mean(const StepContext& context) { return context.options.reduction == ReductionType::Mean; }
+
+// The weight of a micro-batch in a mean is the number of its samples.
+std::optional<Tensor> weight_of(Traced& traced, const StepContext& context) {
+  if (!traced.mask || context.optimizer == nullptr || !is_mean(context)) return std::nullopt;
+  const Graph::StageScope stage(traced.graph, any_stage);
+  return Tensor(*traced.trace, ops::reduce_sum(traced.mask));
+}
+
+bool is_trained(const StepContext& context, const Parameter& parameter) {
+  for (const ParameterGroup& group : context.optimizer->state().groups)
+    for (const torch::nn::Parameter& known : group.parameters)
+      if (known.state().stored == parameter) return known.requires_grad();
+  return false;
+}
+
+void trace_passes(Traced& traced, const std::vector<Type>& inputs, const StepContext& context) {
+  Trace& trace = *traced.trace;
+  const auto tensor = [&](Value value) { return value ? std::optional(Tensor(trace, value)) : std::nullopt; };
+  PassInputs given{.tensors = {},
+                   .counter = Tensor(trace, trace.counter()),
+                   .mask = tensor(traced.mask),
+                   .weight = weight_of(traced, context)};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    given.tensors.emplace_back(trace, ops::input(traced.graph, input_feed(i), inputs[i].dtype, inputs[i].shape));
+  const PassResults results = context.passes(given);
+  for (const Tensor& output : results.outputs) traced.outputs.push_back(output.value());
+  if (context.optimizer == nullptr) return;
+  if (!results.loss) throw Error("trainingModel: the passes return no loss");
+  traced.loss = results.loss->value();
+  for (const auto& [parameter, gradient] : results.gradients)
+    if (is_trained(context, parameter.state().stored)) {
+      traced.parameters.push_back(parameter.state().stored);
+      traced.gradients.push_back(gradient.value());
+    }
+}
+
+void trace_forward(Traced& traced, const std::vector<Type>& inputs, const StepContext& context) {
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    tensors.emplace_back(*traced.trace,
+                         as_taken(ops::input(traced.graph, input_feed(i), inputs[i].dtype, inputs[i].shape)));
+  for (const Tensor& output : context.forward(tensors)) traced.outputs.push_back(output.state().value);
+}
+
+std::unique_ptr<Traced> trace_micro_batch(const std::vector<Type>& inputs, const StepContext& context) {
   auto traced = std::make_unique<Traced>();
   traced->trace = std::make_unique<Trace>(traced->graph, context.optimizer != nullptr);
   const TraceScope scope(*traced->trace);
@@ -50,15 +101,16 @@ std::unique_ptr<Traced> trace_forward(const std::vector<Type>& inputs, const Ste
     traced->mask = ops::input(traced->graph, mask_feed, DType::float32, {inputs[0].shape[0]});
     traced->trace->set_sample_mask(traced->mask);
   }
-  std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    tensors.emplace_back(*traced->trace,
-                         as_taken(ops::input(traced->graph, input_feed(i), inputs[i].dtype, inputs[i].shape)));
   // Nodes before the first block are on IPU 0.
   const Graph::StageScope stage(traced->graph, 0);
-  for (const Tensor& output : context.forward(tensors)) traced->outputs.push_back(output.state().value);
-  if (context.optimizer != nullptr) traced->loss = tracing.loss().state().value;
+  if (context.passes) {
+    trace_passes(*traced, inputs, context);
+  } else {
+    trace_forward(*traced, inputs, context);
+    if (context.optimizer != nullptr) traced->loss = tracing.loss().state().value;
+  }
   traced->calls = tracing.calls();
+  traced->forward_nodes = tracing.forward_nodes();
   return traced;
 }
 
@@ -84,13 +136,7 @@ std::vector<bool> check_samples_apart(const Traced& traced, const StepContext& c
   return has_rows;
 }
 
-bool is_trained(const StepContext& context, const Parameter& parameter) {
-  for (const ParameterGroup& group : context.optimizer->state().groups)
-    for (const torch::nn::Parameter& known : group.parameters)
-      if (known.state().stored == parameter) return known.requires_grad();
-  return false;
-}
-
+// Those that forward() uses, in the order of their first use.
 std::vector<Parameter> trained_parameters(const StepContext& context, const Trace& trace) {
   std::vector<Parameter> trained;
   for (const Parameter& parameter : trace.parameters())
@@ -106,8 +152,8 @@ void balance(Traced& traced, const StepContext& context) {
                             calls, calls == 1 ? "" : "s"));
   ForwardPass forward{.graph = traced.graph, .results = traced.outputs, .loss = traced.loss};
   if (traced.loss)
-    for (const Parameter& parameter : trained_parameters(context, *traced.trace))
-      forward.trained.push_back(traced.trace->value_of(parameter));
+    for (const Parameter& parameter : traced.parameters) forward.trained.push_back(traced.trace->value_of(parameter));
+  if (context.passes) forward.slopes = traced.gradients;
   const std::vector<double> work = work_of_parts(forward);
   const std::vector<int> stage_of_call = balance_stages(work, stages);
   GraphEditor::renumber_stages(traced.graph, stage_of_call);
@@ -119,7 +165,10 @@ void balance(Traced& traced, const StepContext& context) {
 // The checks look at the forward pass alone, whose nodes have the stages of their blocks.
 class BlockChecker {
  public:
-  explicit BlockChecker(const Graph& graph) : graph_(graph), stages_(graph.stages()) {}
+  explicit BlockChecker(const Traced& traced)
+      : graph_(traced.graph),
+        forward_(std::span(traced.graph.nodes()).first(traced.forward_nodes)),
+        stages_(traced.graph.stages()) {}
 
   void check() const {
     check_order();
@@ -129,7 +178,7 @@ class BlockChecker {
 
  private:
   void check_order() const {
-    for (const Node& node : graph_.nodes())
+    for (const Node& node : forward_)
       for (ValueId input : node.inputs)
         if (const Node& maker = graph_.node(input); !is_source(maker) && maker.stage > node.stage)
           throw Error(
@@ -140,7 +189,7 @@ class BlockChecker {
 
   void check_gaps() const {
     for (int stage = 0; stage < stages_; ++stage) {
-      const bool found = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
+      const bool found = std::any_of(forward_.begin(), forward_.end(),
                                      [&](const Node& node) { return !is_source(node) && node.stage == stage; });
       if (!found)
         throw Error(fmt::format("no block runs on IPU {} but one runs on IPU {}; number them from 0 without a gap",
@@ -149,6 +198,7 @@ class BlockChecker {
   }
 
   const Graph& graph_;
+  const std::span<const Node> forward_;
   const int stages_;
 };
 
@@ -163,9 +213,9 @@ std::string modules_of_stage(const std::vector<Tracing::Call>& calls, int stage)
 
 Objective objective_of(const Traced& traced, const StepContext& context, bool is_whole) {
   Objective objective{.loss = traced.loss,
-                      .reduction = context.options.reduction == ReductionType::Sum ? Reduction::sum : Reduction::mean,
-                      .spans = !is_whole};
-  if (is_whole) return objective;
+                      .reduction = is_mean(context) ? Reduction::mean : Reduction::sum,
+                      .spans = !is_whole || (context.passes && traced.mask)};
+  if (!objective.spans) return objective;
   Graph& graph = traced.loss.graph();
   if (!traced.mask) {
     objective.count = ops::constant(graph, Array::scalar(1.0F));
@@ -173,7 +223,8 @@ Objective objective_of(const Traced& traced, const StepContext& context, bool is
   }
   // A micro-batch is weighted by its number of samples.
   objective.count = ops::reduce_sum(traced.mask);
-  if (objective.reduction == Reduction::mean) {
+  // Where the front end made the gradients, the weight is in them.
+  if (objective.reduction == Reduction::mean && !context.passes) {
     const Graph::StageScope stage(graph, graph.node(traced.loss.id()).stage);
     objective.loss = objective.loss * objective.count;
   }
@@ -186,13 +237,14 @@ std::string input_feed(std::size_t index) { return fmt::format("input{}", index)
 std::string output_name(std::size_t index) { return fmt::format("output{}", index); }
 
 ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& context) {
-  const std::unique_ptr<Traced> traced = trace_forward(inputs, context);
+  const std::unique_ptr<Traced> traced = trace_micro_batch(inputs, context);
+  if (traced->loss && !context.passes) traced->parameters = trained_parameters(context, *traced->trace);
   std::vector<Type> outputs;
   for (const Value& output : traced->outputs) outputs.push_back(output.type());
   std::vector<bool> has_rows;
   if (traced->mask) has_rows = check_samples_apart(*traced, context);
   if (context.options.stages > 0) balance(*traced, context);
-  else BlockChecker(traced->graph).check();
+  else BlockChecker(*traced).check();
   const OptionsState& options = context.options;
   const int stages = traced->graph.stages();
   const Division division{.replicas = options.all_replicas(),
@@ -205,9 +257,11 @@ ModuleStep build_step(const std::vector<Type>& inputs, const StepContext& contex
   for (std::size_t i = 0; i < traced->outputs.size(); ++i)
     traced->graph.add_output(output_name(i), traced->outputs[i], context.keeps_all);
   if (traced->loss) {
-    const std::vector<Parameter> parameters = trained_parameters(context, *traced->trace);
+    const Objective objective = objective_of(*traced, context, is_whole);
+    const std::vector<Parameter>& parameters = traced->parameters;
     const std::vector<Value> gradients =
-        update_gradients(*traced->trace, objective_of(*traced, context, is_whole), parameters);
+        context.passes ? update_gradients(*traced->trace, objective, parameters, traced->gradients)
+                       : update_gradients(*traced->trace, objective, parameters);
     torch::optim::add_updates(*traced->trace, context.variables, *context.optimizer, context.optimizer_begin,
                               parameters, gradients);
   }

@@ -4,13 +4,16 @@
 #include "frontends/torch/nn/module.h"
 #include "frontends/torch/optim/optim.h"
 #include "frontends/torch/poptorch/options.h"
+#include "pando/frontends/torch/poptorch/model.h"
 #include "model/step.h"
 
 namespace pando::poptorch {
 
 struct StepContext {
   const torch::nn::Module& module;
-  const Function<std::vector<Tensor>(const std::vector<Tensor>&)>& forward;
+  // One of them is set: forward(), whose gradients Pando makes, or both passes.
+  const PoplarExecutor::Forward& forward;
+  const PoplarExecutor::Passes& passes;
   const OptionsState& options;
   // Null for inference.
   const torch::optim::Optimizer* optimizer = nullptr;

@@ -47,6 +47,33 @@ struct PerfCounters {
   double last = 0.0, least = 0.0, most = 0.0, mean = 0.0;
 };
 
+// A micro-batch that a front end with an autograd of its own traces: what it is given, and what it makes of it.
+struct PassInputs {
+  // The tensors of forward(), as they are fed.
+  std::vector<Tensor> tensors;
+  // For random ops.
+  Tensor counter;
+  // 1 for each real sample and 0 for each that only fills up the micro-batch; empty if all samples are real.
+  std::optional<Tensor> mask;
+  // By what the gradients of the loss are to be multiplied; empty for 1.
+  std::optional<Tensor> weight;
+};
+struct PassResults {
+  std::vector<Tensor> outputs;
+  // What training minimises, and its gradients; nothing for inference.
+  std::optional<Tensor> loss;
+  std::vector<std::pair<torch::nn::Parameter, Tensor>> gradients;
+};
+// What it says meanwhile. Throws Error outside of it.
+// A call of the module of this name begins; returns the stage of its nodes.
+PANDO_API int begin_call(const std::string& module);
+// The nodes after it are named after this part of the model, and belong to the stage.
+PANDO_API void begin_node(const std::string& name, int stage);
+// The nodes after it are those of the backward pass.
+PANDO_API void end_forward();
+// The buffer has the value after the micro-batch.
+PANDO_API void assign_statistic(const torch::nn::Parameter& buffer, const Tensor& value);
+
 // What trainingModel and inferenceModel return, but for the types of a call. Any number of threads may use one: the
 // calls take turns. Models of different kinds for one module share its weights and run at the same time.
 class PANDO_API PoplarExecutor {
@@ -54,9 +81,12 @@ class PANDO_API PoplarExecutor {
   using Forward = Function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
   PoplarExecutor(const torch::nn::Module& module, Forward forward, std::size_t arguments, const Options& options,
                  const std::optional<torch::optim::Optimizer>& optimizer);
+  // The forward pass and, for training, the backward pass.
+  using Passes = Function<PassResults(const PassInputs& inputs)>;
   // For a tree of modules that is kept elsewhere and may change until the model is compiled: `parts` is asked for it
-  // then. `kind` names it in messages.
-  PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Forward forward,
+  // then. `kind` names it in messages. `passes` says of each node to which IPU it belongs, by begin_block() and
+  // begin_node(), and where the forward pass ends.
+  PoplarExecutor(const std::string& kind, Function<torch::nn::ModuleParts()> parts, Passes passes,
                  std::size_t arguments, const Options& options,
                  const std::optional<torch::optim::Optimizer>& optimizer);
   ~PoplarExecutor();
@@ -79,6 +109,9 @@ class PANDO_API PoplarExecutor {
   // For training: another optimizer, or new values in its options. An optimizer of the same kind for the same
   // parameters goes on with their states; another one begins afresh.
   void setOptimizer(const torch::optim::Optimizer& optimizer);
+
+  // Makes the program again, with the same states of the optimizer: parameters have adopted other memory.
+  void rebuild();
 
   // Writes the weights, the states of the optimizer and the counts of updates to a NumPy .npz file. With a loader, also
   // writes its position: training that loads both goes on with the bits of an uninterrupted run.
