@@ -21,6 +21,8 @@ MODULES += sorted(found.name for package in PACKAGES for found in pkgutil.walk_p
 INNER = {"pando.compat.finder", "pando.tf.mapping",
          "pando.keras.data", "pando.keras.html", "pando.keras.layers.calls", "pando.keras.stages", "pando.keras.eager",
          "pando.poptorch.passes"}
+# Users meet what pando.torch itself has.
+INNER |= {name for name in MODULES if name.startswith("pando.torch.")}
 
 
 def is_ours(member):
