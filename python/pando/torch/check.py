@@ -10,11 +10,12 @@ from typing import Callable, Iterator
 import torch
 from torch.nn import functional
 
+import pando.torch.python_state as python_state
+import pando.torch.tracing as tracing
 from pando.torch.aten import TABLE, name_of
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
 from pando.torch.program import Program
-from pando.torch.tracing import swapped, traced
 from pando.torch.weights import Weights
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
@@ -28,18 +29,19 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
 
     def loss(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
         args, kwargs = call.filled(fed)
-        with swapped(weights.model, tensors, held):
+        with tracing.swapped(weights.model, tensors, held):
             return [objective(args, kwargs)[0].detach()]
 
     devices = [weights.device] if weights.device.type == "cuda" else []
-    with _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
-        graph = traced(loss, tensors, call.tensors)
+    with tracing.LOCK, _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
+        graph, _ = python_state.traced(weights.model, loss, tensors, call.tensors)
         if _draws(graph):
             return None
-        wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
+        with python_state.Kept(weights.model):
+            wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
         program = Program("the check of the first batch", graph, weights.variables(), call.tensors, [],
                           lambda outputs, assigned, scalars, held: (outputs, {}), precision, weights.device)
-        found, = program.run(call.tensors, [], 0)
+        found, *_ = program.run(call.tensors, [], 0)
     return found, wanted
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+import pando.torch.python_state as python_state
 from pando.torch.calls import Call
 from pando.torch.program import Program
 from pando.torch.programs import Programs
-from pando.torch.tracing import swapped, traced
+from pando.torch.tracing import swapped
 from pando.torch.unsupported import Unsupported
 from pando.torch.weights import Weights
 
@@ -33,7 +34,8 @@ class ForwardProgram:
             return [leaves[i] for i in self._places]
 
         with torch.no_grad():
-            graph = traced(forward, tensors, call.tensors)
+            graph, self._written = python_state.traced(weights.model, forward, tensors, call.tensors)
+        weights.written |= self._written.names()
         if not self._places:
             raise Unsupported("the module returns no tensor")
         self._program = Program("compile_forward", graph, weights.variables(), call.tensors, [],
@@ -42,8 +44,10 @@ class ForwardProgram:
     def run(self, call: Call, number: int) -> Any:
         """What the module returns; `number` counts the calls."""
         leaves = list(self._leaves)
-        for place, output in zip(self._places, self._program.run(call.tensors, [], number)):
+        outputs = self._program.run(call.tensors, [], number)
+        for place, output in zip(self._places, outputs):
             leaves[place] = output
+        self._written.write(outputs[len(self._places):])
         return pytree.tree_unflatten(leaves, self._structure)
 
     def description(self) -> str:

@@ -49,7 +49,7 @@ class Programs:
             if weights is None:
                 return None
         try:
-            key = call.key, weights.mode(), _autocast(), guard()
+            key = call.key, weights.state(), _autocast(), guard()
         except Unsupported as error:
             return self._refuse(call.description(), str(error), error)
         program = self.made.get(key)
@@ -82,11 +82,14 @@ class Programs:
             self._reasons[key] = f"there are {MOST_PROGRAMS} programs already; give batches the same types"
             return self._refuse(call.description(), self._reasons[key])
         try:
-            self.made[key] = self._make(weights, call)
+            program = self._make(weights, call)
         except Unsupported as error:
             self._reasons[key] = str(error)
             return self._refuse(call.description(), str(error), error)
-        return self.made[key]
+        # The program writes attributes that the key still has.
+        weights.watch_state()
+        self.made[call.key, weights.state(), *key[2:]] = program
+        return program
 
     def _refuse(self, what: str, reason: str, error: Exception | None = None) -> None:
         self.counts[reason] += 1

@@ -23,15 +23,18 @@ except ImportError:  # before PyTorch 2.0
 
 # A loop of Python that was unrolled into more nodes than this takes minutes to compile.
 MOST_NODES = 20000
+# While a module is traced, functions of PyTorch are replaced.
+LOCK = threading.RLock()
 _OWN_FILES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, os.path.dirname(__file__)))
 
 
 class swapped:  # noqa: N801, used as a function
     """While it lasts, modules have the tensors `new` in place of `old`, tied ones too, and so do the lists that recurrent
-    modules keep of their weights."""
+    modules keep of their weights. At the end, `new` has the values of tensors that took the place of buffers meanwhile."""
 
     def __init__(self, model, old, new):
         self.model, self.new, self.undo = model, {id(a): b for a, b in zip(old, new)}, []
+        self.storages = [_storage_of(tensor) for tensor in new]
 
     def __enter__(self):
         for module in self.model.modules():
@@ -47,9 +50,38 @@ class swapped:  # noqa: N801, used as a function
             self.undo.append((tensors, key, tensor))
             tensors[key] = self.new[id(tensor)]
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        found = [(key, self.new[id(tensor)], _found(tensors, key)) for tensors, key, tensor in self.undo]
         for tensors, key, tensor in reversed(self.undo):
             tensors[key] = tensor
+        if kind is None:
+            if [_storage_of(tensor) for tensor in self.new.values()] != self.storages:
+                raise Unsupported("the model sets the data of a parameter or buffer; let it call copy_ instead")
+            for key, tensor, other in found:
+                if other is not tensor:
+                    _take_over(key, tensor, other)
+
+
+def _found(tensors, key):
+    """The tensor at a place where one was put; None if it was removed."""
+    return tensors[key] if isinstance(tensors, list) else tensors.get(key)
+
+
+def _take_over(key, tensor, other):
+    """What was assigned becomes the value of the tensor that was there."""
+    if other is None or isinstance(other, torch.nn.Parameter) or isinstance(tensor, torch.nn.Parameter) or other.requires_grad:
+        raise Unsupported(f"the model assigns to '{key}' what is no buffer; assign a tensor without gradient to a buffer")
+    if (other.dtype, other.shape) != (tensor.dtype, tensor.shape):
+        raise Unsupported(f"the model assigns {other.dtype} {list(other.shape)} to the buffer '{key}', which is {tensor.dtype} "
+                          f"{list(tensor.shape)}")
+    with torch.no_grad():
+        tensor.copy_(other)
+
+
+def _storage_of(tensor):
+    """What tells storages apart, those of fake tensors, too."""
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    return storage._cdata
 
 
 def traced(function, *examples):
@@ -57,7 +89,7 @@ def traced(function, *examples):
     in the examples, which are only looked at: all tensors are fake while it is traced. Raises Unsupported."""
     _check_examples(pytree.tree_flatten(examples)[0])
     try:
-        with _noted(_Notes()), unfused():
+        with LOCK, _noted(_Notes()), unfused():
             first = make_fx(lambda *inputs: function(*inputs), tracing_mode="fake")(*examples)    # 1.13: no bound methods
         _check_size(first.graph)
         made = _functional(first, pytree.tree_flatten(examples)[0])

@@ -7,6 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
+import pando.torch.python_state as python_state
 import pando.torch.symbols as symbols
 import pando.torch.tracing as tracing
 from pando.torch.calls import Call
@@ -28,7 +29,8 @@ class TrainingProgram:
         self._rules = Rules(eager.optimizer)
         _check_parameters(eager.optimizer, weights)
         tensors = [tensor for _, tensor in weights.named()]
-        self._graph, self._trained = _traced(weights, eager, call, tensors)
+        self._graph, self._written, self._trained = _traced(weights, eager, call, tensors)
+        weights.written |= self._written.names()
         self._types = call.description()
         self._compile(call.tensors)
 
@@ -36,7 +38,8 @@ class TrainingProgram:
         """Trains with a batch, and returns the loss."""
         self._ready(call)
         self._rates[:] = rates_of(self._eager.optimizer)
-        loss, = self._program.run(call.tensors, self._scalars, update)
+        loss, *others = self._program.run(call.tensors, self._scalars, update)
+        self._written.write(others)
         if self._is_last:
             self._states.advance()
         return loss
@@ -46,10 +49,11 @@ class TrainingProgram:
         self._ready(calls[0])
         self._rates[:] = rates_of(self._eager.optimizer)
         numbers = self._earlier + np.arange(len(calls))[:, None]
-        losses = self._program.run_rows([call.tensors for call in calls],
-                                        [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_update)
+        found = self._program.run_rows([call.tensors for call in calls],
+                                       [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_update)
         self._states.advance(len(calls))
-        return [loss for loss, in losses]
+        self._written.write(found[-1][1:])
+        return [loss for loss, *_ in found]
 
     def description(self) -> str:
         """What it takes and how large it is."""
@@ -102,14 +106,13 @@ class TrainingProgram:
     def _finish(self, outputs: list[Any], assigned: dict[int, Any], scalars: list[Any],
                 held: list[Any]) -> tuple[list[Any], dict[int, Any]]:
         """The update, as symbols: it follows what the forward pass itself has assigned."""
-        loss, *gradients = outputs
+        count = 1 + len(self._trained)
+        gradients, outputs = outputs[1:count], [outputs[0], *outputs[count:]]
         kept = [held[i] for i in self._gradients]
         if kept:
-            share = 1 / self._eager.accumulate
-            gradients = [symbols.op("add", before, symbols.op("multiply", new, symbols.full(new, [], share, new.dtype)))
-                         for before, new in zip(kept, gradients)]
+            gradients = [symbols.op("add", before, new) for before, new in zip(kept, gradients)]
         if not self._is_last:
-            return [loss], {**assigned, **dict(zip(self._gradients, gradients))}
+            return outputs, {**assigned, **dict(zip(self._gradients, gradients))}
         clipping = self._eager.clipping
         if clipping.value is not None:
             gradients = clip_value(gradients, clipping.value)
@@ -124,17 +127,21 @@ class TrainingProgram:
             assigned.update(zip(slots, new))
         for place in self._gradients:
             assigned[place] = symbols.full(held[place], held[place].shape, 0, "float32")
-        return [loss], assigned
+        return outputs, assigned
 
 
 def _traced(weights: Weights, eager: EagerStep, call: Call,
-            tensors: list[torch.Tensor]) -> tuple[torch.fx.GraphModule, list[int]]:
-    """The graph of the loss and the gradients, and the positions of the parameters that have one. The model may have others
-    than the optimizer, such as the discriminator beside the generator that is trained."""
+            tensors: list[torch.Tensor]) -> tuple[torch.fx.GraphModule, python_state.Written, list[int]]:
+    """The graph of the loss, the gradients and what forward() writes to attributes; these; and the positions of the parameters
+    that have a gradient. The model may have others than the optimizer, such as the discriminator beside the generator that is
+    trained."""
     updated = {id(p) for group in eager.optimizer.param_groups for p in group["params"]}
-    wanted = [i for i, p in enumerate(weights.parameters.values()) if p.requires_grad and id(p) in updated]
+    parameters = list(weights.parameters.values())
+    wanted = [i for i, p in enumerate(parameters) if p.requires_grad and id(p) in updated]
     if not wanted:
         raise Unsupported("the optimizer has no parameter that requires a gradient")
+    if any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
+        raise Unsupported("a parameter has a hook that runs after its gradient was added up")
     trained: list[int] = []
 
     def joint(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -143,11 +150,22 @@ def _traced(weights: Weights, eager: EagerStep, call: Call,
             loss, _ = eager.objective(args, kwargs)
             if not loss.requires_grad:
                 raise Unsupported("the loss depends on no parameter that requires a gradient")
-            found = torch.autograd.grad(loss.reshape(()), [held[i] for i in wanted], allow_unused=True)
+            share = loss / eager.accumulate if eager.accumulate > 1 else loss
+            found = torch.autograd.grad(share.reshape(()), [held[i] for i in wanted], allow_unused=True)
         trained[:] = [i for i, gradient in zip(wanted, found) if gradient is not None]
-        return [loss.detach().reshape(()), *(gradient for gradient in found if gradient is not None)]
+        gradients = [_hooked(parameters[i], gradient) for i, gradient in zip(wanted, found) if gradient is not None]
+        return [loss.detach().reshape(()), *gradients]
 
-    return tracing.traced(joint, tensors, call.tensors), trained
+    graph, written = python_state.traced(weights.model, joint, tensors, call.tensors)
+    return graph, written, trained
+
+
+def _hooked(parameter: torch.nn.Parameter, gradient: torch.Tensor) -> torch.Tensor:
+    """What the hooks of the parameter make of its gradient: the parameter itself is not in the trace."""
+    for hook in list((parameter._backward_hooks or {}).values()):
+        changed = hook(gradient)
+        gradient = gradient if changed is None else changed
+    return gradient
 
 
 def _gradients_of(parameters: list[torch.nn.Parameter]) -> list[torch.Tensor]:
