@@ -96,6 +96,9 @@ class Kept:
         self._attributes = [(module, dict(vars(module))) for module in model.modules()]
         self._contents = [(module, name, value, value.copy()) for module, before in self._attributes
                           for name, value in before.items() if isinstance(value, _CONTAINERS)]
+        # A trace that writes to such a tensor is refused, but only after it has written.
+        self._tensors = [(value, value.detach().clone()) for _, before in self._attributes
+                         for value in before.values() if isinstance(value, torch.Tensor) and not value.is_inference()]
 
     def changes(self) -> list[_Change]:
         """What is another object, or another number, than before."""
@@ -120,6 +123,9 @@ class Kept:
             for name in [name for name in now if name not in before]:
                 del now[name]
             now.update({name: value for name, value in before.items() if now.get(name, _MISSING) is not value})
+        for tensor, before in self._tensors:
+            if not torch.equal(tensor, before):
+                tensor.detach().copy_(before)
         for *_, value, before in self._contents:
             if not _is_alike(value, before):
                 value.clear()
