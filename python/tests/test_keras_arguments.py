@@ -163,8 +163,8 @@ def test_methods_that_would_not_be_called_are_refused(name):
     model = type("Own", (keras.Model,), {name: lambda self, *arguments: 0, "call": lambda self, inputs: inputs})()
     assert words(lambda: model.compile("sgd", "mse")) == (
         f"Own.{name} would not be called: Pando compiles the whole step. Give the loss to compile(), as a function of (y_true, "
-        f"y_pred) if need be, add other terms by add_loss() in the call() of a layer, and remove {name}; pando.torch runs "
-        "training loops of your own")
+        f"y_pred) if need be, add other terms by add_loss() in the call() of a layer, and remove {name}; "
+        "pando.torch.compile_step trains modules of PyTorch with losses of any form")
 
 
 # Files and clones ----------------------------------------------------------------------------------------------------

@@ -290,6 +290,16 @@ def test_a_block_that_needs_a_later_one_is_refused():
         poptorch.inferenceModel(network)(data()[0])
 
 
+def test_a_model_is_compiled_where_there_are_no_gradients():
+    network, x, y = two_layers(), *data(8)
+    with torch.no_grad():
+        found = compiled_steps(network, [(x, y)])
+    assert_equal_weights(found, eager_steps(network, [(x, y)]))
+    with torch.inference_mode():
+        predicted = poptorch.inferenceModel(network)(x)
+    np.testing.assert_allclose(predicted.numpy(), network(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_a_new_rate_is_used_from_the_next_call():
     network = nn.Linear(4, 2)
     optimizer = optim.SGD(network.parameters(), lr=0.0)

@@ -311,7 +311,7 @@ def _refuse_own_steps(cls):
             raise NotImplementedError(
                 f"{cls.__name__}.{name} would not be called: Pando compiles the whole step. Give the loss to compile(), as a "
                 "function of (y_true, y_pred) if need be, add other terms by add_loss() in the call() of a layer, and "
-                f"remove {name}; pando.torch runs training loops of your own")
+                f"remove {name}; pando.torch.compile_step trains modules of PyTorch with losses of any form")
 
 
 def _verbose(verbose, auto=1):

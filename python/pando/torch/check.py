@@ -10,8 +10,9 @@ from typing import Callable, Iterator
 import torch
 from torch.nn import functional
 
-from pando.torch import python_state, tracing
-from pando.torch.aten import TABLE, name_of, random
+import pando.torch.python_state as python_state
+import pando.torch.tracing as tracing
+from pando.torch.aten import TABLE, name_of
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
 from pando.torch.program import Program
@@ -52,7 +53,7 @@ def agree(found: torch.Tensor, wanted: torch.Tensor) -> bool:
 def _draws(graph: torch.fx.GraphModule) -> bool:
     """Whether random numbers are drawn."""
     ops = [node.target for node in graph.graph.nodes if hasattr(node.target, "_schema")]
-    return any(getattr(TABLE.get(name_of(op)), "__module__", "") == random.__name__ for op in ops)
+    return any(getattr(TABLE.get(name_of(op)), "__module__", "") == "pando.torch.aten.random" for op in ops)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import Any, Callable, Hashable, NamedTuple
 
 import torch
 
-from pando.torch import optimizers
+import pando.torch.optimizers as optimizers
 from pando.torch.calls import Call
 
 

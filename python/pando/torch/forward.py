@@ -7,14 +7,15 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from pando.torch import python_state, tracing
+import pando.torch.python_state as python_state
 from pando.torch.calls import Call
 from pando.torch.program import Program
 from pando.torch.programs import Programs
+from pando.torch.tracing import swapped
 from pando.torch.unsupported import Unsupported
 from pando.torch.weights import Weights
 
-WHO = "pando.torch.compile_forward"
+WHO = "compile_forward"
 
 
 class ForwardProgram:
@@ -26,7 +27,7 @@ class ForwardProgram:
 
         def forward(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
             args, kwargs = call.filled(fed)
-            with tracing.swapped(weights.model, tensors, held):
+            with swapped(weights.model, tensors, held):
                 leaves, self._structure = pytree.tree_flatten(weights.model(*args, **kwargs))
             self._leaves = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
             self._places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]

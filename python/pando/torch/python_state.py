@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
-from pando.torch import tracing
+import pando.torch.tracing as tracing
 from pando.torch.unsupported import Unsupported, refuse
 
 _PLAIN = (numbers.Number, str, type(None), torch.dtype, torch.device)

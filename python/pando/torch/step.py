@@ -6,15 +6,15 @@ from typing import Any, Callable, Iterable, Iterator
 
 import torch
 
-from pando.torch import check as checks
 from pando.torch.calls import Call
+from pando.torch.check import agree, first_losses
 from pando.torch.eager import Clipping, EagerStep, Objective
 from pando.torch.programs import Programs
 from pando.torch.training import TrainingProgram
 from pando.torch.unsupported import Unsupported
 from pando.torch.weights import Weights
 
-WHO = "pando.torch.compile_step"
+WHO = "compile_step"
 
 
 class CompiledStep:
@@ -58,8 +58,8 @@ class CompiledStep:
     def _make(self, weights: Weights, call: Call) -> TrainingProgram:
         program = TrainingProgram(weights, self._eager, call, self._is_last(), self._precision)
         if self._check == "first":
-            losses = checks.first_losses(self._eager.objective, weights, call, self._precision)
-            if losses is not None and not checks.agree(*losses):
+            losses = first_losses(self._eager.objective, weights, call, self._precision)
+            if losses is not None and not agree(*losses):
                 found, wanted = losses
                 raise Unsupported(f"the loss of its first batch is {found.item():.6g}, and {wanted.item():.6g} in PyTorch; "
                                   "please report the model")

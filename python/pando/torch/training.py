@@ -7,7 +7,9 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from pando.torch import python_state, symbols, tracing
+import pando.torch.python_state as python_state
+import pando.torch.symbols as symbols
+import pando.torch.tracing as tracing
 from pando.torch.calls import Call
 from pando.torch.eager import EagerStep
 from pando.torch.optimizer_states import States

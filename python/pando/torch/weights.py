@@ -8,7 +8,7 @@ from typing import Any, Iterable, NamedTuple
 import torch
 
 from pando import _core
-from pando.torch import python_state
+import pando.torch.python_state as python_state
 from pando.torch.symbols import dtype_name
 from pando.torch.unsupported import Unsupported
 
