@@ -4,10 +4,14 @@ what the trace writes to it, the program writes at each run."""
 from __future__ import annotations
 
 import collections
+import contextlib
 import numbers
-from typing import Any, Callable, Iterable, NamedTuple
+import random
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
+import numpy as np
 import torch
+from torch.nn.utils import parametrize
 from torch.utils import _pytree as pytree
 
 import pando.torch.tracing as tracing
@@ -96,6 +100,8 @@ class Kept:
         self._attributes = [(module, dict(vars(module))) for module in model.modules()]
         self._contents = [(module, name, value, value.copy()) for module, before in self._attributes
                           for name, value in before.items() if isinstance(value, _CONTAINERS)]
+        cache = parametrize._cache    # of parametrize.cached()
+        self._contents.append((model, "parametrized weights", cache, cache.copy()))
         # A trace that writes to such a tensor is refused, but only after it has written.
         self._tensors = [(value, value.detach().clone()) for _, before in self._attributes
                          for value in before.values() if isinstance(value, torch.Tensor) and not value.is_inference()]
@@ -169,11 +175,22 @@ def _traced(model: torch.nn.Module, function: Callable[..., list[Any]], examples
         return [*outputs, *(leaf.detach() for change in changes for leaf in pytree.tree_flatten(change.value)[0]
                             if isinstance(leaf, torch.Tensor))]
 
-    with Kept(model) as kept:
+    with Kept(model) as kept, _no_chance():
         for module, name, value in before:
             # Tensors that are not fake: a trace that reads them is refused.
             vars(module)[name] = pytree.tree_map(_stand_in, value)
         return tracing.traced(noted, *examples), changes
+
+
+@contextlib.contextmanager
+def _no_chance() -> Iterator[None]:
+    """Refuses what draws numbers from Python's or NumPy's generator, which would be the same at each run; puts them back."""
+    before, arrays_before = random.getstate(), np.random.get_state()
+    yield
+    if random.getstate() != before or repr(np.random.get_state()) != repr(arrays_before):
+        random.setstate(before)
+        np.random.set_state(arrays_before)
+        refuse("the model draws numbers outside of PyTorch, and a program would always have the same; draw them with torch.rand")
 
 
 def _is_written(change: _Change) -> bool:
