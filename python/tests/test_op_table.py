@@ -9,11 +9,7 @@ from pando.core import dispatch
 
 def run(name, arrays, **attributes):
     """The op as a program of its own."""
-    def function(symbols):
-        return [dispatch.traced(name, list(symbols), attributes, "")], []
-    parts = _core.poptorch.ModuleParts([], [], [])
-    types = [(array.dtype.name, array.shape) for array in arrays]
-    return _core.poptorch.Computation(types, parts, function, None, None).run(arrays)[0]
+    return _core.TensorProgram(name, lambda symbols: [dispatch.traced(name, symbols, attributes, "")])(arrays)[0]
 
 
 VOLUME = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(1, 2, 3, 4, 5)

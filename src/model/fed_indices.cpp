@@ -94,7 +94,7 @@ std::vector<FedIndices> find_fed_indices(const Trace& step, const std::vector<st
     // What a loss says by its own name, its op need not say again.
     const auto is_said = [&](const FedIndices& other) {
       return other.column == indices.column && other.choice == FedIndices::Choice::classes &&
-             other.choice == indices.choice && other.count == indices.count;
+             other.choice == indices.choice && other.count == indices.count && other.ignored == indices.ignored;
     };
     if (indices.column < columns.size() && std::none_of(found.begin(), found.end(), is_said))
       found.push_back(std::move(indices));
