@@ -275,7 +275,7 @@ def test_a_shape_that_is_seen_once_runs_in_pytorch():
         step(*batch)
     eager(wanted, other, data)
     assert_same(model, wanted)
-    assert "1 calls: its types were seen once" in step.report()
+    assert "1 calls: its kind was seen once" in step.report()
     assert "program 2: 1 calls" in step.report()
 
 

@@ -14,7 +14,8 @@ from pando.torch.weights import Weights
 
 # Calls of further kinds run in PyTorch.
 MOST_PROGRAMS = 8
-SEEN_ONCE = "its types were seen once; a program is made when they come again"
+SEEN_ONCE = "its kind was seen once; a program is made when it comes again"
+MOST_SEEN = 32
 
 
 def _autocast() -> tuple[Any, ...]:
@@ -43,6 +44,8 @@ class Programs:
     def find(self, call: Call, guard: Callable[[], Any] = lambda: None) -> Any:
         """The program for a call, made if it is new; None if PyTorch shall run the call. `guard` says what the program
         depends on beside the call and the module."""
+        if call.fault:
+            return self._refuse("a call", call.fault)
         weights = self._weights
         if weights is None or not weights.are_current():
             weights = self._begin()
@@ -75,6 +78,10 @@ class Programs:
             self.counts[self._reasons[key]] += 1
             return None
         if self.made and key not in self._seen:
+            if len(self._seen) >= MOST_SEEN:
+                return self._refuse(call.description(), f"{MOST_SEEN} kinds of calls were seen once; give batches the same "
+                                    "types, and change at every call neither attributes of the model nor options of the "
+                                    "optimizer but the rate")
             self._seen.add(key)
             self.counts[SEEN_ONCE] += 1
             return None
@@ -97,6 +104,12 @@ class Programs:
             raise error or Unsupported(reason)
         if self.counts[reason] == 1:
             self._untold = f"{self._who}: {what} runs in PyTorch and is not compiled: {reason}"
+
+    def fall_back(self, program: Any, call: Call, error: Unsupported) -> None:
+        """PyTorch shall run a call that a program was found for, since tensors are no longer those that the program takes."""
+        self.counts[program] -= 1
+        self._weights = None    # the next call looks at all of them again
+        self._refuse(call.description(), str(error), error)
 
     def tell(self) -> None:
         """Says what the last call was refused for, once. It is called after PyTorch has run the call: an error of the model

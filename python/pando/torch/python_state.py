@@ -4,10 +4,14 @@ what the trace writes to it, the program writes at each run."""
 from __future__ import annotations
 
 import collections
+import contextlib
 import numbers
-from typing import Any, Callable, Iterable, NamedTuple
+import random
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
+import numpy as np
 import torch
+from torch.nn.utils import parametrize
 from torch.utils import _pytree as pytree
 
 import pando.torch.tracing as tracing
@@ -16,6 +20,8 @@ from pando.torch.unsupported import Unsupported, refuse
 _PLAIN = (numbers.Number, str, type(None), torch.dtype, torch.device)
 # What every module has, for PyTorch's own use.
 _OF_ALL = frozenset(vars(torch.nn.Module())) - {"training"}
+# What recurrent modules note about the places of their weights; swapped() has its own way with them.
+_PLACES = frozenset({"_flat_weights", "_flat_weight_refs"})
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _HOOKS_OF_ALL = [table for name in _HOOKS
                  if (table := getattr(torch.nn.modules.module, f"_global{name}", None)) is not None]
@@ -54,7 +60,7 @@ def entries_of(module: torch.nn.Module, written: set[tuple[int, str]]) -> list[t
     """The attributes on which a trace depends, but for those that programs write."""
     attributes = vars(module)
     return [(attributes, name, value) for name, value in attributes.items()
-            if name not in _OF_ALL and (id(attributes), name) not in written and not isinstance(value, torch.Tensor)]
+            if name not in _OF_ALL | _PLACES and (id(attributes), name) not in written and not isinstance(value, torch.Tensor)]
 
 
 def key_of(entries: Iterable[tuple[dict[str, Any], str, Any]]) -> tuple[Any, ...]:
@@ -96,6 +102,11 @@ class Kept:
         self._attributes = [(module, dict(vars(module))) for module in model.modules()]
         self._contents = [(module, name, value, value.copy()) for module, before in self._attributes
                           for name, value in before.items() if isinstance(value, _CONTAINERS)]
+        cache = parametrize._cache    # of parametrize.cached()
+        self._contents.append((model, "parametrized weights", cache, cache.copy()))
+        # A trace that writes to such a tensor is refused, but only after it has written.
+        self._tensors = [(value, value.detach().clone()) for _, before in self._attributes
+                         for value in before.values() if isinstance(value, torch.Tensor) and not value.is_inference()]
 
     def changes(self) -> list[_Change]:
         """What is another object, or another number, than before."""
@@ -105,7 +116,7 @@ class Kept:
         found = []
         for module, before in self._attributes:
             now = vars(module)
-            for name in [*now, *(name for name in before if name not in now)]:
+            for name in [*(now.keys() - _PLACES), *(before.keys() - now.keys() - _PLACES)]:
                 value, old = now.get(name, _MISSING), before.get(name, _MISSING)
                 if value is not old and not (_is_plain(value) and _is_plain(old) and _known(value) == _known(old)):
                     found.append(_Change(module, name, value))
@@ -120,6 +131,9 @@ class Kept:
             for name in [name for name in now if name not in before]:
                 del now[name]
             now.update({name: value for name, value in before.items() if now.get(name, _MISSING) is not value})
+        for tensor, before in self._tensors:
+            if not torch.equal(tensor, before):
+                tensor.detach().copy_(before)
         for *_, value, before in self._contents:
             if not _is_alike(value, before):
                 value.clear()
@@ -163,11 +177,22 @@ def _traced(model: torch.nn.Module, function: Callable[..., list[Any]], examples
         return [*outputs, *(leaf.detach() for change in changes for leaf in pytree.tree_flatten(change.value)[0]
                             if isinstance(leaf, torch.Tensor))]
 
-    with Kept(model) as kept:
+    with Kept(model) as kept, _no_chance():
         for module, name, value in before:
             # Tensors that are not fake: a trace that reads them is refused.
             vars(module)[name] = pytree.tree_map(_stand_in, value)
         return tracing.traced(noted, *examples), changes
+
+
+@contextlib.contextmanager
+def _no_chance() -> Iterator[None]:
+    """Refuses what draws numbers from Python's or NumPy's generator, which would be the same at each run; puts them back."""
+    before, arrays_before = random.getstate(), np.random.get_state()
+    yield
+    if random.getstate() != before or repr(np.random.get_state()) != repr(arrays_before):
+        random.setstate(before)
+        np.random.set_state(arrays_before)
+        refuse("the model draws numbers outside of PyTorch, and a program would always have the same; draw them with torch.rand")
 
 
 def _is_written(change: _Change) -> bool:

@@ -34,23 +34,23 @@ class TrainingProgram:
         self._types = call.description()
         self._compile(call.tensors)
 
-    def run(self, call: Call, update: int) -> torch.Tensor:
-        """Trains with a batch, and returns the loss."""
+    def run(self, call: Call, number: int) -> torch.Tensor:
+        """Trains with a batch, and returns the loss. Random numbers depend on the number."""
         self._ready(call)
         self._rates[:] = rates_of(self._eager.optimizer)
-        loss, *others = self._program.run(call.tensors, self._scalars, update)
+        loss, *others = self._program.run(call.tensors, self._scalars, number)
         self._written.write(others)
         if self._is_last:
             self._states.advance()
         return loss
 
-    def run_rows(self, calls: Sequence[Call], first_update: int) -> list[torch.Tensor]:
+    def run_rows(self, calls: Sequence[Call], first_number: int) -> list[torch.Tensor]:
         """Trains with several batches, one after the other, and returns the losses. Each is an update."""
         self._ready(calls[0])
         self._rates[:] = rates_of(self._eager.optimizer)
         numbers = self._earlier + np.arange(len(calls))[:, None]
         found = self._program.run_rows([call.tensors for call in calls],
-                                       [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_update)
+                                       [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_number)
         self._states.advance(len(calls))
         self._written.write(found[-1][1:])
         return [loss for loss, *_ in found]
@@ -140,6 +140,8 @@ def _traced(weights: Weights, eager: EagerStep, call: Call,
     wanted = [i for i, p in enumerate(parameters) if p.requires_grad and id(p) in updated]
     if not wanted:
         raise Unsupported("the optimizer has no parameter that requires a gradient")
+    if any(tensor.requires_grad for tensor in call.tensors):
+        raise Unsupported("an argument requires a gradient, which a program does not give it; use its detach()")
     if any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
         raise Unsupported("a parameter has a hook that runs after its gradient was added up")
     trained: list[int] = []

@@ -62,6 +62,8 @@ class Weights:
     """The parameters and buffers of a module, each once, and whether they are still the same."""
 
     def __init__(self, model: torch.nn.Module) -> None:
+        if any(isinstance(module, torch.jit.ScriptModule) for module in model.modules()):
+            raise Unsupported("the model has a ScriptModule, whose Python is not there to be traced; give it the module itself")
         self.model = model
         self.parameters = dict(model.named_parameters())
         self.buffers = dict(model.named_buffers())
@@ -74,6 +76,7 @@ class Weights:
         self.device = devices.pop() if devices else torch.device("cpu")
         if self.device.type not in ("cpu", "cuda") or self.device.index:
             raise Unsupported(f"the model is on {self.device}; programs run on the CPU and on the first GPU")
+        self._first = next((tensor for _, tensor in self.named()), None)
         self._modules = list(model.modules())
         tables = [table for module in self._modules for table in (module._parameters, module._buffers, module._modules)]
         self._watch = _core.steps.Watch([(table, key, value) for table in tables for key, value in table.items()], tables, [], [])
@@ -93,8 +96,8 @@ class Weights:
                 *(Variable(name, tensor, "statistic") for name, tensor in self.buffers.items())]
 
     def are_current(self) -> bool:
-        """Whether the module still has these tensors and modules, and no other."""
-        return self._watch.is_same()
+        """Whether the module still has these tensors and modules, and no other, on the same device."""
+        return self._watch.is_same() and (self._first is None or self._first.device == self.device)
 
     def state(self) -> int:
         """A number for what may change without another tensor: attributes of modules, hooks, and which parameters are
@@ -106,7 +109,8 @@ class Weights:
     def watch_state(self) -> None:
         """Looks again, as attributes are other ones or `written` has more."""
         entries = [entry for module in self._modules for entry in python_state.entries_of(module, self.written)]
-        parameters = [(p, name, getattr(p, name)) for p in self.parameters.values() for name in _OF_PARAMETERS if hasattr(p, name)]
+        parameters = [(p, name, getattr(p, name)) for p in self.parameters.values() for name in _OF_PARAMETERS
+                      if hasattr(p, name)]
         hooks = [*python_state.hooks_of(self._modules), *(table for _, _, table in parameters if isinstance(table, dict))]
         key = (python_state.key_of(entries), tuple(map(tuple, hooks)),
                tuple([flag for _, name, flag in parameters if name == "requires_grad"]))
