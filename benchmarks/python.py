@@ -15,12 +15,12 @@ import time
 
 import numpy as np
 
+import torch
+from torch import nn
+
 import pando.poptorch as poptorch
 import pando.tf.compat.v1 as tf
-import pando.torch as torch
 from pando import _core, ipu, keras
-from pando.torch import nn
-from pando.torch.nn import functional
 
 
 class Network(nn.Module):
@@ -31,50 +31,6 @@ class Network(nn.Module):
     def forward(self, x, labels):
         y = self.output(torch.relu(self.hidden(x)))
         return y, self.loss(y, labels)
-
-
-class Convolutions(nn.Module):
-    """A small network for MNIST, as plain PyTorch programs write it: two convolutions, two dropouts."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.second = nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3)
-        self.hidden, self.output = nn.Linear(9216, 128), nn.Linear(128, 10)
-
-    def forward(self, x):
-        x = functional.max_pool2d(functional.relu(self.second(functional.relu(self.first(x)))), 2)
-        x = torch.flatten(functional.dropout(x, 0.25), 1)
-        x = functional.dropout(functional.relu(self.hidden(x)), 0.5)
-        return functional.log_softmax(self.output(x), dim=1)
-
-
-def recording(rounds):
-    """The microseconds of a turn of a plain training loop without those of its compiled program: the lower quartile."""
-    model = Convolutions()
-    optimizer = torch.optim.Adadelta(model.parameters())
-    x, y = torch.zeros(8, 1, 28, 28), torch.zeros(8, dtype=torch.int64)
-    computation, spent = _core.poptorch.Computation, [0.0]
-    run = computation.run
-
-    def timed(self, inputs):
-        begin = time.perf_counter()
-        outputs = run(self, inputs)
-        spent[0] += time.perf_counter() - begin
-        return outputs
-
-    def turn():
-        optimizer.zero_grad()
-        functional.nll_loss(model(x), y).backward()
-        optimizer.step()
-    computation.run = timed
-    try:
-        found = []
-        for _ in range(20 * rounds):
-            spent[0] = 0.0
-            found.append(microseconds(1, turn) - spent[0] * 1e6)
-    finally:
-        computation.run = run
-    return np.quantile(found[20:], 0.25)
 
 
 def mlp(steps_per_execution):
@@ -180,7 +136,6 @@ def main():
                   f"{'  too much' if is_over else ''}", flush=True)
     twin.end()
     array = np.zeros((1000, 1000), np.float32)
-    print(f"recording a turn of a plain PyTorch loop: {recording(7):.1f}")
     print(f"an array of 4 MB in and out: {microseconds(10000, lambda: _core.round_trip(array)):.2f}")
     return 1 if over else 0
 

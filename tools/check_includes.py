@@ -44,23 +44,10 @@ MAY_WRAP = ("backends/", "comm/", "report/", "io/", "datasets/")
 # The packages of python/pando: each may import those before it in its line, and those that they may import.
 PYTHON_ORDERS = (
     ("_core", "core", "tensors", "keras", "tf", "ipu"),
-    ("core", "pytorch", "poptorch"), ("core", "torch"),
-    ("torch", "torchvision"),
+    ("core", "torch", "poptorch"),
     # These load any package when it is asked for. `pando` is pando/__init__.py, `__main__` is pando/__main__.py.
-    ("ipu", "compat"), ("poptorch", "compat"), ("torchvision", "compat"), ("compat", "pando", "__main__"),
+    ("ipu", "compat"), ("poptorch", "compat"), ("compat", "pando", "__main__"),
 )
-# Imports within functions that break the order or close a circle, each with its reason.
-_RECORDER = "pando.torch, which will be replaced, records operations that core then computes"
-_OPERATORS = "core/ops.py is written with tensors, and operators of tensors call it; it goes with the recorder of pando.torch"
-_LOSSES = "losses of pando.torch, which will be replaced, are modules that call functions that make modules"
-PYTHON_EXCEPTIONS = {
-    ("core/dispatch.py", "torch/lazy.py"): _RECORDER,
-    ("torch/records.py", "torch/lazy.py"): _RECORDER,
-    ("core/dispatch.py", "core/ops.py"): _OPERATORS,
-    ("core/tensor.py", "core/ops.py"): _OPERATORS,
-    ("core/tensor.py", "core/indexing.py"): _OPERATORS,
-    ("torch/nn/functional_losses.py", "torch/nn/__init__.py"): _LOSSES,
-}
 MODULE_NAME = re.compile(r"pando(\.\w+)+")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
@@ -215,7 +202,7 @@ def package_of(file):
 def check_python_order(root):
     """The packages of python/pando keep their order, and no files import each other in a circle."""
     tree, below = PythonTree(root), packages_below()
-    targets, met = {}, set()
+    targets = {}
     for module, file in tree.files.items():
         package = package_of(file)
         if package not in below:
@@ -223,15 +210,10 @@ def check_python_order(root):
             continue
         targets[file] = set()
         for line, target, faces, closes in tree.imports(module):
-            if (file, target) in PYTHON_EXCEPTIONS:
-                met.add((file, target))
-            elif package_of(target) not in below[package] | {package}:
+            if package_of(target) not in below[package] | {package}:
                 yield f"python/pando/{file}:{line}: {package} may not import {package_of(target)} ({target})"
             elif closes:
                 targets[file].update({target, *faces})
-    for file, target in sorted(set(PYTHON_EXCEPTIONS) - met):
-        if file in targets:
-            yield f"tools/check_includes.py: {file} does not import {target}; take the exception away"
     if circle := find_circle(targets):
         yield f"python/pando: these files import each other in a circle: {' -> '.join(circle)}"
 

@@ -20,7 +20,7 @@ EXAMPLES = {
     "A pass": ("choose_layouts", ["src/compiler", "src/CMakeLists.txt", "tests/compiler"]),
 }
 # What stands for the file of the example's family.
-FAMILY = {"Another op": ["src/ops/gather.cpp"]}
+FAMILY = {"An elementwise op": ["src/ops/elementwise_activations.cpp"], "Another op": ["src/ops/gather.cpp"]}
 # Where a path of a recipe may begin.
 ROOTS = ("", "src", "include/pando")
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the stubs (.pyi) of what type checkers cannot read: the extension, and the methods that torch.Tensor gets when
-pando.torch is imported. All else has its hints in the source.
+"""Writes the stubs (.pyi) of what type checkers cannot read: the extension. All else has its hints in the source.
 
 Usage: PYTHONPATH=build/release/python tools/python_stubs.py
 
@@ -10,13 +9,12 @@ have other names or parameters than the module: run this tool then, and look at 
 """
 import enum
 import importlib
-import inspect
 import pathlib
 import re
 import types
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python/pando"
-EXTENSION = ("pando._core", "pando._core.poptorch", "pando._core.steps", "pando._core.torch", "pando._core.torchvision")
+EXTENSION = ("pando._core", "pando._core.poptorch", "pando._core.steps", "pando._core.torch")
 # Classes that a signature names before they are bound.
 CPP_NAMES = {"pando::Parameter": "pando._core.Parameter", "pando::data::Dataset::Iterator": "pando._core.DatasetIterator",
              "pando::tf1::Operation": "pando._core.Operation", "handle": "object", "function": "Callable[..., Any]",
@@ -143,76 +141,9 @@ def extension_stub(module):
     # A class comes after its bases.
     classes.sort(key=lambda cls: (len(cls.__mro__), cls.__name__))
     imports = ["import numpy", "import pando._core", "import pando._core.poptorch", "import pando._core.torch",
-               "import pando._core.torchvision",
                "from typing import Any, Callable, ClassVar, Iterable, Optional, Union, overload"]
     body = [line for cls in classes for line in _class(cls)]
     return HEAD + "\n".join([*imports, "", *values, "", *body, *functions]) + "\n"
-
-
-def _python_signature(name, function, first=None):
-    """A function of Python as a line of a stub; `first` is the name of its first parameter."""
-    try:
-        found = inspect.signature(function)
-    except ValueError:
-        return f"def {name}(*args: Any, **kwargs: Any) -> Any: ..."
-    parameters = []
-    for i, parameter in enumerate(found.parameters.values()):
-        if i == 0 and first is not None:
-            parameters.append(parameter.replace(name=first, annotation=parameter.empty,
-                                                kind=parameter.POSITIONAL_OR_KEYWORD))
-            continue
-        hint = parameter.annotation if parameter.annotation is not parameter.empty else "Any"
-        parameters.append(parameter.replace(annotation=_Text(hint), default=parameter.empty if
-                                            parameter.default is parameter.empty else _Text("...")))
-    result = found.return_annotation if found.return_annotation is not found.empty else "Any"
-    return f"def {name}{inspect.Signature(parameters)} -> {result}: ..."
-
-
-class _Text(str):
-    def __repr__(self):
-        return str(self)
-
-
-def _outside_of_class(line):
-    """Types that methods of the class hide, by their full names."""
-    head, _, rest = line.partition("(")
-    return head + "(" + re.sub(r"\b(int|float|bool|type)\b(?!:)", r"builtins.\1", rest)
-
-
-def tensor_stub(module):
-    """torch/tensor.pyi: the classes of the module, with the methods that other modules give them."""
-    lines = ["import builtins", "from typing import Any, Sequence", "", "import numpy as np", "",
-             "from pando.core import dtypes", "from pando.core.hints import ArrayLike, DTypeLike, Path, Sizes",
-             "from pando.core.tensor import Tensor as CoreTensor", "", "TYPES: dict[str, dtypes.DType]", ""]
-    for cls in (module.Size, module.device, module.Tensor):
-        lines.append(f"class {cls.__name__}({'CoreTensor' if cls is module.Tensor else cls.__base__.__name__}):")
-        for name, member in vars(cls).items():
-            if name.startswith("_") and name not in ("__init__", "__setitem__", "__iadd__", "__isub__", "__imul__",
-                                                     "__itruediv__"):
-                continue
-            if isinstance(member, property):
-                kind = inspect.signature(member.fget).return_annotation
-                made = [f"def {name}(self) -> {kind if kind is not inspect.Signature.empty else 'Any'}: ..."]
-                made.insert(0, "@property")
-                if member.fset is not None:
-                    made += [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."]
-            else:
-                made = [_python_signature(name, member, "self")]
-            lines += ["    " + _outside_of_class(line) if line.startswith("def") else "    " + line for line in made]
-        if cls is module.device:
-            lines += ["    type: str", "    index: builtins.int | None"]
-        lines.append("")
-    return HEAD + "\n".join(lines)
-
-
-def functions_stub(module):
-    """torch/functions.pyi: the functions that pando.torch offers."""
-    lines = ["from typing import Any, Sequence", "",
-             "from pando.core.hints import ArrayLike, DTypeLike, Sizes",
-             "from pando.torch.tensor import Tensor", "",
-             f"__all__ = {sorted(module.FUNCTIONS)!r}", ""]
-    lines += [_python_signature(name, getattr(module, name)) for name in sorted(set(module.FUNCTIONS))]
-    return HEAD + "\n".join(lines) + "\n"
 
 
 def stubs():
@@ -223,13 +154,10 @@ def stubs():
         for part in name.split(".")[2:]:
             module = getattr(module, part)
         found["/".join(["_core", *(name.split(".")[2:] or ["__init__"])]) + ".pyi"] = extension_stub(module)
-    found["torch/tensor.pyi"] = tensor_stub(importlib.import_module("pando.torch.tensor"))
-    found["torch/functions.pyi"] = functions_stub(importlib.import_module("pando.torch.functions"))
     return found
 
 
 if __name__ == "__main__":
-    import pando.torch  # noqa: F401, gives tensors their methods
     for path, text in stubs().items():
         target = PACKAGE / path
         target.parent.mkdir(exist_ok=True)

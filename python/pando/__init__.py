@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pando: trains and runs neural networks on virtual IPUs made of CPU cores and GPUs.
 
-To know where to begin, choose the framework you know. The packages follow those whose names they bear::
+To know where to begin, choose the framework you know. The packages follow those whose names they have::
 
     from pando import keras              # tf.keras
     from pando import ipu                # tensorflow.python.ipu
     import pando.tf as tf                # tf.data, and the session style in pando.tf.compat.v1
-    import pando.torch as torch          # and pando.poptorch, pando.torchvision
+    from pando import poptorch           # for modules of the installed PyTorch
+    from pando.torch import compile_step  # the same, without Graphcore's interface
 
 A first network, with ``help(keras.Model.fit)`` and ``help(keras.layers)`` for more::
 
@@ -16,8 +17,8 @@ A first network, with ``help(keras.Model.fit)`` and ``help(keras.layers)`` for m
     >>> model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
     >>> history = model.fit(x, y, epochs=1, verbose=0)
 
-``help(pando.poptorch.trainingModel)`` shows the same with PyTorch's modules, and ``pando.tf.compat.v1`` has sessions.
-``python3 -m pando SCRIPT`` runs a script that imports tensorflow or torch, unchanged, on these packages.
+``help(pando.torch.compile_step)`` shows the same with PyTorch's modules, and ``pando.tf.compat.v1`` has sessions.
+``python3 -m pando SCRIPT`` runs a script that imports tensorflow, keras or poptorch, unchanged, on these packages.
 No package is loaded before it is used.
 """
 import importlib as _importlib
@@ -32,14 +33,14 @@ from pando.core.nearest import missing_attribute as _missing_attribute
 _messages.install()
 _sys.meta_path.append(_Absences())
 
-_PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch", "torchvision")
+_PACKAGES = ("compat", "core", "ipu", "keras", "poptorch", "tf", "torch")
 
 __all__ = ["Error", "InternalError", "OutOfRangeError", "__version__", "compat", "core", "ipu", "keras", "machine",
-           "poptorch", "set_look", "set_random_seed", "tf", "torch", "torchvision"]
+           "poptorch", "set_look", "set_random_seed", "tf", "torch"]
 
 
 if _typing.TYPE_CHECKING:
-    from pando import compat, core, ipu, keras, poptorch, tf, torch, torchvision
+    from pando import compat, core, ipu, keras, poptorch, tf, torch
 else:
     def __getattr__(name):
         if name in _PACKAGES:

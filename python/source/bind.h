@@ -32,8 +32,6 @@ void bind_modules(py::module_& module);
 void bind_update_rules(py::module_& module);
 void bind_executors(py::module_& module);
 void bind_steps(py::module_& module);
-void bind_loaders(py::module_& module);
-void bind_vision(py::module_& module);
 void bind_reports(py::module_& module);
 
 }  // namespace pando::python

@@ -42,6 +42,8 @@ class PythonCallback : public keras::Callback {
     const WithGil gil;
     object_.get().attr("_batch")(batch, logs_dict(logs));
   }
+  void on_test_begin(keras::Model&) override { call_with("on_test_begin", {}); }
+  void on_test_end(keras::Model&, const keras::Logs& logs) override { call_with("on_test_end", logs); }
   bool sees_batches() const override {
     return methods_.contains("on_train_batch_end") || methods_.contains("on_train_batch_begin");
   }
@@ -49,9 +51,13 @@ class PythonCallback : public keras::Callback {
  private:
   template <class... Arguments>
   void call(const char* method, Arguments... arguments) const {
+    call_with(method, last_, arguments...);
+  }
+  template <class... Arguments>
+  void call_with(const char* method, const keras::Logs& logs, Arguments... arguments) const {
     if (!methods_.contains(method)) return;
     const WithGil gil;
-    object_.get().attr(method)(arguments..., logs_dict(last_));
+    object_.get().attr(method)(arguments..., logs_dict(logs));
   }
   // The logs of the epoch that ended last; none while an epoch runs.
   keras::Logs last_;

@@ -12,8 +12,6 @@ using poptorch::Options;
 using poptorch::PoplarExecutor;
 using torch::nn::ModuleParts;
 
-using NamedModules = std::vector<std::pair<std::string, torch::nn::Module>>;
-
 void bind_options(py::module_& module) {
   py::enum_<poptorch::OutputMode>(module, "OutputMode", "Which batches' outputs a call returns.")
       .value("Default", poptorch::OutputMode::Default)
@@ -84,13 +82,11 @@ EndsWithoutGil<PoplarExecutor> make_executor(const std::string& kind, Function<M
 }
 
 void bind_models_of_poptorch(py::module_& module) {
-  py::class_<ModuleParts>(module, "ModuleParts",
-                          "The leaves of a tree of modules and its own parameters, by their paths.")
-      .def(py::init([](const NamedModules& modules, const torch::nn::NamedParameters& parameters,
-                       const torch::nn::NamedParameters& buffers) {
-             return ModuleParts{modules, parameters, buffers};
+  py::class_<ModuleParts>(module, "ModuleParts", "The parameters and buffers of a tree of modules, by their paths.")
+      .def(py::init([](const torch::nn::NamedParameters& parameters, const torch::nn::NamedParameters& buffers) {
+             return ModuleParts{.parameters = parameters, .buffers = buffers};
            }),
-           py::arg("modules"), py::arg("parameters"), py::arg("buffers"));
+           py::arg("parameters"), py::arg("buffers"));
   py::class_<PoplarExecutor, EndsWithoutGil<PoplarExecutor>>(module, "Executor")
       .def(py::init(&make_executor), py::arg("kind"), py::arg("parts"), py::arg("passes"), py::arg("arguments"),
            py::arg("options"), py::arg("optimizer"))
@@ -128,14 +124,10 @@ void bind_blocks(py::module_& module) {
 
 }  // namespace
 
-// In computations.cpp.
-void bind_computations(py::module_& module);
-
 void bind_executors(py::module_& module) {
   py::module_ part = module.def_submodule("poptorch", "What pando.poptorch is made of.");
   bind_options(part);
   bind_models_of_poptorch(part);
-  bind_computations(part);
   bind_blocks(part);
 }
 

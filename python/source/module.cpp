@@ -65,8 +65,6 @@ PYBIND11_MODULE(_core, module) {
   bind_update_rules(module);
   bind_executors(module);
   bind_steps(module);
-  bind_loaders(module);
-  bind_vision(module);
   bind_reports(module);
   py::module_::import("atexit").attr("register")(py::cpp_function(end_python));
 }

@@ -7,25 +7,25 @@ namespace pando::python {
 
 namespace {
 
-using Pair = std::array<std::int64_t, 2>;
-
-// "valid", "same", or the sizes above, below, left and right.
+// "valid", "same", or the sizes before and after along each axis: above, below, left and right of images.
 template <class Options>
 void read_padding(Reader& reader, Options& options) {
   const py::object padding = reader.get<py::object>("padding", py::str("valid"));
   if (!py::isinstance<py::str>(padding)) {
     options.padding = ops::Padding::explicit_sizes;
-    options.padding_sizes = padding.cast<std::array<std::int64_t, 4>>();
+    options.padding_sizes = padding.cast<decltype(options.padding_sizes)>();
     return;
   }
   const auto text = padding.cast<std::string>();
   if (text != "valid" && text != "same")
-    throw py::value_error("the padding is '" + text + "' but must be 'valid', 'same' or four sizes");
+    throw py::value_error("the padding is '" + text + "' but must be 'valid', 'same' or " +
+                          std::to_string(options.padding_sizes.size()) + " sizes");
   options.padding = text == "same" ? ops::Padding::same : ops::Padding::valid;
 }
 
-ops::ConvOptions conv_options(Reader& reader) {
-  ops::ConvOptions options;
+template <class Options>
+Options conv_options(Reader& reader) {
+  Options options;
   options.strides = reader.get("strides", options.strides);
   options.dilations = reader.get("dilations", options.dilations);
   read_padding(reader, options);
@@ -33,10 +33,12 @@ ops::ConvOptions conv_options(Reader& reader) {
   return options;
 }
 
-ops::PoolOptions pool_options(Reader& reader) {
-  ops::PoolOptions options;
+template <class Options>
+Options pool_options(Reader& reader) {
+  Options options;
   options.window = reader.get("window", options.window);
   options.strides = reader.get("strides", options.strides);
+  options.dilations = reader.get("dilations", options.dilations);
   read_padding(reader, options);
   options.count_padding = reader.get("count_padding", options.count_padding);
   return options;
@@ -93,6 +95,28 @@ Op reduction(Value (*op)(Value, const ops::ReduceOptions&)) {
           }};
 }
 
+template <class Options>
+Op convolution(Value (*op)(Value, Value, const Options&)) {
+  return {2, [op](Reader& reader) -> Build {
+            return [op, options = conv_options<Options>(reader)](const Values& v) { return op(v[0], v[1], options); };
+          }};
+}
+template <class Options, class Size>
+Op transposed_convolution(Value (*op)(Value, Value, const Options&, Size)) {
+  return {2, [op](Reader& reader) -> Build {
+            const auto options = conv_options<Options>(reader);
+            return [op, options, size = reader.get("output_size", Size{})](const Values& v) {
+              return op(v[0], v[1], options, size);
+            };
+          }};
+}
+template <class Options>
+Op pooling(Value (*op)(Value, const Options&)) {
+  return {1, [op](Reader& reader) -> Build {
+            return [op, options = pool_options<Options>(reader)](const Values& v) { return op(v[0], options); };
+          }};
+}
+
 void add_elementwise(OpTable& table) {
 #define PANDO_OP(name)
 #define PANDO_UNARY(name) table.emplace(#name, plain(ops::name));
@@ -132,26 +156,15 @@ void add_products(OpTable& table) {
                                                                     .transpose_b = reader.get("transpose_b", false)}](
                                           const Values& v) { return ops::matmul(v[0], v[1], options); };
                              }});
-  const auto convolution = [](Value (*op)(Value, Value, const ops::ConvOptions&)) {
-    return Op{2, [op](Reader& reader) -> Build {
-                return [op, options = conv_options(reader)](const Values& v) { return op(v[0], v[1], options); };
-              }};
-  };
   table.emplace("conv2d", convolution(ops::conv2d));
   table.emplace("depthwise_conv2d", convolution(ops::depthwise_conv2d));
-  table.emplace("conv2d_transpose", Op{2, [](Reader& reader) -> Build {
-                                         const ops::ConvOptions options = conv_options(reader);
-                                         return [options, size = reader.get("output_size", Pair{})](const Values& v) {
-                                           return ops::conv2d_transpose(v[0], v[1], options, size);
-                                         };
-                                       }});
-  const auto pooling = [](Value (*op)(Value, const ops::PoolOptions&)) {
-    return Op{1, [op](Reader& reader) -> Build {
-                return [op, options = pool_options(reader)](const Values& v) { return op(v[0], options); };
-              }};
-  };
+  table.emplace("conv2d_transpose", transposed_convolution(ops::conv2d_transpose));
+  table.emplace("conv3d", convolution(ops::conv3d));
+  table.emplace("conv3d_transpose", transposed_convolution(ops::conv3d_transpose));
   table.emplace("max_pool", pooling(ops::max_pool));
   table.emplace("average_pool", pooling(ops::average_pool));
+  table.emplace("max_pool3d", pooling(ops::max_pool3d));
+  table.emplace("average_pool3d", pooling(ops::average_pool3d));
   table.emplace("global_max_pool", plain(ops::global_max_pool));
   table.emplace("global_average_pool", plain(ops::global_average_pool));
 }

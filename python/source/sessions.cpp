@@ -123,7 +123,7 @@ void bind_session(py::module_& module) {
       .def("restore", &train::Saver::restore, WithoutGil());
 }
 
-train::Optimizer make_optimizer(const std::string& kind, const py::dict& arguments) {
+train::Optimizer make_tf1_optimizer(const std::string& kind, const py::dict& arguments) {
   Fields fields(kind, arguments);
   if (kind == "GradientDescentOptimizer") {
     train::GradientDescentOptions o;
@@ -161,7 +161,7 @@ void bind_training(py::module_& module) {
              for (const auto& [gradient, variable] : gradients) list.push_back({gradient, variable});
              return optimizer.apply_gradients(list);
            });
-  module.def("make_train_optimizer", &make_optimizer);
+  module.def("make_train_optimizer", &make_tf1_optimizer);
 }
 
 void bind_queues(py::module_& module) {

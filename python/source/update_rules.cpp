@@ -65,7 +65,7 @@ optim::Update make_update(const std::string& kind, const py::dict& given) {
 }
 
 template <class Rule, class Options>
-optim::Optimizer make_optimizer(const std::string& kind, const std::vector<Group>& groups) {
+optim::Optimizer make_torch_optimizer(const std::string& kind, const std::vector<Group>& groups) {
   std::optional<Rule> made;
   for (const auto& [parameters, rate, given] : groups) {
     Options options = read_options<Options>(kind, given);
@@ -78,7 +78,7 @@ optim::Optimizer make_optimizer(const std::string& kind, const std::vector<Group
 }
 
 template <class Rule, class Options>
-constexpr Kind kind_of = {make_update<Options>, make_optimizer<Rule, Options>};
+constexpr Kind kind_of = {make_update<Options>, make_torch_optimizer<Rule, Options>};
 
 const Kind& find_kind(const std::string& name) {
   static const std::map<std::string, Kind> kinds = {{"sgd", kind_of<optim::SGD, optim::SGDOptions>},

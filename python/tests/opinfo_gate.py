@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's own database of operators, with samples of their arguments, through trace and table: does a program compute what
-eager PyTorch computes? `opinfo_gate.py --write` writes the table of verdicts for the PyTorch that runs it."""
+eager PyTorch computes? `opinfo_gate.py --write` writes the table of verdicts for the PyTorch that runs it, or the rows of the
+variants that are named."""
 import csv
 import itertools
 import os
@@ -59,6 +60,13 @@ def table_path():
 def read_table():
     with table_path().open(newline="") as file:
         return {row["variant"]: row for row in csv.DictReader(file)}
+
+
+def write_table(rows):
+    with table_path().open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["variant", *COLUMNS], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows.values())
 
 
 # ---- one sample
@@ -212,10 +220,7 @@ def main():
         rows.append(row)
         print(*row.values(), {k: v for k, v in reasons.items() if v}, sep=" | ", flush=True)
     if "--write" in sys.argv:
-        with table_path().open("w", newline="") as file:
-            writer = csv.DictWriter(file, ["variant", *COLUMNS], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_table({**(read_table() if names else {}), **{row["variant"]: row for row in rows}})
 
 
 if __name__ == "__main__":

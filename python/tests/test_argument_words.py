@@ -45,8 +45,8 @@ def evaluated(callback):
     (lambda: keras.callbacks.ReduceLROnPlateau(min_detla=1),
      "ReduceLROnPlateau() got an unexpected keyword argument 'min_detla'; the nearest is min_delta"),
     (lambda: evaluated(CountsBatches()),
-     "CountsBatches.on_test_batch_end would not be called: Pando calls callbacks before and after evaluate() and predict(), "
-     "and not for each batch"),
+     "CountsBatches.on_test_batch_end would not be called: Pando calls callbacks before and after evaluate(), predict() and "
+     "validation, and not for each batch of them"),
     (lambda: keras.ops.max(ONES, initial=2), "max: initial=2 is not in Pando"),
     (lambda: tf.norm(ONES, ord=1), "norm: ord=1 is not in Pando, which has 'euclidean' only"),
     (lambda: tf.nn.max_pool(ONES, data_format="NCHW"), "max_pool: data_format is 'NCHW', but Pando has 'NHWC' only"),

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import pando.tf as tf
-import pando.torch as torch
 from pando import _core, keras
 from pando.core.arrays import as_array
 from pando.core.errors import TraceError
@@ -96,10 +95,9 @@ def test_an_array_that_was_changed_is_cast_again(place):
     assert as_array(strided).max() == 2
 
 
-@pytest.mark.parametrize("family", [torch, tf])
-def test_tensors_share_memory_with_buffers(family):
+def test_tensors_share_memory_with_buffers():
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
-    tensor = family.Tensor(array)
+    tensor = tf.Tensor(array)
     view = memoryview(tensor)
     assert (view.shape, view.format, view.readonly) == ((2, 3), "f", False)
     assert np.asarray(view).ctypes.data == array.ctypes.data == np.asarray(tensor).ctypes.data
@@ -108,18 +106,10 @@ def test_tensors_share_memory_with_buffers(family):
     assert memoryview(tensor).readonly
 
 
-@pytest.mark.parametrize("family", [torch, tf])
-def test_tensors_share_memory_by_dlpack(family):
+def test_tensors_share_memory_by_dlpack():
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
-    back = np.from_dlpack(family.Tensor(array))
+    back = np.from_dlpack(tf.Tensor(array))
     assert back.ctypes.data == array.ctypes.data and back.tolist() == array.tolist()
-
-
-def test_torch_takes_memory_by_dlpack():
-    array = np.arange(6, dtype=np.int64).reshape(2, 3)
-    for tensor in (torch.from_dlpack(array), torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(
-            torch.from_numpy(array)))):
-        assert isinstance(tensor, torch.Tensor) and tensor.numpy().ctypes.data == array.ctypes.data
 
 
 def test_tensorflow_takes_memory_by_dlpack():
@@ -139,7 +129,6 @@ def test_a_buffer_goes_in_without_copying():
     memory = bytearray(np.arange(4, dtype=np.float32).tobytes())
     view = memoryview(memory).cast("f")
     assert _core.address_of(view) == np.frombuffer(memory, np.uint8).ctypes.data
-    assert _core.address_of(torch.from_numpy(np.asarray(view)).numpy()) == _core.address_of(view)
 
 
 def test_both_sides_keep_the_memory_alive():

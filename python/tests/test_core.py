@@ -40,11 +40,7 @@ CASES = {
 
 def run_traced(name, arrays, attributes):
     """The op as a program of its own."""
-    def function(symbols):
-        return [dispatch.traced(name, list(symbols), attributes, "")], []
-    parts = _core.poptorch.ModuleParts([], [], [])
-    types = [(array.dtype.name, array.shape) for array in arrays]
-    return _core.poptorch.Computation(types, parts, function, None, None).run(arrays)[0]
+    return _core.TensorProgram(name, lambda symbols: [dispatch.traced(name, symbols, attributes, "")])(arrays)[0]
 
 
 @pytest.mark.parametrize("name", sorted(eager.FUNCTIONS))
@@ -57,11 +53,12 @@ def test_an_op_gives_the_same_eagerly_and_as_a_program(name):
 
 
 def test_every_op_of_the_table_has_a_case_or_runs_as_a_program_only():
-    only_programs = {"conv2d", "depthwise_conv2d", "conv2d_transpose", "max_pool", "average_pool", "global_max_pool",
-                     "global_average_pool", "layer_norm", "dropout", "relu_gradient", "gelu_derivative",
-                     "gelu_tanh_derivative", "silu_derivative", "expm1", "log1p", "asin", "acos", "atan", "atan2",
-                     "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "erfinv", "lgamma", "digamma", "trigamma",
-                     "shift_left", "shift_right"}
+    only_programs = {"conv2d", "depthwise_conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "max_pool",
+                     "average_pool", "max_pool3d", "average_pool3d", "global_max_pool", "global_average_pool",
+                     "layer_norm", "batch_norm", "dropout", "random_uniform", "random_normal", "relu_gradient",
+                     "gelu_derivative", "gelu_tanh_derivative", "silu_derivative", "expm1", "log1p", "asin", "acos",
+                     "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "erfinv", "lgamma", "digamma",
+                     "trigamma", "shift_left", "shift_right"}
     assert set(_core.op_names()) - set(CASES) == only_programs
 
 
@@ -98,15 +95,15 @@ def test_a_symbol_has_no_value_and_says_so():
             with pytest.raises(TraceError):
                 look(x)
         seen.append(x[1:, -1].shape)
-        return [x._value], []
-    _core.poptorch.output_types([("float32", (3, 2))], _core.poptorch.ModuleParts([], [], []), function)
+        return [x._value]
+    _core.TensorProgram("look", function).types([("float32", (3, 2))])
     assert seen == [(2,)]
 
 
 def test_types_are_equal_to_their_names_and_to_numpys():
-    dtype = dtypes.named("float32", "torch")
+    dtype = dtypes.named("float32")
     assert dtype == "float32" == dtype and dtype == np.float32 and dtype == dtypes.named("float32", "tf")
-    assert repr(dtype) == "torch.float32" and repr(dtypes.named("int32", "tf")) == "<dtype: 'int32'>"
+    assert repr(dtype) == "pando.float32" and repr(dtypes.named("int32", "tf")) == "<dtype: 'int32'>"
     assert copy.deepcopy(dtype) == dtype
     with pytest.raises(TypeError, match="the nearest is float32"):
         dtypes.of("float33")

@@ -101,6 +101,8 @@ def test_pipelines():
     assert [int(x) for x in rows(data.skip(2).take(3))] == [2, 3, 4]
     assert [int(x) for x in rows(data.filter(lambda x: x > 7))] == [8, 9]
     assert [int(x) for x in rows(data.shard(3, 1))] == [1, 4, 7]
+    with pytest.raises(ValueError, match="^shard: index is 2, but must be below num_shards, 2, and not below 0$"):
+        data.shard(2, 2)
     assert [int(x) for x in rows(data.take(2).repeat(2).prefetch(tf.data.AUTOTUNE).cache())] == [0, 1, 0, 1]
     with pytest.raises(TypeError, match="infinite"):
         len(data.repeat())
@@ -117,3 +119,16 @@ def test_pipelines():
 def test_columns_of_different_lengths_are_refused():
     with pytest.raises(Error, match="3"):
         Dataset.from_tensor_slices((np.zeros(3), np.zeros(4)))
+
+
+def test_a_list_is_a_tensor_wherever_it_stands():
+    pairs = list(Dataset.from_tensor_slices(([1, 2], {"a": [[1.0, 2.0], [3.0, 4.0]]})))
+    assert int(pairs[1][0]) == 2 and pairs[1][1]["a"].numpy().tolist() == [3, 4]
+    assert [tensor.dtype.name for tensor in (pairs[0][0], pairs[0][1]["a"])] == ["int32", "float32"]
+    stacked = list(Dataset.from_tensor_slices([np.zeros(2), np.ones(2)]))
+    assert [row.numpy().tolist() for row in stacked] == [[0, 0], [1, 1]]
+    assert list(Dataset.from_tensors([1, 2]))[0].numpy().tolist() == [1, 2]
+    number, listed = list(Dataset.from_tensors((1.5, [[1], [2]])))[0]
+    assert float(number) == 1.5 and listed.numpy().tolist() == [[1], [2]]
+    columns = list(Dataset.from_generator(lambda: iter([(1, 2.5)]), output_types=[tf.int32, tf.float32]))[0]
+    assert [float(column) for column in columns] == [1, 2.5]

@@ -13,14 +13,13 @@ from conftest import needs_torch
 from pando import keras
 from pando.core.nearest import public_names
 
-PACKAGES = ("compat", "ipu", "keras", *([] if needs_torch.args[0] else ["poptorch"]), "tf", "torch", "torchvision")
-MODULES = [f"pando.{package}" for package in PACKAGES]
+PACKAGES = ("compat", "ipu", "keras", "tf", *([] if needs_torch.args[0] else ["poptorch"]))
+MODULES = [f"pando.{package}" for package in (*PACKAGES, *([] if needs_torch.args[0] else ["torch"]))]
 MODULES += sorted(found.name for package in PACKAGES for found in pkgutil.walk_packages(
     importlib.import_module(f"pando.{package}").__path__, f"pando.{package}."))
 # What these modules have is used by others of their package, and not by users.
-INNER = {"pando.torch.lazy", "pando.torch.program", "pando.torch.records", "pando.compat.finder", "pando.tf.mapping",
-         "pando.keras.data", "pando.keras.html", "pando.keras.layers.calls", "pando.keras.stages", "pando.keras.eager",
-         "pando.poptorch.passes"}
+INNER = {"pando.compat.finder", "pando.tf.mapping", "pando.keras.data", "pando.keras.html", "pando.keras.layers.calls",
+         "pando.keras.stages", "pando.keras.eager", "pando.poptorch.passes"}
 
 
 def is_ours(member):

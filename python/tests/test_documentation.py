@@ -7,7 +7,7 @@ import pkgutil
 import re
 
 import pytest
-from conftest import needs_mnist
+from conftest import needs_mnist, needs_torch
 
 import pando
 
@@ -19,7 +19,8 @@ MODULES = sorted(found.name for found in pkgutil.walk_packages(pando.__path__, "
 
 
 @needs_mnist
-@pytest.mark.parametrize("name, index, code", BLOCKS, ids=[f"{name}-{index}" for name, index, _ in BLOCKS])
+@pytest.mark.parametrize("name, index, code", [
+    pytest.param(*block, id=f"{block[0]}-{block[1]}", marks=needs_torch if "torch" in block[2] else ()) for block in BLOCKS])
 def test_the_programs_of_documents_run(run_python, name, index, code):
     run_python("-c", code, PANDO_TEST_SAMPLES="1000")
 

@@ -127,7 +127,7 @@ def test_document_003_has_two_convolutions(run_python, tmp_path):
 
 
 def test_document_004(run_python, tmp_path):
-    folder = _core.torchvision.folder_of("mnist")
+    folder = _core.dataset_folder("mnist")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "mnist").symlink_to(folder or tmp_path)
     process = run_document("004", run_python, tmp_path, 4000, HOME=str(tmp_path), PANDO_DATA=str(tmp_path / "data"))

@@ -102,6 +102,25 @@ def test_validation_data_needs_targets():
     assert "val_loss" in line().fit(X, Y, validation_data=(X, Y), verbose=0).history
 
 
+def test_weights_beside_a_dataset_are_in_the_dataset():
+    batches = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
+    expected = "sample_weight must not be given: {} gives weights with inputs and targets, as a third part"
+    for what in ("fit", "evaluate"):
+        for data, name in ((batches, "Dataset"), (iter([(X, Y)]), "list_iterator")):
+            assert words(lambda: getattr(line(), what)(data, sample_weight=np.ones(len(X)), verbose=0)) == (
+                expected.format(name))
+
+
+def test_callbacks_know_the_steps_of_an_epoch():
+    class Steps(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            seen.append(self.params["steps"])
+    seen = []
+    for arguments in ({}, {"steps_per_epoch": 2}, {"validation_split": 0.5}):
+        line().fit(X, Y, batch_size=len(X) // 4, callbacks=[Steps()], verbose=0, **arguments)
+    assert seen == [4, 2, 2]
+
+
 def test_class_weight_is_a_dict():
     assert words(lambda: line().fit(X, Y, class_weight=[1.0, 2.0], verbose=0)) == (
         "fit: class_weight is [1.0, 2.0], but must be a dict from the number of each class to its weight, such as "
@@ -144,8 +163,8 @@ def test_methods_that_would_not_be_called_are_refused(name):
     model = type("Own", (keras.Model,), {name: lambda self, *arguments: 0, "call": lambda self, inputs: inputs})()
     assert words(lambda: model.compile("sgd", "mse")) == (
         f"Own.{name} would not be called: Pando compiles the whole step. Give the loss to compile(), as a function of (y_true, "
-        f"y_pred) if need be, add other terms by add_loss() in the call() of a layer, and remove {name}; pando.torch runs "
-        "training loops of your own")
+        f"y_pred) if need be, add other terms by add_loss() in the call() of a layer, and remove {name}; "
+        "pando.torch.compile_step trains modules of PyTorch with losses of any form")
 
 
 # Files and clones ----------------------------------------------------------------------------------------------------

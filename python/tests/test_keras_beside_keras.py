@@ -11,6 +11,7 @@ Y = np.random.RandomState(2).standard_normal((40, 1)).astype(np.float32)
 
 
 def trained_model(**compiled):
+    keras.utils.set_random_seed(1)
     model = keras.Sequential([layers.Dense(1, input_shape=(4,))])
     model.compile(keras.optimizers.SGD(0.1), "mse", **compiled)
     return model
@@ -138,6 +139,13 @@ def test_callbacks_get_logs_everywhere():
     history = model.fit(X, Y, epochs=2, verbose=0, callbacks=[Recorder()])
     last = {name: values[-1] for name, values in history.history.items()}
     assert calls == [("train begins", {}), ("epoch 0 begins", {}), ("epoch 1 begins", {}), ("train ends", last)]
+    calls.clear()
+    history = model.fit(X, Y, epochs=1, verbose=0, callbacks=[Recorder()], validation_data=(X, Y))
+    last = {name: values[-1] for name, values in history.history.items()}
+    tested = {name[len("val_"):]: value for name, value in last.items() if name.startswith("val_")}
+    assert set(tested) == {"loss", "mae"}
+    assert calls == [("train begins", {}), ("epoch 0 begins", {}), ("test begins", {}), ("test ends", tested),
+                     ("train ends", last)]
     calls.clear()
     logs = model.evaluate(X, Y, verbose=0, callbacks=[Recorder()], return_dict=True)
     model.predict(X, callbacks=Recorder())

@@ -237,56 +237,13 @@ def test_a_weight_that_the_optimizer_trains_is_not_assigned():
         model.fit(np.ones((2, 1), np.float32), np.ones((2, 1), np.float32), verbose=0)
 
 
-OUT_OF_RANGE = "gather 'words': index 7 is out of range for a table of 5 rows; indices must be 0 to 4"
+def test_all_arguments_of_a_call_on_arrays_count_each_time():
+    class Scaled(layers.Layer):
+        def call(self, inputs, scale=1, added=()):
+            return inputs * scale + sum(added)
 
-
-@pytest.mark.parametrize("call", ["fit", "evaluate", "predict", "train_on_batch", "fit of a Dataset"])
-def test_an_index_out_of_range_names_its_layer_and_changes_nothing(call):
-    model = keras.Sequential([layers.Embedding(5, 2, input_length=2, name="words"), layers.Flatten(), layers.Dense(1)])
-    model.compile("adam", "mse")
-    x, y = np.array([[0, 1], [2, 3], [4, 7]]), np.ones((3, 1), np.float32)
-    good = np.minimum(x, 4)
-    model.fit(good, y, verbose=0)
-    before = model.get_weights()
-    calls = {"fit": lambda x: model.fit(x, y, batch_size=1, shuffle=False, verbose=0),
-             "evaluate": lambda x: model.evaluate(x, y, batch_size=1, verbose=0),
-             "predict": lambda x: model.predict(x, batch_size=1, verbose=0),
-             "train_on_batch": lambda x: model.train_on_batch(x, y),
-             "fit of a Dataset": lambda x: model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(3), verbose=0)}
-    with pytest.raises(Error) as refused:
-        calls[call](x)
-    assert str(refused.value) == OUT_OF_RANGE
-    for old, new in zip(before, model.get_weights()):
-        np.testing.assert_array_equal(old, new)
-    calls[call](good)
-    assert np.isfinite(model.get_weights()[0]).all()
-
-
-def test_an_index_that_a_model_computes_is_checked_too():
-    class Next(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.words = layers.Embedding(5, 2, name="words")
-
-        def call(self, inputs):
-            return self.words(inputs + 1)
-
-    model = Next()
-    assert model.predict(np.array([[0, 3]], np.int32), verbose=0).shape == (1, 2, 2)
-    with pytest.raises(Error) as refused:
-        model.predict(np.array([[0, 6]], np.int32), verbose=0)
-    assert str(refused.value) == OUT_OF_RANGE
-    assert np.isfinite(model.predict(np.array([[0, 3]], np.int32), verbose=0)).all()
-
-
-def test_gather_refuses_an_index_out_of_range_eagerly_and_in_pipelines():
-    table = tf.constant([[1.0], [2.0], [3.0]])
-    message = "index 3 is out of range for a table of 3 rows; indices must be 0 to 2"
-    for gathered in (tf.gather, tf.nn.embedding_lookup):
-        with pytest.raises(IndexError, match=f"^gather: {message}$"):
-            gathered(table, [0, 3])
-    indices = tf.data.Dataset.from_tensor_slices(np.array([0, 2, 3], np.int32)).map(lambda i: tf.gather(table, i))
-    found = iter(indices)
-    assert next(found).numpy().tolist() == [1] and next(found).numpy().tolist() == [3]
-    with pytest.raises((IndexError, Error), match=message):
-        next(found)
+    layer, x = Scaled(), np.ones((2, 1), np.float32)
+    called = [layer(x), layer(x, 2), layer(x, scale=3), layer(x, 3.5), layer(x, added=[1, 2]), layer(x, added=[1, 3])]
+    assert [tensor.numpy()[0, 0] for tensor in called] == [1, 2, 3, 3.5, 4, 5]
+    number = np.float32(6)
+    assert layer(x, number).numpy()[0, 0] == 6 and layer(x).numpy()[0, 0] == 1

@@ -92,7 +92,7 @@ def test_training_makes_the_steps_of_pytorch():
 
 @pytest.mark.parametrize("make", [
     lambda p: optim.Adam(p, lr=0.01, amsgrad=True), lambda p: optim.AdamW([{"params": [p[0]], "lr": 0.1}, {"params": p[1:]}]),
-    lambda p: optim.RMSprop(p, momentum=0.5, maximize=True), lambda p: optim.NAdam(p), lambda p: poptorch.optim.SGD(
+    lambda p: optim.RMSprop(p, momentum=0.5, maximize=True), lambda p: optim.NAdam(p, foreach=True), lambda p: poptorch.optim.SGD(
         p, lr=0.1, momentum=0.9, weight_decay=0.1, loss_scaling=2.0)],
     ids=["adam", "adamw", "rmsprop", "nadam", "sgd"])
 def test_optimizers_are_those_of_pytorch(make):
@@ -288,6 +288,16 @@ def test_a_block_that_needs_a_later_one_is_refused():
     poptorch.BeginBlock(network[1], ipu_id=0)
     with pytest.raises(poptorch.Error, match="the block on IPU 0 needs what '.*' makes on IPU 1"):
         poptorch.inferenceModel(network)(data()[0])
+
+
+def test_a_model_is_compiled_where_there_are_no_gradients():
+    network, x, y = two_layers(), *data(8)
+    with torch.no_grad():
+        found = compiled_steps(network, [(x, y)])
+    assert_equal_weights(found, eager_steps(network, [(x, y)]))
+    with torch.inference_mode():
+        predicted = poptorch.inferenceModel(network)(x)
+    np.testing.assert_allclose(predicted.numpy(), network(x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_a_new_rate_is_used_from_the_next_call():

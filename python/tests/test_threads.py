@@ -8,7 +8,6 @@ import pytest
 
 import pando.tf as tf
 import pando.tf.compat.v1 as tf1
-import pando.torch as torch
 from in_threads import in_threads
 from pando import ipu, keras
 
@@ -85,34 +84,6 @@ def test_a_generator_feeds_a_model_while_other_threads_run_python():
         other.join()
 
 
-class Samples(torch.utils.data.Dataset):
-    """A data set that is Python."""
-
-    def __len__(self):
-        return 32
-
-    def __getitem__(self, i):
-        return torch.from_numpy(X[i]), torch.from_numpy(Y[i])
-
-
-def test_loaders_are_left_in_the_middle():
-    loader = torch.utils.data.DataLoader(Samples(), batch_size=2, num_workers=2)
-    assert in_threads(3, lambda _: [next(iter(loader))[0].shape[0] for _ in range(3)]) == [[2, 2, 2]] * 3
-
-
-def test_plain_loops_of_pytorch_run_at_once():
-    def work(_):
-        model = torch.nn.Linear(4, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for _ in range(5):
-            optimizer.zero_grad()
-            loss = torch.nn.functional.mse_loss(model(torch.from_numpy(X)), torch.from_numpy(Y))
-            loss.backward()
-            optimizer.step()
-        return loss.item() >= 0
-    assert in_threads(2, work) == [True, True]
-
-
 def test_one_session_runs_in_several_threads():
     tf1.reset_default_graph()
     ipu.utils.configure_ipu_system(ipu.utils.auto_select_ipus(ipu.utils.create_ipu_config(), 1))
@@ -155,16 +126,3 @@ def test_a_model_is_asked_while_a_callback_of_its_training_is_python():
             model.compile(optimizer="sgd", loss="mse")
         return model.summary(print_fn=lambda _: None)
     assert in_threads(2, work) == [None, None]
-
-
-def test_a_shared_module_is_found_by_other_threads_once_its_types_are_known():
-    # Each size is a call that no thread has recorded before: the first ones of all threads meet.
-    def work(_):
-        losses = []
-        for size in range(1, 40):
-            threads_meet.wait()
-            p = torch.nn.Parameter(torch.zeros(size))
-            losses.append(torch.nn.functional.l1_loss(p, torch.zeros(size)).item())
-        return losses == [0.0] * 39
-    threads_meet = threading.Barrier(4, timeout=60)
-    assert in_threads(4, work) == [True] * 4

@@ -17,7 +17,6 @@ LACKING = {
                     "shapes are numbers in programs"),
     **dict.fromkeys(("_fft_c2r", "_fft_r2c"), "there are no complex numbers"),
     "resize_": "it changes the memory of a tensor",
-    **dict.fromkeys(("_adaptive_avg_pool3d", "avg_pool3d", "max_pool3d_with_indices"), "there is no pooling of volumes"),
     "_embedding_bag": "nothing has asked for it",
     **dict.fromkeys(("masked_scatter", "randperm"), "it wants places that are counted or sorted first")}
 

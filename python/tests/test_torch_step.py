@@ -17,7 +17,7 @@ from pando.torch import compile_forward, compile_step  # noqa: E402
 def _no_warning():
     """What stays eager is told by a warning, so nothing does here unless a test expects it."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="pando")
+        warnings.filterwarnings("error", message="compile_")
         yield
 
 
@@ -275,7 +275,7 @@ def test_a_shape_that_is_seen_once_runs_in_pytorch():
         step(*batch)
     eager(wanted, other, data)
     assert_same(model, wanted)
-    assert "1 calls: its types were seen once" in step.report()
+    assert "1 calls: its kind was seen once" in step.report()
     assert "program 2: 1 calls" in step.report()
 
 
@@ -290,7 +290,7 @@ def test_what_cannot_be_compiled_runs_in_pytorch_and_is_told():
             return y * 2 if y.mean() > 0 else y
     model, update, wanted, other = twins(Branch)
     step = compile_step(model, F.cross_entropy, update)
-    with pytest.warns(UserWarning, match="pando.torch.compile_step: .* runs in PyTorch and is not compiled"):
+    with pytest.warns(UserWarning, match="compile_step: .* runs in PyTorch and is not compiled"):
         losses = [step(*batch).item() for batch in flat()]
     assert losses == eager(wanted, other, flat())
     assert_same(model, wanted, 0)

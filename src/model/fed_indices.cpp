@@ -33,42 +33,82 @@ std::size_t column_of(const Graph& step, ValueId id, const std::vector<std::stri
 
 // A cast to int32 leaves out what is after the point. Written so that NaN is outside.
 template <class T>
-bool is_row(T value, std::int64_t rows) {
+bool is_below(T value, std::int64_t count) {
   if constexpr (std::is_floating_point_v<T>)
-    return static_cast<double>(value) > -1.0 && static_cast<double>(value) < static_cast<double>(rows);
-  else return static_cast<std::int64_t>(value) >= 0 && static_cast<std::int64_t>(value) < rows;
+    return static_cast<double>(value) > -1.0 && static_cast<double>(value) < static_cast<double>(count);
+  else return static_cast<std::int64_t>(value) >= 0 && static_cast<std::int64_t>(value) < count;
+}
+
+template <class T>
+bool is_ignored(T value, std::optional<std::int64_t> ignored) {
+  if constexpr (std::is_floating_point_v<T>)
+    return ignored && static_cast<double>(value) == static_cast<double>(*ignored);
+  else return ignored && static_cast<std::int64_t>(value) == *ignored;
 }
 
 template <class T>
 void check_as(const FedIndices& indices, const std::byte* values, std::int64_t count) {
   const T *first = reinterpret_cast<const T*>(values), *last = first + count;
-  const T* outside = std::find_if(first, last, [&](T value) { return !is_row(value, indices.rows); });
-  if (outside != last)
-    throw Error(index_out_of_range(indices.op, indices.name, fmt::format("{}", *outside), indices.rows));
+  const T* outside = std::find_if(
+      first, last, [&](T value) { return !is_below(value, indices.count) && !is_ignored(value, indices.ignored); });
+  if (outside == last) return;
+  const std::string value = fmt::format("{}", *outside);
+  throw Error(indices.choice == FedIndices::Choice::rows
+                  ? index_out_of_range(indices.op, indices.name, value, indices.count)
+                  : not_a_class(indices.op, indices.name, value, indices.count, indices.ignored));
+}
+
+// What a gather or a loss chooses from by its second input.
+FedIndices choice_of(const Graph& graph, const Node& node) {
+  FedIndices made{.op = std::string(node.op->name), .name = node.name};
+  const Shape& chosen_from = graph.type(node.inputs[0]).shape;
+  if (node.op->id == Op::gather) {
+    made.count = chosen_from[0];
+  } else {
+    made.choice = FedIndices::Choice::classes;
+    made.count = chosen_from[chosen_from.rank() - 1];
+    const Integers& ignored = node.attributes.integers("ignored");
+    if (!ignored.empty()) made.ignored = ignored.front();
+  }
+  return made;
 }
 
 }  // namespace
 
-void FedIndices::check(const std::byte* values, std::int64_t count) const {
+void FedIndices::check(const std::byte* values, std::int64_t value_count) const {
   switch (dtype) {
-    case DType::float32: return check_as<float>(*this, values, count);
-    case DType::float64: return check_as<double>(*this, values, count);
-    case DType::int32: return check_as<std::int32_t>(*this, values, count);
-    case DType::int64: return check_as<std::int64_t>(*this, values, count);
+    case DType::float32: return check_as<float>(*this, values, value_count);
+    case DType::float64: return check_as<double>(*this, values, value_count);
+    case DType::int32: return check_as<std::int32_t>(*this, values, value_count);
+    case DType::int64: return check_as<std::int64_t>(*this, values, value_count);
     case DType::uint8:
-    case DType::boolean: return check_as<std::uint8_t>(*this, values, count);
+    case DType::boolean: return check_as<std::uint8_t>(*this, values, value_count);
     case DType::bfloat16: return;
   }
 }
 
-std::vector<FedIndices> find_fed_indices(const Graph& step, const std::vector<std::string>& columns) {
+std::vector<FedIndices> find_fed_indices(const Trace& step, const std::vector<std::string>& columns) {
   std::vector<FedIndices> found;
-  for (const Node& node : step.nodes()) {
-    if (node.op->id != Op::gather) continue;
-    FedIndices indices{.rows = step.type(node.inputs[0]).shape[0], .op = std::string(node.op->name), .name = node.name};
-    indices.column = column_of(step, node.inputs[1], columns, indices.dtype);
-    if (indices.column < columns.size()) found.push_back(std::move(indices));
-  }
+  const auto add = [&](FedIndices indices, ValueId chosen_by) {
+    indices.column = column_of(step.graph(), chosen_by, columns, indices.dtype);
+    // What a loss says by its own name, its op need not say again.
+    const auto is_said = [&](const FedIndices& other) {
+      return other.column == indices.column && other.choice == FedIndices::Choice::classes &&
+             other.choice == indices.choice && other.count == indices.count && other.ignored == indices.ignored;
+    };
+    if (indices.column < columns.size() && std::none_of(found.begin(), found.end(), is_said))
+      found.push_back(std::move(indices));
+  };
+  for (const Trace::Classes& classes : step.expected_classes())
+    add({.choice = FedIndices::Choice::classes,
+         .count = classes.count,
+         .ignored = classes.ignored,
+         .op = classes.loss,
+         .name = classes.name},
+        classes.targets.id());
+  for (const Node& node : step.graph().nodes())
+    if (node.op->id == Op::gather || node.op->id == Op::sparse_softmax_cross_entropy)
+      add(choice_of(step.graph(), node), node.inputs[1]);
   return found;
 }
 

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // FedIndices: a column of the samples that chooses rows of a table as it is, such as the words that an Embedding looks
-// up. The host checks it before it is fed, so that no device meets an index out of range.
+// up, or classes, as the targets of a loss do. The host checks it before it is fed, so that no device meets an index
+// out of range.
 #pragma once
-#include <pando/graph/graph.h>
+#include <pando/model/trace.h>
 
 namespace pando {
 
 struct FedIndices {
+  enum class Choice { rows, classes };
+
   std::size_t column = 0;
   DType dtype = DType::int32;
-  std::int64_t rows = 0;
-  // The op and its node, for messages.
+  // Of how many rows or classes; `ignored` chooses none of them.
+  Choice choice = Choice::rows;
+  std::int64_t count = 0;
+  std::optional<std::int64_t> ignored = {};
+  // The op, or the loss, and its node, for messages.
   std::string op = {}, name = {};
 
-  // Throws Error naming the first of the values that is not the number of a row.
-  void check(const std::byte* values, std::int64_t count) const;
+  // Throws Error naming the first of the values that is not the number of a row or of a class.
+  void check(const std::byte* values, std::int64_t value_count) const;
 };
 
-// The columns whose values are indices of the graph's ops; a number may be cast, and the shape changed, on the way.
-std::vector<FedIndices> find_fed_indices(const Graph& step, const std::vector<std::string>& columns);
+// The columns whose values are indices of the ops of a step, or targets of its losses; a number may be cast, and the
+// shape changed, on the way.
+std::vector<FedIndices> find_fed_indices(const Trace& step, const std::vector<std::string>& columns);
 
 }  // namespace pando

@@ -9,7 +9,7 @@ Step::Step(const Trace& trace, const std::vector<Device>& devices, const Divisio
            StepFeeds feeds, const ProgramOptions& options)
     : division(division),
       feeds(std::move(feeds)),
-      fed_indices(find_fed_indices(trace.graph(), this->feeds.columns)),
+      fed_indices(find_fed_indices(trace, this->feeds.columns)),
       workers(options.workers),
       program((trace.bind(variables), trace.graph()), devices, division, variables, options) {
   const std::vector<std::string>& columns = this->feeds.columns;

@@ -24,7 +24,7 @@ struct Step {
   Step(const Trace& trace, const std::vector<Device>& devices, const Division& division, Variables variables,
        StepFeeds feeds, const ProgramOptions& options = {});
 
-  // Throws Error for the first index of the columns that is out of range.
+  // Throws Error for the first index of the columns that is out of range, or target that is not a class.
   void check_indices(const Arrays& columns) const;
   // The index among the program's feeds; -1 if it has no use for that feed.
   int feed_index(const std::string& name) const;

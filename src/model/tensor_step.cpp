@@ -68,7 +68,7 @@ void TensorStep::State::trace(const Body& body) {
     graph.assign(kept[variable].value(), value.value());
   }
   // The host checks only what it can read.
-  if (device.backend() == "cpu") fed_indices = find_fed_indices(graph, names);
+  if (device.backend() == "cpu") fed_indices = find_fed_indices(trace, names);
 }
 
 void TensorStep::State::compile(const std::vector<HeldMemory>& memory) {

@@ -69,6 +69,7 @@ struct Trace::State {
   Value counter;
   Value sample_mask;
   std::vector<Value> promised_rows = {};
+  std::vector<Classes> expected_classes = {};
   std::vector<Value> losses = {};
   // How many random ops have drawn with a seed.
   std::unordered_map<std::int64_t, std::int64_t> streams = {};
@@ -147,6 +148,8 @@ Value Trace::sample_mask() const { return state_->sample_mask; }
 void Trace::set_sample_mask(Value mask) { state_->sample_mask = mask; }
 void Trace::promise_rows(Value value) { state_->promised_rows.push_back(value); }
 const std::vector<Value>& Trace::promised_rows() const { return state_->promised_rows; }
+void Trace::expect_classes(const Classes& classes) { state_->expected_classes.push_back(classes); }
+const std::vector<Trace::Classes>& Trace::expected_classes() const { return state_->expected_classes; }
 void Trace::add_loss(Value term) { state_->losses.push_back(term); }
 const std::vector<Value>& Trace::losses() const { return state_->losses; }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said about an index that a table has no row for, by kernels and by checks of what is fed.
+// What is said about an index that a table has no row for, by kernels and by checks of what is fed, and about a target
+// that is not a class.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,5 +13,9 @@ namespace pando {
 // node, and may be empty.
 std::string index_out_of_range(std::string_view op, const std::string& name, const std::string& index,
                                std::int64_t rows);
+
+// "CrossEntropyLoss 'loss': target 7 is not one of 5 classes; targets must be 0 to 4, or -100, which is ignored".
+std::string not_a_class(std::string_view loss, const std::string& name, const std::string& target, std::int64_t classes,
+                        std::optional<std::int64_t> ignored);
 
 }  // namespace pando

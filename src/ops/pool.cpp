@@ -3,9 +3,13 @@
 #include <pando/ops/ops.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "ops/build.h"
 #include "ops/checks.h"
+#include "ops/steps.h"
 #include "ops/window.h"
 
 namespace pando {
@@ -139,24 +143,61 @@ void check_images(Value x, std::string_view op) {
                             to_string(x.shape()), image_axes));
 }
 
-Attributes attributes_of(Value x, const PoolOptions& options) {
-  Window window = {.kernel = options.window, .strides = options.strides};
+Window window_of(Value x, const PoolOptions& options) {
+  Window window = {.kernel = options.window, .strides = options.strides, .dilations = options.dilations};
   for (std::size_t axis : {0, 1})
     if (window.strides[axis] == 0) window.strides[axis] = window.kernel[axis];
   // A wrong rank gives meaningless sizes here; the shape rule refuses it with the layer's name.
   const Shape image = x.shape();
-  const auto padding = resolve_padding(options.padding, options.padding_sizes, window, {image[1], image[2]});
-  return {{"window", integers(window.kernel)}, {"strides", integers(window.strides)}, {"padding", integers(padding)}};
+  window.padding = resolve_padding(options.padding, options.padding_sizes, window, {image[1], image[2]});
+  return window;
 }
+
+Attributes attributes_of(const Window& window) {
+  return {{"window", integers(window.kernel)},
+          {"strides", integers(window.strides)},
+          {"padding", integers(window.padding)}};
+}
+
+// Along the rows, then along the columns: of equal elements the first one wins, as in max_pool.
+Value dilated_max_pool(Value x, const Window& window) {
+  check_images(x, "max_pool");
+  Value result = x;
+  for (std::size_t axis : {1, 0}) {
+    const Window along = {.kernel = {window.kernel[axis], 1},
+                          .strides = {window.strides[axis], 1},
+                          .dilations = {window.dilations[axis], 1},
+                          .padding = {window.before(axis), window.after(axis), 0, 0}};
+    const int image_axis = static_cast<int>(axis) + 1;
+    const std::int64_t size = x.shape()[image_axis];
+    const bool is_padding_small = std::max(along.before(0), along.after(0)) < along.kernel[0];
+    if (!within_extents(along) || size > largest_extent || !is_padding_small || !along.fits(0, size))
+      throw Error(
+          fmt::format("max_pool: along axis {} of the input {} the window is {}, the stride {}, the dilation {} "
+                      "and the padding {} and {}; the padding must be smaller than the window, the window with "
+                      "its dilation fit the padded input, and all others be at least 1",
+                      image_axis, to_string(x.shape()), along.kernel[0], along.strides[0], along.dilations[0],
+                      along.before(0), along.after(0)));
+    result = max_along(result, image_axis, along);
+  }
+  return result;
+}
+
+constexpr std::array<std::int64_t, 2> no_dilations = {1, 1};
 
 }  // namespace
 
 Value max_pool(Value x, const PoolOptions& options) {
-  return x.graph().add(definitions::max_pool, {x}, attributes_of(x, options)).front();
+  const Window window = window_of(x, options);
+  if (options.dilations != no_dilations) return dilated_max_pool(x, window);
+  return x.graph().add(definitions::max_pool, {x}, attributes_of(window)).front();
 }
 
 Value average_pool(Value x, const PoolOptions& options) {
-  Attributes attributes = attributes_of(x, options);
+  if (options.dilations != no_dilations)
+    throw Error(fmt::format("average_pool: the dilations are {} but must be 1 and 1; only max_pool takes others",
+                            fmt::join(options.dilations, " and ")));
+  Attributes attributes = attributes_of(window_of(x, options));
   attributes.set("count_padding", options.count_padding);
   return build(definitions::average_pool, {x}, std::move(attributes));
 }

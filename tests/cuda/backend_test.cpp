@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/devices.h"
 #include "backends/cuda/nccl/program.h"
+#include "graph/elementwise_program.h"
+#include "ops/op_list.h"
 #include "tests/message.h"
 
 namespace pando {
@@ -41,6 +44,19 @@ TEST(CudaBackend, SaysWhatIsMissing) {
   EXPECT_EQ(why_unusable(machine_with(75)),
             "the backend 'cuda' needs compute capability 8.0 but GPU 0, NVIDIA T4, has 7.5; leave it out with "
             "CUDA_VISIBLE_DEVICES, or use the backend 'cpu'");
+}
+
+TEST(CudaBackend, RefusesWhatItHasNoKernelFor) {
+  const Attributes epilogue = {{"epilogue", std::make_shared<const ElementwiseProgram>()}};
+  for (const OpDefinition* op : all_ops()) {
+    const bool computes = op->role == Role::compute && !op->is_strided;
+    const bool is_input_gradient = op->id == Op::conv2d_input_gradient || op->id == Op::conv2d_max_pool_input_gradient;
+    const std::string alone = computes ? "" : "the op has no kernel";
+    EXPECT_EQ(cuda::why_no_kernel({op, {}, {}, {}, ""}), alone) << op->name;
+    EXPECT_EQ(cuda::why_no_kernel({op, epilogue, {}, {}, ""}),
+              is_input_gradient ? "its kernel cannot end with an epilogue" : alone)
+        << op->name;
+  }
 }
 
 TEST(CudaBackend, WorkersOfAMachineTakeDifferentGpus) {

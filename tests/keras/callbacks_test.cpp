@@ -55,6 +55,32 @@ TEST(Callbacks, SeeEveryBatchWhateverTheExecution) {
   EXPECT_EQ(losses(1), losses(100));
 }
 
+TEST(Callbacks, SeeTheValidationOfEachEpoch) {
+  struct Watcher final : Callback {
+    std::vector<std::string> seen;
+    void on_epoch_begin(Model&, std::int64_t) override { seen.emplace_back("epoch"); }
+    void on_test_begin(Model&) override { seen.emplace_back("test"); }
+    void on_test_end(Model& model, const Logs& logs) override {
+      seen.push_back("tested");
+      EXPECT_EQ(logs.entries().size(), 1U);
+      EXPECT_EQ(logs["loss"], model.evaluate(x, y, {.verbose = 0})["loss"]);
+    }
+    void on_epoch_end(Model&, std::int64_t, Logs& logs) override {
+      seen.push_back(logs.contains("val_loss") ? "validated" : "trained");
+    }
+    Array x, y;
+  };
+  const Line line;
+  const auto watcher = std::make_shared<Watcher>();
+  watcher->x = line.x;
+  watcher->y = line.y;
+  Sequential model = line_model(1);
+  model.fit(line.x, line.y, {.epochs = 2, .verbose = 0, .validation_data = {line.x, line.y}, .callbacks = {watcher}});
+  model.fit(line.x, line.y, {.verbose = 0, .callbacks = {watcher}});
+  EXPECT_EQ(watcher->seen, (std::vector<std::string>{"epoch", "test", "tested", "validated", "epoch", "test", "tested",
+                                                     "validated", "epoch", "trained"}));
+}
+
 // Tiles take numbers below the smallest normal one as 0; a callback runs on the caller's thread and must not.
 TEST(Callbacks, ComputeInTheModeOfTheCaller) {
   const Line line;

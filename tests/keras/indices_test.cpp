@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices that a table has no row for: each call says so and leaves the model as it was.
+// Indices that a table has no row for, and targets that are not classes: each call says so and leaves the model as it
+// was.
 #include "divided_training.h"
 #include "tests/message.h"
 
@@ -133,6 +134,36 @@ TEST(Indices, InAPipelineEndAllStages) {
     else EXPECT_EQ(message(fit), seven_is_refused);
     reader.expect_to_work();
   }
+}
+
+// Losses of Keras say it of labels in their own words; this is for those of the program.
+TEST(Targets, OfALossOfYourOwnThatAreNotClassesAreRefusedByEveryCall) {
+  const auto cross_entropy = [](Value prediction, Value target) {
+    return ops::sparse_softmax_cross_entropy(prediction,
+                                             ops::cast(ops::reshape(target, {prediction.shape()[0]}), DType::int32));
+  };
+  const Tensor input = Input({2});
+  Model model(input, layers::Dense(3)(input));
+  model.compile({.optimizer = "sgd", .loss = losses::Loss("own", cross_entropy, losses::Targets::any)});
+  const Array x = ones({4, 2}), good = Array::of<std::int32_t>({0, 1, 2, 0}, {4});
+  const auto refusal = [](const std::string& target) {
+    return "sparse_softmax_cross_entropy 'loss': target " + target + " is not one of 3 classes; targets must be 0 to 2";
+  };
+  model.fit(x, good, {.verbose = 0});
+  const std::vector<Array> before = model.get_weights();
+  const Array bad = Array::of<std::int32_t>({0, 1, 2, 3}, {4});
+  for (const DType type : {DType::uint8, DType::int32, DType::int64, DType::float32, DType::float64}) {
+    const Array typed = bad.astype(type);
+    EXPECT_EQ(message([&] { model.fit(x, typed, {.batch_size = 2, .verbose = 0}); }), refusal("3")) << name(type);
+    EXPECT_EQ(message([&] { model.evaluate(x, typed, {.batch_size = 2, .verbose = 0}); }), refusal("3"));
+    EXPECT_EQ(message([&] { model.train_on_batch(x, typed); }), refusal("3"));
+  }
+  const Array negative = Array::of<std::int32_t>({0, -1, 2, 0}, {4});
+  const auto batches = data::Dataset::from_tensor_slices({x, negative}).batch(4);
+  EXPECT_EQ(message([&] { model.fit(batches, {.verbose = 0}); }), refusal("-1"));
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(array_equal(before[i], model.get_weights()[i]));
+  model.fit(x, good, {.verbose = 0});
+  EXPECT_FALSE(array_equal(before[0], model.get_weights()[0]));
 }
 
 }  // namespace

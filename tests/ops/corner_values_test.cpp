@@ -75,6 +75,7 @@ TEST(CornerValues, WhatChoosesElementsChoosesNan) {
       graph.add_output("rows", ops::reduce_max(rows, {.axes = {1}}));
       graph.add_output("columns", ops::reduce_max(rows, {.axes = {0}}));
       graph.add_output("windows", ops::reshape(ops::max_pool(image), {4}));
+      graph.add_output("apart", ops::reshape(ops::max_pool(image, {.strides = {1, 1}, .dilations = {2, 2}}), {4}));
       graph.add_output("places", ops::cast(ops::argmax(rows, 1), DType::float32));
       graph.add_output("signs", ops::reduce_sum(ops::sign(rows), {.axes = {1}}));
       Program program(graph, device(set, tiles), Variables());
@@ -82,6 +83,7 @@ TEST(CornerValues, WhatChoosesElementsChoosesNan) {
       expect_equal(floats_of(results.at("rows")), {nan, nan, nan, 9});
       expect_equal(floats_of(results.at("columns")), {nan, nan, 5, nan});
       expect_equal(floats_of(results.at("windows")), {nan, infinity, 9, nan});
+      expect_equal(floats_of(results.at("apart")), {nan, nan, 8, nan});
       expect_equal(floats_of(results.at("places")), {0, 1, 3, 1});
       expect_equal(floats_of(results.at("signs")), {3, 3, 1, 0});
     }

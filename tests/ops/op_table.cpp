@@ -12,6 +12,10 @@ std::vector<Entry> op_table() {
   return table;
 }
 
-std::vector<Entry> composed_table() { return {{"reduce_mean", composed_losses()}, {"add", composed_norms()}}; }
+std::vector<Entry> composed_table() {
+  std::vector<Entry> table = {{"reduce_mean", composed_losses()}, {"add", composed_norms()}};
+  for (const Entry& entry : composed_volumes()) table.push_back(entry);
+  return table;
+}
 
 }  // namespace pando::test

@@ -70,5 +70,6 @@ std::vector<Entry> fused_entries();
 std::vector<Entry> composed_table();
 std::vector<Case> composed_losses();
 std::vector<Case> composed_norms();
+std::vector<Entry> composed_volumes();
 
 }  // namespace pando::test

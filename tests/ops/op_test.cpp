@@ -9,6 +9,7 @@
 #include <set>
 
 #include "graph/op_definition.h"
+#include "tests/message.h"
 #include "tests/ops/running.h"
 
 namespace pando::test {
@@ -55,6 +56,8 @@ TEST_P(OpTable, ComputesWhatTheReferenceComputesOnAnyNumberOfTiles) {
   for_trials(GetParam().dtypes, [](const Trial& trial) {
     for (const std::string& set : tested_instruction_sets()) {
       SCOPED_TRACE(set);
+      // OpTableItself.IsComputedButForWhatTheBackendRefuses says what that leaves out.
+      if (!why_unsupported(trial, device(set, 1)).empty()) continue;
       const Tensors on_one_tile = run(trial, device(set, 1));
       expect_results(on_one_tile, trial);
       for (int tiles = 2; tiles <= most_tiles; ++tiles)
@@ -199,6 +202,27 @@ TEST(OpTableItself, CoversSmallAndEmptyShapes) {
           std::any_of(entry.cases.begin(), entry.cases.end(), [&](const Case& c) { return has_shape_of(c, size); }))
           << entry.op << " is not tested with an axis of size " << size;
   }
+}
+
+// A GPU refuses the gradients of convolutions with an epilogue, which the compiler does not make for it.
+TEST(OpTableItself, IsComputedButForWhatTheBackendRefuses) {
+  const Device& used = device(tested_instruction_sets().front(), 1);
+  std::map<std::string, int> refused;
+  for (const Entry& entry : op_table())
+    for (std::size_t number = 0; number < entry.cases.size(); ++number) {
+      Trial trial = {&find_op(entry.op), &entry.cases[number], {}, {}};
+      for (const InputSpec& input : entry.cases[number].inputs)
+        trial.inputs.push_back(filled(input.dtype.value_or(entry.dtypes.front()), input.shape));
+      const std::string reason = why_unsupported(trial, used);
+      if (reason.empty()) continue;
+      ++refused[std::string(entry.op)];
+      EXPECT_EQ(message([&] { run(trial, used); }), "the backend '" + used.backend() + "' has no kernel for " +
+                                                        std::string(entry.op) + ": " + reason + "; use another backend")
+          << label(trial, number);
+    }
+  std::map<std::string, int> expected;
+  if (used.backend() == "cuda") expected = {{"conv2d_input_gradient", 15}, {"conv2d_max_pool_input_gradient", 9}};
+  EXPECT_EQ(refused, expected);
 }
 
 }  // namespace

@@ -57,6 +57,22 @@ Tensor max_pool_gradient(const Tensor& dy, const Tensor& positions, const Geomet
 Tensor average_pool(const Tensor& x, const Geometry& geometry, bool count_padding);
 Tensor average_pool_gradient(const Tensor& dy, const Geometry& geometry, bool count_padding, const Shape& x);
 
+// The same over volumes [batch, depth, height, width, channels]; the padding lies before and after each axis.
+struct VolumeGeometry {
+  std::array<std::int64_t, 3> kernel = {1, 1, 1};
+  std::array<std::int64_t, 3> strides = {1, 1, 1};
+  std::array<std::int64_t, 3> dilations = {1, 1, 1};
+  std::array<std::int64_t, 6> padding = {};
+  std::int64_t groups = 1;
+
+  std::int64_t output_size(std::size_t axis, std::int64_t size) const;
+};
+Tensor conv3d(const Tensor& x, const Tensor& filter, const VolumeGeometry& geometry);
+// Its transpose, whose result has the shape of x.
+Tensor conv3d_transpose(const Tensor& dy, const Tensor& filter, const VolumeGeometry& geometry, const Shape& x);
+Tensor max_pool3d(const Tensor& x, const VolumeGeometry& geometry);
+Tensor average_pool3d(const Tensor& x, const VolumeGeometry& geometry, bool count_padding);
+
 Tensor reduce(const Tensor& x, const Integers& axes, bool keep_dims, double initial,
               const std::function<double(double, double)>& f);
 Tensor reduce_mean(const Tensor& x, const Integers& axes, bool keep_dims);

@@ -176,6 +176,49 @@ TEST_F(Refusals, GradientsOfAConvolutionBeforeAPooling) {
       "conv2d_max_pool_input_gradient: strides must be 1; use max_pool_gradient and conv2d_input_gradient");
 }
 
+TEST_F(Refusals, Volumes) {
+  const Value x = f32({1, 4, 5, 5, 3});
+  PANDO_EXPECT_REFUSAL(
+      ops::conv3d(f32({4, 5, 5, 3}), f32({2, 2, 2, 3, 4})),
+      "conv3d: the input has the shape [4, 5, 5, 3] but must have 5 axes, [batch, depth, height, width, "
+      "channels]; reshape it");
+  PANDO_EXPECT_REFUSAL(ops::conv3d(x, f32({2, 2, 2, 2, 4})),
+                       "conv3d: the input [1, 4, 5, 5, 3] has 3 channels but the filter [2, 2, 2, 2, 4] reads 2 in 1 "
+                       "group(s); make filter axis 3 the channels divided by the groups");
+  PANDO_EXPECT_REFUSAL(ops::conv3d(x, f32({2, 2, 2, 3, 4}), {.groups = 0}),
+                       "conv3d: groups is 0 but must be at least 1 and not above 2147483647");
+  PANDO_EXPECT_REFUSAL(
+      ops::conv3d(x, f32({2, 2, 2, 3, 4}), {.strides = {0, 1, 1}}),
+      "conv3d: along the depth 4 the window is 2, the stride 0, the dilation 1 and the padding 0 and 0; "
+      "the padding must be at least 0, the others at least 1, and none above 2147483647");
+  PANDO_EXPECT_REFUSAL(ops::conv3d(x, f32({3, 2, 2, 3, 4}), {.dilations = {2, 1, 1}}),
+                       "conv3d: a window of 3 with dilation 2 does not fit the depth 4 with padding 0 and 0; use a "
+                       "smaller window, a larger input or more padding");
+  PANDO_EXPECT_REFUSAL(ops::conv3d_transpose(x, f32({2, 2, 2, 4, 3}), {}, {7, 6, 6}),
+                       "conv3d_transpose: conv3d with these options does not map the depth 7 to the 4 of the input "
+                       "[1, 4, 5, 5, 3]; correct the output size");
+  PANDO_EXPECT_REFUSAL(ops::max_pool3d(x, {.window = {5, 2, 2}}),
+                       "max_pool3d: a window of 5 with dilation 1 does not fit the depth 4 with padding 0 and 0; use a "
+                       "smaller window, a larger input or more padding");
+  PANDO_EXPECT_REFUSAL(ops::average_pool3d(x, {.dilations = {2, 1, 1}}),
+                       "average_pool: the dilations are 2 and 1 but must be 1 and 1; only max_pool takes others");
+}
+
+TEST_F(Refusals, PoolingWithDilations) {
+  const Value x = f32({2, 5, 5, 3});
+  const auto message_of = [](int axis, int window, int padding) {
+    return fmt::format(
+        "max_pool: along axis {} of the input [2, 5, 5, 3] the window is {}, the stride {}, the dilation "
+        "2 and the padding {} and 0; the padding must be smaller than the window, the window with its "
+        "dilation fit the padded input, and all others be at least 1",
+        axis, window, window, padding);
+  };
+  PANDO_EXPECT_REFUSAL(ops::max_pool(x, {.window = {2, 4}, .dilations = {2, 2}}), message_of(2, 4, 0));
+  PANDO_EXPECT_REFUSAL(
+      ops::max_pool(x, {.dilations = {2, 2}, .padding = ops::Padding::explicit_sizes, .padding_sizes = {2, 0, 0, 0}}),
+      message_of(1, 2, 2));
+}
+
 TEST_F(Refusals, Pooling) {
   const Value x = f32({2, 5, 5, 3});
   PANDO_EXPECT_REFUSAL(

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "program/backends.h"
+
 namespace pando::test {
 
 namespace {
@@ -84,6 +86,22 @@ std::vector<Value> build(Graph& graph, const Trial& trial, bool from_constants) 
   }
   const Case& subject = *trial.subject;
   return subject.build ? subject.build(graph, inputs) : graph.add(*trial.op, inputs, subject.attributes);
+}
+
+std::string why_unsupported(const Trial& trial, const Device& device) {
+  static std::map<std::string, std::unique_ptr<Backend>> backends;
+  std::unique_ptr<Backend>& backend = backends[device.backend()];
+  if (!backend) backend = make_backend({.tiles = 1, .backend = device.backend()});
+  Graph graph;
+  build(graph, trial);
+  for (const Node& node : graph.nodes()) {
+    KernelCall call{node.op, node.attributes, {}, {}, node.name};
+    for (ValueId input : node.inputs) call.inputs.push_back({.type = graph.type(input)});
+    for (const Type& type : node.outputs) call.outputs.push_back({.type = type});
+    const std::string reason = node.op->role == Role::compute ? backend->why_unsupported(call) : "";
+    if (!reason.empty()) return reason;
+  }
+  return "";
 }
 
 Tensors run(const Trial& trial, const Device& device, bool from_constants) {

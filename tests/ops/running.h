@@ -36,6 +36,9 @@ Feeds feeds_of(const Trial& trial);
 std::string input_name(std::size_t input);
 std::string output_name(std::size_t output);
 
+// Why the device's backend has no kernel for an op of the case, in the backend's words; empty if it has one for each.
+std::string why_unsupported(const Trial& trial, const Device& device);
+
 // The case on inputs fed each step, or on constants; its outputs are not yet outputs of the graph.
 std::vector<Value> build(Graph& graph, const Trial& trial, bool from_constants = false);
 // All outputs of one step.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models whose front end makes the gradients itself, and whose weights are in its memory.
+#include <algorithm>
+
 #include "tests/poptorch/network.h"
 
 namespace pando {
@@ -41,9 +43,13 @@ struct Product {
   }
   // Of [n, 1]; the mean has the shape of a weight where a gradient needs it.
   static Tensor mean(const Tensor& x) {
-    return apply("mean", {x}, [](const std::vector<Value>& v) { return ops::reduce_mean(v[0], {0}); });
+    return apply("mean", {x}, [](const std::vector<Value>& v) { return ops::reduce_mean(v[0], {.axes = {0}}); });
   }
-  Arrays call(std::int64_t samples) { return executor.run({Array::full({samples, 1}, 1.0F)}); }
+  Arrays call(std::int64_t samples) {
+    Array ones(DType::float32, {samples, 1});
+    std::fill_n(ones.mutable_data<float>(), samples, 1.0F);
+    return executor.run({ones});
+  }
 };
 
 TEST(PopTorchPasses, TrainByTheGradientsThatTheyReturn) {

@@ -171,25 +171,26 @@ TEST(Losses, AreNaNIfEveryTargetIsIgnored) {
   EXPECT_EQ(evaluate(CrossEntropyLoss({.reduction = "sum"}), x, ignored).value.item<float>(), 0.0F);
 }
 
-TEST(Losses, ATargetThatIsNotAClassMakesTheLossNaN) {
+TEST(Losses, RefuseATargetThatIsNotAClass) {
   const Array x = hashed(0, {2, 3});
-  for (std::int64_t wrong : {-1, 3})
-    for (const Loss& loss :
-         std::vector<Loss>{CrossEntropyLoss(), CrossEntropyLoss({.label_smoothing = 0.1}), NLLLoss()})
-      EXPECT_TRUE(std::isnan(evaluate(loss, x, Array::of<std::int64_t>({0, wrong}, {2})).value.item<float>())) << loss;
-}
-
-// Its weight is looked up.
-TEST(Losses, WithWeightsRefuseATargetThatIsNotAClass) {
-  const Array x = hashed(0, {2, 3});
-  for (std::int64_t wrong : {-1, 3})
-    for (const Loss& loss : std::vector<Loss>{CrossEntropyLoss({.weight = ones({3})}), NLLLoss({.weight = ones({3})})})
-      EXPECT_EQ(message([&] {
-                  evaluate(loss, x, Array::of<std::int64_t>({0, wrong}, {2}));
-                }),
-                "gather 'loss': index " + std::to_string(wrong) +
-                    " is out of range for a table of 3 rows; indices must be 0 to 2")
-          << loss;
+  const auto said = [&](const Loss& loss, const Array& target) { return message([&] { evaluate(loss, x, target); }); };
+  for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{3}, (std::int64_t{1} << 32) + 1})
+    for (const auto& [kind, loss] : std::vector<std::pair<std::string, Loss>>{
+             {"CrossEntropyLoss", CrossEntropyLoss()},
+             {"CrossEntropyLoss", CrossEntropyLoss({.reduction = "none"})},
+             {"CrossEntropyLoss", CrossEntropyLoss({.label_smoothing = 0.1})},
+             {"CrossEntropyLoss", CrossEntropyLoss({.weight = ones({3})})},
+             {"CrossEntropyLoss", CrossEntropyLoss({.weight = ones({3}), .label_smoothing = 0.1})},
+             {"NLLLoss", NLLLoss()},
+             {"NLLLoss", NLLLoss({.weight = ones({3})})}})
+      EXPECT_EQ(said(loss, Array::of<std::int64_t>({0, wrong}, {2})),
+                kind + " 'loss': target " + std::to_string(wrong) +
+                    " is not one of 3 classes; targets must be 0 to 2, or -100, which is ignored");
+  EXPECT_EQ(said(CrossEntropyLoss({.ignore_index = 7}), Array::of<std::int64_t>({7, -100}, {2})),
+            "CrossEntropyLoss 'loss': target -100 is not one of 3 classes; targets must be 0 to 2, or 7, which is "
+            "ignored");
+  EXPECT_EQ(said(CrossEntropyLoss({.ignore_index = std::int64_t{1} << 40}), Array::of<std::int32_t>({0, 3}, {2})),
+            "CrossEntropyLoss 'loss': target 3 is not one of 3 classes; targets must be 0 to 2");
 }
 
 TEST(Losses, SayWhatDoesNotFit) {

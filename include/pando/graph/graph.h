@@ -147,6 +147,8 @@ class PANDO_API Graph {
     std::int32_t outer_;
   };
 
+  // What new nodes are named.
+  const std::string& scope() const { return scope_; }
   // While it lives, new nodes are named `name`, under the scopes around it. The outermost scope is their layer.
   class PANDO_API Scope {
    public:

@@ -4,6 +4,8 @@
 #include <pando/ops/ops.h>
 #include <pando/program/program.h>
 
+#include <optional>
+
 namespace pando {
 
 // A weight of a model: a name, and a value that everything that uses the parameter shares. Copies are the same
@@ -86,6 +88,18 @@ class PANDO_API Trace {
   // Promises that the value has rows for each sample which depend on no other sample, where its ops do not show it.
   void promise_rows(Value value);
   const std::vector<Value>& promised_rows() const;
+
+  // What a loss takes as targets: numbers of classes, 0 to count - 1, or `ignored`. Where they are fed, each call
+  // refuses others before a step computes with them.
+  struct Classes {
+    Value targets;
+    std::int64_t count = 0;
+    std::optional<std::int64_t> ignored = {};
+    // The name of the loss and that of its node, for messages.
+    std::string loss = {}, name = {};
+  };
+  void expect_classes(const Classes& classes);
+  const std::vector<Classes>& expected_classes() const;
 
   // Adds a term to the loss of a Keras model: one number, or one for each sample, whose mean then counts.
   void add_loss(Value term);

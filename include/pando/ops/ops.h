@@ -78,6 +78,8 @@ PANDO_API Value conv2d_transpose(Value x, Value filter, const ConvOptions& optio
 struct PoolOptions {
   std::array<std::int64_t, 2> window = {2, 2};
   std::array<std::int64_t, 2> strides = {0, 0};
+  // Max pooling: the distances between the places of a window.
+  std::array<std::int64_t, 2> dilations = {1, 1};
   Padding padding = Padding::valid;
   std::array<std::int64_t, 4> padding_sizes = {};
   // Average pooling: whether padded places count in the divisor.
@@ -87,6 +89,30 @@ PANDO_API Value max_pool(Value x, const PoolOptions& options = {});
 PANDO_API Value average_pool(Value x, const PoolOptions& options = {});
 PANDO_API Value global_max_pool(Value x);
 PANDO_API Value global_average_pool(Value x);
+
+// volumes: x is [batch, depth, height, width, channels], the filter [depth, height, width, channels / groups, filters],
+// and that of conv3d_transpose [depth, height, width, filters / groups, channels]; the rest as with images
+struct Conv3dOptions {
+  std::array<std::int64_t, 3> strides = {1, 1, 1};
+  std::array<std::int64_t, 3> dilations = {1, 1, 1};
+  Padding padding = Padding::valid;
+  // Before and after along the depth, the height and the width; with Padding::explicit_sizes.
+  std::array<std::int64_t, 6> padding_sizes = {};
+  std::int64_t groups = 1;
+};
+PANDO_API Value conv3d(Value x, Value filter, const Conv3dOptions& options = {});
+PANDO_API Value conv3d_transpose(Value x, Value filter, const Conv3dOptions& options = {},
+                                 std::array<std::int64_t, 3> output_size = {});
+struct Pool3dOptions {
+  std::array<std::int64_t, 3> window = {2, 2, 2};
+  std::array<std::int64_t, 3> strides = {0, 0, 0};
+  std::array<std::int64_t, 3> dilations = {1, 1, 1};
+  Padding padding = Padding::valid;
+  std::array<std::int64_t, 6> padding_sizes = {};
+  bool count_padding = false;
+};
+PANDO_API Value max_pool3d(Value x, const Pool3dOptions& options = {});
+PANDO_API Value average_pool3d(Value x, const Pool3dOptions& options = {});
 
 // reductions; no axes means all of them
 struct ReduceOptions {

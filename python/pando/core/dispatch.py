@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops on tensors of any kind. What an op does depends on what its tensors hold:
 
-- NumPy arrays: NumPy computes it at once (core/eager.py).
+- NumPy arrays: NumPy computes it at once (core/eager.py), or a program does where NumPy has no such function.
 - a symbol of a model that is recorded or traced: C++ adds it to the graph; arrays and numbers become constants.
-- what must wait, such as a parameter outside of a trace: the recorder of pando.torch notes it and computes later.
 
 All packages call ops by the functions here and in core/ops.py; none calls C++ itself.
 """
@@ -17,19 +16,14 @@ from pando.core import eager
 from pando.core.errors import TraceError
 from pando.core.promotion import (FLOATS, NUMBERS, common_type, computed_type, dtype_name, fitted, is_number,
                                   operand_type)
-from pando.core.tensor import Tensor
+from pando.core.tensor import FUNCTIONS, Tensor
 
 Symbol = _core.Symbol
-_PLAIN = (np.ndarray, *NUMBERS)
 
 
 class _Mode(threading.local):
-    # Whether a forward() is being traced on this thread: parameters are then symbols.
-    tracing = False
     # Whether integers may be divided only by what is known: a program makes 0 of x // 0, which is an error elsewhere.
     known_divisors = False
-    # record(name, values, attributes) -> value, for what can neither be computed nor traced now.
-    record = None
 
 
 mode = _Mode()
@@ -45,11 +39,6 @@ def known_divisors():
         mode.known_divisors = before
 
 
-def set_recorder(record):
-    """Makes `record` what notes ops that wait; pando.torch calls it when it is imported."""
-    _Mode.record = staticmethod(record)
-
-
 def value_of(source):
     """What a tensor holds; of anything else, the number itself or an array of it."""
     if isinstance(source, Tensor):
@@ -57,15 +46,8 @@ def value_of(source):
     if isinstance(source, NUMBERS) or isinstance(source, (np.ndarray, Symbol)):
         return source
     if isinstance(source, (list, tuple)) and any(isinstance(part, Tensor) for part in source):
-        return value_of(stack_values(source))
-    if hasattr(source, "_pando_value"):
-        return source._pando_value()
+        return value_of(FUNCTIONS["stack"](list(source)))
     return np.asarray(source)
-
-
-def stack_values(parts):
-    from pando.core import ops
-    return ops.stack(list(parts))
 
 
 def result_class(inputs):
@@ -118,24 +100,18 @@ def _check_numbers(name, values):
 
 def call_values(name, values, attributes, title=""):
     """The same for what tensors hold."""
-    kinds = _kinds(values)
-    if kinds == "symbol":
+    if any(isinstance(value, Symbol) for value in values):
         return traced(name, values, attributes, title)
-    if kinds == "array" and eager.FUNCTIONS.get(name) is not None:
+    if name in eager.FUNCTIONS:
         return computed(name, values, attributes)
-    if mode.record is None:
-        import pando.torch.lazy  # noqa: F401, the recorder
-    return mode.record(name, values, attributes)
+    return _run(name, values, attributes)
 
 
-def _kinds(values):
-    kind = "array"
-    for value in values:
-        if isinstance(value, Symbol):
-            return "symbol"
-        if not isinstance(value, _PLAIN):
-            kind = "waiting"
-    return "symbol" if kind == "waiting" and mode.tracing else kind
+def _run(name, values, attributes):
+    """The array that a program of this one op makes of arrays and numbers."""
+    arrays = [_constant(value) for value in values]
+    program = _core.TensorProgram(name, lambda symbols: [traced(name, symbols, attributes, "")])
+    return program(arrays)[0]
 
 
 def computed(name, values, attributes):

@@ -81,8 +81,6 @@ class DType:
         return hash(self.name)
 
     def __repr__(self):
-        if self._prefix == "torch":
-            return f"torch.{self.name}"
         return f"<dtype: '{self.name}'>" if self._prefix == "tf" else f"pando.{self.name}"
 
     def __str__(self):
@@ -103,7 +101,7 @@ _families = {}
 
 
 def family(prefix):
-    """All types by name, as the package of this prefix ("torch", "tf" or "") prints them."""
+    """All types by name, as the package of this prefix ("tf" or "") prints them."""
     if prefix not in _families:
         _families[prefix] = {name: DType(name, numpy, prefix) for name, numpy in _NUMPY.items()}
     return _families[prefix]

@@ -53,11 +53,15 @@ def log_softmax(x):
 
 
 def sparse_softmax_cross_entropy(logits, labels, ignored=None):
-    labels = labels.astype(np.int64)
+    labels, classes = labels.astype(np.int64), logits.shape[-1]
     counted = labels != ignored if ignored is not None else np.ones(labels.shape, bool)
-    valid = (labels >= 0) & (labels < logits.shape[-1])
-    picked = np.take_along_axis(log_softmax(logits), np.where(valid, labels, 0)[..., None], -1)[..., 0]
-    return np.where(counted, np.where(valid, -picked, np.nan), 0)
+    outside = counted & ((labels < 0) | (labels >= classes))
+    if outside.any():
+        also = "" if ignored is None else f", or {ignored}, which is ignored"
+        raise IndexError(f"sparse_softmax_cross_entropy: target {labels[outside].flat[0]} is not one of {classes} classes; "
+                         f"targets must be 0 to {classes - 1}{also}")
+    picked = np.take_along_axis(log_softmax(logits), np.where(counted, labels, 0)[..., None], -1)[..., 0]
+    return np.where(counted, -picked, 0)
 
 
 def slice_(x, starts, sizes):

@@ -4,9 +4,8 @@ integers side by side, and masks whose values are known."""
 import numpy as np
 
 from pando.core import ops
-from pando.core.dispatch import mode
 from pando.core.errors import TraceError
-from pando.core.tensor import Tensor
+from pando.core.tensor import FUNCTIONS, Tensor
 
 
 def plain_index(index):
@@ -48,8 +47,6 @@ def _is_list(part):
 def _known_mask(part):
     """A mask whose values are known, as the places where it is true, for each of its axes; anything else as it is."""
     value = part._value if isinstance(part, Tensor) else part
-    if hasattr(value, "compute") and part.dtype.is_bool and not mode.tracing:
-        value = value.compute()
     if isinstance(value, list):
         value = np.asarray(value) if not any(isinstance(one, Tensor) for one in value) else value
     return np.nonzero(value) if isinstance(value, np.ndarray) and value.dtype == bool else (part,)
@@ -182,3 +179,6 @@ def _range(part, size):
         chosen = range(start, stop, step)
         return (chosen[-1], chosen[0] - chosen[-1] + 1, step) if chosen else (0, 0, step)
     return start, max(0, stop - start), step
+
+
+FUNCTIONS["get"] = get

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions on tensors of any kind, on which torch.*, tf.*, tf.math.* and keras.ops.* are built. Axes are NumPy's; results
+"""Functions on tensors of any kind, on which tf.*, tf.math.* and keras.ops.* are built. Axes are NumPy's; results
 have the class of the first tensor. core/dispatch.py decides how each is computed."""
 import builtins
 import math
@@ -12,7 +12,7 @@ from pando.core.integers import (bitwise_and, bitwise_or, ceil, clip, floor, in_
                                  kind_of, round)  # noqa: A004, NumPy's names
 from pando.core.promotion import dtype_name, is_number
 from pando.core.errors import TraceError, no_value
-from pando.core.tensor import Tensor
+from pando.core.tensor import FUNCTIONS, Tensor
 
 
 def _elementwise(name, inputs):
@@ -289,3 +289,7 @@ def item_of(x):
     if hasattr(value, "is_same"):
         raise no_value("item")
     return np.asarray(value).item()
+
+
+# What operators and NumPy's functions call.
+FUNCTIONS.update({name: function for name, function in globals().items() if callable(function) and not name.startswith("_")})

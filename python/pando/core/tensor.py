@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor: the one class of tensors. torch.Tensor and tf.Tensor add the methods and the printing of their frameworks.
+"""Tensor: the one class of tensors. tf.Tensor adds the methods and the printing of TensorFlow.
 
 A tensor holds one of these in its slot `_value`:
 
 - a NumPy array: its values are known;
-- a symbol: it belongs to a model that is recorded or traced, and its values are known when a program runs;
-- what the recorder of pando.torch keeps: it will be computed when it is looked at.
+- a symbol: it belongs to a model that is recorded or traced, and its values are known when a program runs.
 """
 from __future__ import annotations
 
@@ -20,11 +19,15 @@ from pando.core.errors import no_value
 from pando.core.nearest import missing_attribute
 
 
+# What operators call, by name: core/ops.py and core/indexing.py, which are written with tensors, put their functions here.
+FUNCTIONS: dict[str, Any] = {}
+
+
 def _operator(name: str) -> Any:
     def method(self, other):
         if not _is_operand(other):
             return NotImplemented
-        return getattr(_ops(), name)(self, other)
+        return FUNCTIONS[name](self, other)
     return method
 
 
@@ -32,19 +35,12 @@ def _reflected(name: str) -> Any:
     def method(self, other):
         if not _is_operand(other) or (isinstance(other, (list, tuple)) and not self._takes_lists):
             return NotImplemented
-        return getattr(_ops(), name)(self._result_class(np.asarray(other)) if isinstance(other, np.ndarray) else other,
-                                     self)
+        return FUNCTIONS[name](self._result_class(np.asarray(other)) if isinstance(other, np.ndarray) else other, self)
     return method
 
 
 def _is_operand(other):
-    return isinstance(other, (Tensor, int, float, np.ndarray, np.generic, list, tuple)) or hasattr(other,
-                                                                                                   "_pando_value")
-
-
-def _ops():
-    from pando.core import ops
-    return ops
+    return isinstance(other, (Tensor, int, float, np.ndarray, np.generic, list, tuple))
 
 
 class Tensor(_core.Buffer):
@@ -90,8 +86,6 @@ class Tensor(_core.Buffer):
         value = self._value
         if isinstance(value, np.ndarray):
             return value
-        if hasattr(value, "compute"):
-            return value.compute()
         raise no_value(what)
 
     def numpy(self) -> np.ndarray:
@@ -107,7 +101,7 @@ class Tensor(_core.Buffer):
             return NotImplemented
         name = _UFUNCS.get(ufunc.__name__)
         if name is not None and not arguments and len(inputs) <= 2:
-            return getattr(_ops(), name)(*(self._result_class(x) if isinstance(x, np.ndarray) else x for x in inputs))
+            return FUNCTIONS[name](*(self._result_class(x) if isinstance(x, np.ndarray) else x for x in inputs))
         arrays = [x._array(ufunc.__name__) if isinstance(x, Tensor) else x for x in inputs]
         result = ufunc(*arrays, **arguments)
         return self._result_class(np.asarray(result)) if not isinstance(result, tuple) else result
@@ -162,8 +156,7 @@ class Tensor(_core.Buffer):
             raise missing_attribute(f"{self._prefix or 'pando'}.Tensor", name, dir(type(self)))
 
     def __getitem__(self, index: Any) -> Any:
-        from pando.core.indexing import get
-        return get(self, index)
+        return FUNCTIONS["get"](self, index)
 
     def __contains__(self, number):
         return bool((self._array("in") == number).any())
@@ -193,16 +186,16 @@ class Tensor(_core.Buffer):
     __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
 
     def __invert__(self) -> Any:
-        return _ops().invert(self)
+        return FUNCTIONS["invert"](self)
 
     def __neg__(self) -> Any:
-        return _ops().negate(self)
+        return FUNCTIONS["negate"](self)
 
     def __pos__(self) -> Any:
         return self
 
     def __abs__(self) -> Any:
-        return _ops().abs(self)
+        return FUNCTIONS["abs"](self)
 
     def __repr__(self):
         if isinstance(self._value, np.ndarray):

@@ -4,7 +4,5 @@
 VERSIONS = {
     "tensorflow": "2.6.3+pando",
     "keras": "2.6.0+pando",
-    "torch": "1.13.1+pando",
-    "torchvision": "0.14.1+pando",
     "poptorch": "3.3.0+pando",
 }

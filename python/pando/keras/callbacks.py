@@ -14,7 +14,7 @@ from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.nearest import unknown_argument
 
 _TRAIN = ("on_train_begin", "on_train_end", "on_epoch_begin", "on_epoch_end", "on_train_batch_begin",
-          "on_train_batch_end")
+          "on_train_batch_end", "on_test_begin", "on_test_end")
 
 
 class Callback:
@@ -60,10 +60,10 @@ class Callback:
         """The older name of ``on_train_batch_end``."""
 
     def on_test_begin(self, logs: Logs = None) -> None:
-        """Called before ``evaluate``."""
+        """Called before ``evaluate``, and before the validation of ``fit``."""
 
     def on_test_end(self, logs: Logs = None) -> None:
-        """Called after ``evaluate`` with the losses and metrics."""
+        """Called after ``evaluate``, and after the validation of ``fit``, with the losses and metrics."""
 
     def on_predict_begin(self, logs: Logs = None) -> None:
         """Called before ``predict``."""
@@ -103,10 +103,12 @@ def callback_list(who: str, given: Any) -> list[Any]:
     return callbacks
 
 
-def native_callbacks(callbacks: Sequence[Any] | None, model: Any, params: dict[str, Any]) -> Any:
+def native_callbacks(callbacks: Sequence[Any] | None, model: Any, params: dict[str, Any], validates: bool = False) -> Any:
     """The callbacks as C++ takes them, each knowing its model."""
     list_ = []
     for callback in callbacks or []:
+        if validates and isinstance(callback, Callback):
+            _refuse_batches_of(callback, "test")
         if not hasattr(callback, "_native"):
             callback = _Foreign(callback)
         callback.set_model(model)
@@ -120,10 +122,7 @@ def called_around(what: str, callbacks: Any, model: Any) -> Any:
     """Calls ``on_test_begin`` and ``on_test_end``, or those of "predict", around a block, which fills the logs."""
     given = callback_list("evaluate" if what == "test" else what, callbacks)
     for callback in given:
-        for name in (f"on_{what}_batch_begin", f"on_{what}_batch_end"):
-            if hasattr(callback, name):
-                raise NotImplementedError(f"{type(callback).__name__}.{name} would not be called: Pando calls callbacks "
-                                          "before and after evaluate() and predict(), and not for each batch")
+        _refuse_batches_of(callback, what)
         callback.set_model(model)
     for callback in given:
         getattr(callback, f"on_{what}_begin", _nothing)({})
@@ -131,6 +130,13 @@ def called_around(what: str, callbacks: Any, model: Any) -> Any:
     yield logs
     for callback in given:
         getattr(callback, f"on_{what}_end", _nothing)(dict(logs))
+
+
+def _refuse_batches_of(callback, what):
+    for name in (f"on_{what}_batch_begin", f"on_{what}_batch_end"):
+        if hasattr(callback, name):
+            raise NotImplementedError(f"{type(callback).__name__}.{name} would not be called: Pando calls callbacks "
+                                      "before and after evaluate(), predict() and validation, and not for each batch of them")
 
 
 def _nothing(logs):

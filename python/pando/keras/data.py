@@ -42,7 +42,7 @@ def samples_of(model: Any, x: Any, y: Any = None, sample_weight: ArrayLike = Non
     if x is None:
         raise ValueError("there is no data: give arrays, a Dataset or a generator as x")
     if type(x) is not np.ndarray:
-        dataset = _dataset_of(model, x, y, targets)
+        dataset = _dataset_of(model, x, y, sample_weight, targets)
         if dataset is not None:
             return Samples(None, dataset=dataset)
     # Names are needed for dicts alone, and a functional model must look for them.
@@ -61,16 +61,16 @@ def class_weights(who: str, given: Any) -> dict[int, float]:
     return {int(key): float(value) for key, value in (given or {}).items()}
 
 
-def _dataset_of(model, x, y, targets):
+def _dataset_of(model, x, y, sample_weight, targets):
     """The data set of what gives inputs and targets together, batch by batch; None for arrays."""
     if getattr(x, "_dataset", None) is not None:
-        _without_targets(x, y)
+        _check_alone(x, y, sample_weight)
         return _columns(model, x, targets)
     if isinstance(x, Sequence) or (hasattr(x, "__getitem__") and hasattr(x, "__len__") and not _is_data(x)):
-        _without_targets(x, y)
+        _check_alone(x, y, sample_weight)
         return _core.Dataset.from_generator(lambda: _sequence_batches(model, x, targets))
     if hasattr(x, "__next__") or (hasattr(x, "__iter__") and not _is_data(x)):
-        _without_targets(x, y)
+        _check_alone(x, y, sample_weight)
         # A generator goes on where it stopped; anything else starts again.
         iterator = iter(x)
         make = (lambda: _batches(model, iterator, targets)) if iterator is x else (
@@ -120,9 +120,12 @@ def output_names(model: Any) -> Any:
     return model._output_names() if hasattr(model, "_output_names") else []
 
 
-def _without_targets(x, y):
+def _check_alone(x, y, sample_weight):
     if y is not None:
         raise ValueError(f"y must not be given: {type(x).__name__} gives inputs and targets together")
+    if sample_weight is not None:
+        raise ValueError(f"sample_weight must not be given: {type(x).__name__} gives weights with inputs and targets, as a "
+                         "third part")
 
 
 def batch_columns(model: Any, element: Any, targets: bool) -> Any:

@@ -19,14 +19,15 @@ def run_function(function: Function, arrays: Any) -> Any:
     return program([as_array(array) for array in arrays])
 
 
-def call_eagerly(layer: Any, structure: Any, tensors: Sequence[Any], training: bool | None) -> Any:
-    """What a layer makes of arrays: tensors in the structure that the layer returns."""
+def call_eagerly(layer: Any, structure: Any, tensors: Sequence[Any], training: bool | None, told: tuple[Any, Any]) -> Any:
+    """What a layer makes of arrays: tensors in the structure that the layer returns. `told` is what key_of_call() returns."""
     arrays = [as_array(np.asarray(getattr(tensor, "_value", tensor))) for tensor in tensors]
     programs = layer.__dict__.setdefault("_programs", {})
-    key = (tuple((array.shape[1:], array.dtype.name) for array in arrays), training)
-    if key not in programs:
-        programs[key] = _model_of(layer, structure, tensors, arrays, training)
-    model, packed = programs[key]
+    key = (*told, tuple((array.shape[1:], array.dtype.name) for array in arrays), training)
+    made = programs.get(key) or _model_of(layer, structure, tensors, arrays, training)
+    if told[0] is not None:
+        programs[key] = made
+    model, packed = made
     outputs = [Tensor(array) for array in model.predict(arrays, max(1, len(arrays[0])), 0, 0)]
     if packed is None:
         return outputs[0] if len(outputs) == 1 else outputs

@@ -2,7 +2,6 @@
 """Model and Sequential: networks of layers that can be trained."""
 from __future__ import annotations
 
-import inspect
 import typing as _typing
 from typing import Any, Callable, Mapping, Sequence
 
@@ -11,6 +10,7 @@ from pando.core.hints import Path
 from pando.core.messages import warn
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.structure import flatten
+from pando.keras.layers.arguments_of_calls import names_of_call
 from pando.keras.layers.base import CLASSES as _CLASSES, Layer, python_layer
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace
 from pando.keras.layers.core import InputLayer
@@ -38,7 +38,7 @@ class Model(ModelCopies, Layer, Training):
             outputs = args[1] if len(args) > 1 else outputs
         if kwargs:
             raise TypeError(f"Model has no argument '{next(iter(kwargs))}'")
-        self.__dict__["_given_name"] = name
+        self.__dict__.update(_given_name=name, _given_trainable=trainable)
         if inputs is None and outputs is None:
             if type(self).call is Model.call:
                 raise TypeError("Model: give inputs and outputs, or derive a class with call(self, inputs)")
@@ -47,8 +47,6 @@ class Model(ModelCopies, Layer, Training):
         if inputs is None or outputs is None:
             raise TypeError("Model: inputs and outputs are given together")
         self._from_tensors(inputs, outputs)
-        if not trainable:
-            self.trainable = False
 
     def _from_tensors(self, inputs, outputs):
         for what, given in (("inputs", inputs), ("outputs", outputs)):
@@ -61,6 +59,8 @@ class Model(ModelCopies, Layer, Training):
         self._adopt(_core.Model([tensor._value for tensor in flatten(inputs)],
                                 [tensor._value for tensor in flatten(outputs)], self._given_name or ""))
         self._keep_layers()
+        if not self.__dict__.get("_given_trainable", True):
+            self.trainable = False
 
     @classmethod
     def _of(cls, core):
@@ -97,11 +97,11 @@ class Model(ModelCopies, Layer, Training):
             self.__dict__["_whole"] = whole
         self._from_tensors(inputs, outputs)
 
-    def _call_recorded(self, inputs, training=None):
-        arguments = {}
-        if "training" in inspect.signature(self.call).parameters:
+    def _call_recorded(self, inputs, training=None, others=(), named=None):
+        arguments = dict(named or {})
+        if "training" in names_of_call(type(self)):
             arguments["training"] = FOLLOWS_MODEL if training is None else training
-        return self.call(inputs, **arguments)
+        return self.call(inputs, *others, **arguments)
 
     def build(self, input_shape: Any) -> None:
         """Makes the weights for inputs of this shape, the batch being ``None``."""
@@ -129,16 +129,17 @@ class Model(ModelCopies, Layer, Training):
                 self.__dict__["_layer"] = None
                 raise
 
-    def __call__(self, inputs: Any, *args: Any, training: bool | None = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        (inputs, *args), kwargs, training = self._without_training((inputs, *args), kwargs)
         if self._is_subclassed() and any(is_symbolic(leaf) for leaf in flatten(inputs)):
             # Its layers become part of the network around it.
             if "_whole" in self.__dict__:
-                return self._whole(inputs, training=training)
+                return self._whole(inputs, *args, training=training, **kwargs)
             try:
-                return self._call_recorded(inputs, training)
+                return self._call_recorded(inputs, training, args, kwargs)
             except NeedsTrace:
                 whole = Whole(self)
-                outputs = whole(inputs, training=training)
+                outputs = whole(inputs, *args, training=training, **kwargs)
                 self.__dict__["_whole"] = whole
                 return outputs
         if self._layer is None:
@@ -201,6 +202,18 @@ class Model(ModelCopies, Layer, Training):
         """The shape of the output with ``None`` for the batch, or a list of shapes."""
         shapes = [tuple(tensor.shape) for tensor in self.outputs]
         return shapes[0] if len(shapes) == 1 else shapes
+
+    @property
+    def trainable(self) -> bool:
+        """Whether ``fit`` changes its weights; set it before ``compile``."""
+        return self.__dict__.get("_given_trainable", True) if self._layer is None else self._layer.trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        if self._layer is None:
+            self.__dict__["_given_trainable"] = bool(value)
+        else:
+            self._layer.trainable = bool(value)
 
     def _built(self, what):
         if self._layer is None:

@@ -160,12 +160,14 @@ class Training(Stages, ModelFiles):
         params = {"verbose": arguments["verbose"], "epochs": arguments["epochs"], "steps": steps_per_epoch or None}
         if samples.dataset is None:
             trained = len(samples.x[0]) - int(len(samples.x[0]) * arguments["validation_split"])
-            params["steps"] = -(-trained // arguments["batch_size"])
+            steps = -(-trained // arguments["batch_size"])
+            params["steps"] = min(steps, steps_per_epoch or steps)
         self.__dict__["_stopping"] = False
         given = callback_list("fit", callbacks)
         history = History()
         self.__dict__["history"] = history
-        arguments["callbacks"] = native_callbacks(given, self, params)
+        validates = validation_data is not None or arguments["validation_split"] > 0
+        arguments["callbacks"] = native_callbacks(given, self, params, validates)
         native = self._layer.fit(samples.first, samples.y, arguments)
         history.__init__(native)
         history.set_model(self)
@@ -309,7 +311,7 @@ def _refuse_own_steps(cls):
             raise NotImplementedError(
                 f"{cls.__name__}.{name} would not be called: Pando compiles the whole step. Give the loss to compile(), as a "
                 "function of (y_true, y_pred) if need be, add other terms by add_loss() in the call() of a layer, and "
-                f"remove {name}; pando.torch runs training loops of your own")
+                f"remove {name}; pando.torch.compile_step trains modules of PyTorch with losses of any form")
 
 
 def _verbose(verbose, auto=1):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole: the call() of a model as one layer, which is traced once for training and once without."""
-import inspect
 import weakref
 
 from pando import _core
 from pando.core.calls import call_of, current_call
+from pando.keras.layers.arguments_of_calls import names_of_call
 from pando.keras.layers.base import Layer
 
 
@@ -27,9 +27,14 @@ class Whole(Layer):
         model = self._model()
         return [] if model is None else model._children()
 
-    def call(self, inputs, training=None):
+    def _without_training(self, args, kwargs):
+        training = kwargs.pop("training", None)
+        return args, kwargs, training
+
+    def call(self, inputs, *args, training=None, **kwargs):
         model = self._model()
-        arguments = {"training": training} if "training" in inspect.signature(model.call).parameters else {}
+        if "training" in names_of_call(type(model)):
+            kwargs["training"] = training
         _, caller = current_call()
         with call_of(model, caller):
-            return model.call(inputs, **arguments)
+            return model.call(inputs, *args, **kwargs)

@@ -152,9 +152,13 @@ class Forward(TorchFunctionMode):
             if current is None or current in self._noted or type(current).__name__ == "AccumulateGrad":
                 continue
             self._noted[current] = place
-            # Within forward(), a backward pass makes values like any other code.
-            current.register_hook(lambda *_, place=place: self._place.is_backward and mark_place(place))
+            current.register_hook(lambda *_, place=place: self._end_backward_of(place))
             todo += [following for following, _ in current.next_functions]
+
+    def _end_backward_of(self, place):
+        # Within forward(), a backward pass makes values like any other code.
+        if self._place.is_backward:
+            mark_place(place)
 
     def end(self) -> None:
         """To be called after the trace: drops what it knows of autograd's graph, which knows it, too."""

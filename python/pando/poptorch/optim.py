@@ -24,7 +24,7 @@ def _accepting(base):
                     raise NotImplementedError(f"poptorch.optim.{base.__name__}: {name} other than {value} is not in Pando")
             super().__init__(params, *arguments, **options)
     Optimizer.__name__ = Optimizer.__qualname__ = base.__name__
-    Optimizer.__doc__ = base.__doc__
+    Optimizer.__doc__ = f"torch.optim.{base.__name__}, with the options of PopTorch."
     return Optimizer
 
 

@@ -30,24 +30,25 @@ class Passes:
 
     def __init__(self, model: torch.nn.Module, weights: Weights, options: Any, is_training: bool,
                  filled: Callable[[Any], Any], seed: int) -> None:
-        self._model, self._weights, self._options, self._is_training = model, weights, options, is_training
-        self._filled, self._seed = filled, seed
+        self.model, self.weights, self.options, self.is_training = model, weights, options, is_training
+        self.filled, self._seed = filled, seed
         self.structure, self.dtypes = None, []
 
     def __call__(self, tensors, counter, mask, weight):
-        parameters, buffers = self._weights.named()
-        with _tracing, _in_mode(self._model, self._is_training):
+        parameters, buffers = self.weights.named()
+        # Wherever the call is that compiles the model, such as under no_grad().
+        with _tracing, torch.inference_mode(False), torch.enable_grad(), _in_mode(self.model, self.is_training):
             passes = _Traced(self, [*parameters.values()], [*buffers.values()], tensors, mask, weight)
             graph = passes.trace()
         self.structure, self.dtypes = passes.structure, passes.dtypes
         lowering = PlacedLowering(graph, counter, self._seed, passes.calls)
-        known = [self._weights.core(x) for x in (*parameters.values(), *buffers.values())]
+        known = [self.weights.core(x) for x in (*parameters.values(), *buffers.values())]
         found = lowering.run([*(x.symbol() for x in known), *tensors, *(x for x in (mask, weight) if x is not None)])
         self._assign(lowering.assigned, list(parameters.items()), list(buffers.items()))
         outputs, found = found[:len(self.dtypes)], found[len(self.dtypes):]
-        if not self._is_training:
+        if not self.is_training:
             return outputs, None, []
-        self._weights.changed.update((id(x), x) for i, x in enumerate(parameters.values()) if i in passes.trained)
+        self.weights.changed.update((id(x), x) for i, x in enumerate(parameters.values()) if i in passes.trained)
         return outputs, found[0], [(known[i], gradient) for i, gradient in zip(passes.trained, found[1:])]
 
     def _assign(self, assigned, parameters, buffers):
@@ -58,8 +59,8 @@ class Passes:
             if index >= len(buffers):
                 raise Unsupported(f"forward() changes its argument {index - len(buffers)}; let it change a clone()")
             tensor = buffers[index][1]
-            _core_poptorch.assign_statistic(self._weights.core(tensor), symbol)
-            self._weights.changed[id(tensor)] = tensor
+            _core_poptorch.assign_statistic(self.weights.core(tensor), symbol)
+            self.weights.changed[id(tensor)] = tensor
 
 
 class _in_mode:  # noqa: N801, used as a function
@@ -103,15 +104,15 @@ class _Traced:
             raise
 
     def _results(self, own, fed, mask, weight):
-        model, options = self._passes._model, self._passes._options
-        arguments, keywords = self._passes._filled(fed)
-        forward = Forward(model, options._values["ipus"], mask, fed)
+        passes = self._passes
+        arguments, keywords = passes.filled(fed)
+        forward = Forward(passes.model, passes.options._values["ipus"], mask, fed)
         try:
-            with swapped(model, self._own, own):
+            with swapped(passes.model, self._own, own):
                 with forward:
-                    result = model(*arguments, **keywords)
+                    result = passes.model(*arguments, **keywords)
                 outputs = self._outputs(result)
-                return outputs + (self._gradients(forward, own, weight) if self._passes._is_training else [])
+                return outputs + (self._gradients(forward, own, weight) if passes.is_training else [])
         finally:
             self.calls = forward.calls
             forward.end()

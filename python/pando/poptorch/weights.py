@@ -38,7 +38,7 @@ class Weights:
         for name, tensor in parameters.items():
             if tensor.dtype != torch.float32:
                 raise Unsupported(f"the parameter '{name}' is {tensor.dtype}, and programs train torch.float32; use model.float()")
-        return _core.poptorch.ModuleParts([], [(name, self.core(x)) for name, x in parameters.items()],
+        return _core.poptorch.ModuleParts([(name, self.core(x)) for name, x in parameters.items()],
                                           [(name, self.core(x)) for name, x in buffers.items()])
 
     def core(self, tensor: torch.Tensor) -> _core.torch.Parameter:

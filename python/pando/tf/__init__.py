@@ -139,8 +139,8 @@ class GradientTape:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError("GradientTape is not in Pando, which compiles whole steps: use model.compile() and fit(), "
                                   "with a loss function of your own and add_loss() for other terms, "
-                                  "tf.compat.v1.gradients in a function that ipu.ipu_compiler.compile is given, or a "
-                                  "training loop of pando.torch")
+                                  "tf.compat.v1.gradients in a function that ipu.ipu_compiler.compile is given, or "
+                                  "pando.torch.compile_step with a module of PyTorch")
 
 
 if _typing.TYPE_CHECKING:

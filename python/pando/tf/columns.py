@@ -12,13 +12,24 @@ _STORED_AS = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "i
 
 
 def plain(structure):
-    """Lists become tuples: TensorFlow makes a tensor of a list, and users who give lists of columns mean tuples."""
+    """The structure of a signature, with tuples in the place of lists."""
     if isinstance(structure, dict):
         return {key: plain(value) for key, value in structure.items()}
-    if isinstance(structure, tuple):
-        return type(structure)(*map(plain, structure)) if hasattr(structure, "_fields") else tuple(
-            map(plain, structure))
+    if isinstance(structure, (tuple, list)):
+        return type(structure)(*map(plain, structure)) if hasattr(structure, "_fields") else tuple(map(plain, structure))
     return structure
+
+
+def with_arrays(structure):
+    """The structure of dicts and tuples, with arrays in it. A list is one array, as TensorFlow makes a tensor of it."""
+    if isinstance(structure, dict):
+        return {key: with_arrays(value) for key, value in structure.items()}
+    if isinstance(structure, tuple):
+        parts = map(with_arrays, structure)
+        return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
+    if isinstance(structure, list) and structure and all(hasattr(part, "shape") for part in structure):
+        return np.stack([array_of(part) for part in structure])
+    return array_of(structure)
 
 
 def array_of(value):

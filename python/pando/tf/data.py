@@ -18,8 +18,8 @@ from pando.core.messages import notice_once
 from pando.core.nearest import attributes_of as _attributes_of
 from pando.core.promotion import fitted
 from pando.core.structure import flatten, is_nested, pack
-from pando.tensors.tensor import Tensor, TensorShape, default_array
-from pando.tf.columns import array_of, blank, check_shape, columns_of, plain, shapes_of, typed
+from pando.tensors.tensor import Tensor, TensorShape
+from pando.tf.columns import blank, check_shape, columns_of, plain, shapes_of, typed, with_arrays
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
@@ -57,20 +57,16 @@ class Dataset:
     @classmethod
     def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Any:
         """Row i of every array is element i."""
-        structure = plain(tensors)
-        if isinstance(structure, list) and structure and all(hasattr(part, "shape") for part in structure):
-            structure = np.stack([array_of(part) for part in structure])
-        leaves = flatten(structure) if not isinstance(structure, list) else [default_array(structure)]
-        structure = None if isinstance(structure, list) else structure
-        arrays = [array_of(leaf) for leaf in leaves]
+        structure = with_arrays(tensors)
+        arrays = flatten(structure)
         return cls(_core.Dataset.from_tensor_slices(arrays), blank(structure, len(arrays)),
                    [(array.dtype.name, array.shape[1:]) for array in arrays])
 
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
         """One element."""
-        structure = plain(tensors)
-        arrays = [array_of(leaf)[None] for leaf in flatten(structure)]
+        structure = with_arrays(tensors)
+        arrays = [array[None] for array in flatten(structure)]
         return cls(_core.Dataset.from_tensor_slices(arrays), blank(structure, len(arrays)),
                    [(array.dtype.name, array.shape[1:]) for array in arrays])
 
@@ -164,15 +160,16 @@ class Dataset:
 
     def shard(self, num_shards: int, index: Any, name: str | None = None) -> Dataset:
         """Every ``num_shards``-th element, from number ``index`` on."""
-        counter = {"next": 0}
+        count, wanted = int(num_shards), int(index)
+        if not 0 <= wanted < count:
+            raise ValueError(f"shard: index is {wanted}, but must be below num_shards, {count}, and not below 0")
 
         def elements():
-            iterator = self._dataset.iterator()
-            counter["next"] = 0
+            iterator, number = self._dataset.iterator(), 0
             while (element := iterator.next()) is not None:
-                if counter["next"] % num_shards == index:
+                if number % count == wanted:
                     yield element
-                counter["next"] += 1
+                number += 1
         return self._with(_core.Dataset.from_generator(elements))
 
     def with_options(self, options: Any) -> Dataset:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real PyTorch in front of Pando."""
+"""Compiles modules of the installed PyTorch: compile_step for training, compile_forward for evaluation."""
 import importlib as _importlib
 
 from pando.core.needs import need as _need

@@ -23,7 +23,8 @@ from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.fx import GraphModule, Node  # noqa: E402
 from torch.utils._python_dispatch import _disable_current_modes  # noqa: E402
 
-from pando.torch import joint, tracing  # noqa: E402
+import pando.torch.joint as joint  # noqa: E402
+import pando.torch.tracing as tracing  # noqa: E402
 from pando.torch.fixed_sizes import fix_sizes, keep_layouts, put_numbers  # noqa: E402
 from pando.torch.partition import PREFIX, device_of, divide  # noqa: E402
 from pando.torch.parts import Part, Record  # noqa: E402

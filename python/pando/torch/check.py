@@ -10,19 +10,20 @@ from typing import Callable, Iterator
 import torch
 from torch.nn import functional
 
-from pando.torch import tracing
+import pando.torch.python_state as python_state
+import pando.torch.tracing as tracing
+from pando.torch.aten import TABLE, name_of
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
-from pando.torch.program import Program
+from pando.torch.program import Program, precision_or_pytorchs
 from pando.torch.weights import Weights
 
-RELATIVE, ABSOLUTE = 1e-3, 1e-5
+RELATIVE, RELATIVE_OF_ROUNDED, ABSOLUTE = 1e-3, 3e-2, 1e-5
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
-_RANDOM = ("native_dropout", "bernoulli", "rand", "randn", "randint", "randperm", "normal", "uniform", "multinomial")
 
 
 def first_losses(objective: Objective, weights: Weights, call: Call,
-                 precision: str) -> tuple[torch.Tensor, torch.Tensor] | None:
+                 precision: str | None) -> tuple[torch.Tensor, torch.Tensor] | None:
     """The loss that a program computes, and PyTorch's; None where numbers are drawn, which differ."""
     tensors = [tensor for _, tensor in weights.named()]
 
@@ -32,20 +33,28 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
             return [objective(args, kwargs)[0].detach()]
 
     devices = [weights.device] if weights.device.type == "cuda" else []
-    with _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
-        graph = tracing.traced(loss, tensors, call.tensors)
-        if any(str(node.target).split(".")[1:2] == [name] for node in graph.graph.nodes for name in _RANDOM):
+    with tracing.LOCK, _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
+        graph, _ = python_state.traced(weights.model, loss, tensors, call.tensors)
+        if _draws(graph):
             return None
-        wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
+        with python_state.Kept(weights.model):
+            wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
         program = Program("the check of the first batch", graph, weights.variables(), call.tensors, [],
                           lambda outputs, assigned, scalars, held: (outputs, {}), precision, weights.device)
-        found, = program.run(call.tensors, [], 0)
+        found, *_ = program.run(call.tensors, [], 0)
     return found, wanted
 
 
-def agree(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+def agree(found: torch.Tensor, wanted: torch.Tensor, precision: str | None) -> bool:
     """Whether a loss is that of PyTorch, but for rounding."""
-    return torch.allclose(found.float(), wanted.float(), RELATIVE, ABSOLUTE, equal_nan=True)
+    relative = RELATIVE if precision_or_pytorchs(precision) == "float32" else RELATIVE_OF_ROUNDED
+    return torch.allclose(found.float(), wanted.float(), relative, ABSOLUTE, equal_nan=True)
+
+
+def _draws(graph: torch.fx.GraphModule) -> bool:
+    """Whether random numbers are drawn."""
+    ops = [node.target for node in graph.graph.nodes if hasattr(node.target, "_schema")]
+    return any(getattr(TABLE.get(name_of(op)), "__module__", "") == "pando.torch.aten.random" for op in ops)
 
 
 @contextlib.contextmanager

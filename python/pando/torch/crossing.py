@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from pando import _core
-from pando.torch import symbols
+import pando.torch.symbols as symbols
 from pando.torch.aten import Absent, aten
 from pando.torch.aten.images import adaptive_max_pool_backward, max_pool_backward
 from pando.torch.aten.random import dropped

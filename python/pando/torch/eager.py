@@ -6,7 +6,7 @@ from typing import Any, Callable, Hashable, NamedTuple
 
 import torch
 
-from pando.torch import optimizers
+import pando.torch.optimizers as optimizers
 from pando.torch.calls import Call
 
 
@@ -15,6 +15,11 @@ class Objective:
 
     def __init__(self, model: torch.nn.Module, loss: Callable[..., torch.Tensor] | None, targets: int) -> None:
         self.model, self.loss, self.targets = model, loss, targets
+
+    def modules(self) -> torch.nn.Module:
+        """The model, and the module that computes the loss, if it is one: its weights of classes are buffers."""
+        loss = getattr(self.loss, "__self__", self.loss)    # it may be a method
+        return torch.nn.ModuleDict({"model": self.model, "loss": loss}) if isinstance(loss, torch.nn.Module) else self.model
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[torch.Tensor, Any]:
         """The loss, and what the model returned."""

@@ -7,33 +7,35 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from pando.torch import tracing
+import pando.torch.python_state as python_state
 from pando.torch.calls import Call
 from pando.torch.program import Program
 from pando.torch.programs import Programs
+from pando.torch.tracing import swapped
 from pando.torch.unsupported import Unsupported
 from pando.torch.weights import Weights
 
-WHO = "pando.torch.compile_forward"
+WHO = "compile_forward"
 
 
 class ForwardProgram:
     """The forward pass for calls of one kind."""
 
-    def __init__(self, weights: Weights, call: Call, precision: str) -> None:
+    def __init__(self, weights: Weights, call: Call, precision: str | None) -> None:
         self._types = call.description()
         tensors = [tensor for _, tensor in weights.named()]
 
         def forward(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
             args, kwargs = call.filled(fed)
-            with tracing.swapped(weights.model, tensors, held):
+            with swapped(weights.model, tensors, held):
                 leaves, self._structure = pytree.tree_flatten(weights.model(*args, **kwargs))
             self._leaves = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
             self._places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
             return [leaves[i] for i in self._places]
 
         with torch.no_grad():
-            graph = tracing.traced(forward, tensors, call.tensors)
+            graph, self._written = python_state.traced(weights.model, forward, tensors, call.tensors)
+        weights.written |= self._written.names()
         if not self._places:
             raise Unsupported("the module returns no tensor")
         self._program = Program("compile_forward", graph, weights.variables(), call.tensors, [],
@@ -42,8 +44,10 @@ class ForwardProgram:
     def run(self, call: Call, number: int) -> Any:
         """What the module returns; `number` counts the calls."""
         leaves = list(self._leaves)
-        for place, output in zip(self._places, self._program.run(call.tensors, [], number)):
+        outputs = self._program.run(call.tensors, [], number)
+        for place, output in zip(self._places, outputs):
             leaves[place] = output
+        self._written.write(outputs[len(self._places):])
         return pytree.tree_unflatten(leaves, self._structure)
 
     def description(self) -> str:
@@ -57,7 +61,7 @@ class ForwardProgram:
 class CompiledForward:
     """The forward pass of a module, with the weights that the module has at the time of a call."""
 
-    def __init__(self, model: torch.nn.Module, precision: str, strict: bool) -> None:
+    def __init__(self, model: torch.nn.Module, precision: str | None, strict: bool) -> None:
         self._model, self._calls = model, 0
         self._programs = Programs(WHO, model, lambda weights, call: ForwardProgram(weights, call, precision), strict)
 
@@ -82,7 +86,7 @@ class CompiledForward:
         return self._programs.report()
 
 
-def compile_forward(model: torch.nn.Module, *, precision: str = "float32", strict: bool = False) -> CompiledForward:
+def compile_forward(model: torch.nn.Module, *, precision: str | None = None, strict: bool = False) -> CompiledForward:
     """The forward pass of a module as one program: for evaluation, and for use. It has no gradients. ``precision`` and
     ``strict`` are those of ``compile_step``.
 

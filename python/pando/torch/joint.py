@@ -9,7 +9,7 @@ import torch
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import Graph, GraphModule, Node
 
-from pando.torch import crossing  # noqa: F401, the ops of torch.ops.pando
+import pando.torch.crossing as crossing  # noqa: F401, the ops of torch.ops.pando
 from pando.torch.program import has_backend
 
 _aten = torch.ops.aten

@@ -39,6 +39,16 @@ def swap_axes(x, a, b):
     return transpose(x, order)
 
 
+def channels_last(x):
+    """[N, C, ...] as [N, ..., C]."""
+    return transpose(x, [0, *range(2, rank(x)), 1])
+
+
+def channels_first(x):
+    """[N, ..., C] as [N, C, ...]."""
+    return transpose(x, [0, rank(x) - 1, *range(1, rank(x) - 1)])
+
+
 def with_axis(x, axis):
     """x with a new axis of size 1."""
     sizes = list(x.shape)

@@ -6,7 +6,8 @@ import operator
 import torch
 
 from pando import _core
-from pando.torch import layout, symbols
+import pando.torch.layout as layout
+import pando.torch.symbols as symbols
 from pando.torch.aten import TABLE, TAKES_ABSENT, Absent, name_of
 from pando.torch.symbols import is_symbol
 from pando.torch.unsupported import Unsupported

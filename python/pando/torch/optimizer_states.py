@@ -27,7 +27,7 @@ class States:
         self.tensors = [[state[name] for name, _, _ in rules.rule_of(p).states] for p, state in zip(parameters, kept)]
         # SGD does not count its updates. The first may be another one than that of a state of zeros.
         begin = {id(parameter) for parameter, _ in self._made}
-        self._apart = [rules.rule_of(p).begins_apart for p in parameters]
+        self._apart, self._alike = [rules.rule_of(p).begins_apart for p in parameters], (0,) * len(parameters)
         self._uncounted = [float(apart and id(p) not in begin) for apart, p in zip(self._apart, parameters)]
         self._is_counted = any(rules.rule_of(p).is_counted for p in parameters)
         self._counters = [_counter_of(rules, state) for state in kept if self._is_counted or torch.is_tensor(state.get("step"))]
@@ -53,8 +53,11 @@ class States:
         """The class of each parameter and the number of earlier updates of each class: parameters that had a gradient more
         often are in another class. A program depends on the classes and is fed the numbers."""
         found = self._counts.read() if self._is_counted else self._uncounted
-        places = {number: place for place, number in enumerate(dict.fromkeys(found))}
-        return tuple([places[number] for number in found]), list(places)
+        distinct = list(dict.fromkeys(found))
+        if len(distinct) == 1:
+            return self._alike, distinct
+        places = {number: place for place, number in enumerate(distinct)}
+        return tuple([places[number] for number in found]), distinct
 
     def advance(self, updates: int = 1) -> None:
         """Notes that a program has made updates: what step() does but for parameters and tensors."""

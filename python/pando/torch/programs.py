@@ -14,11 +14,15 @@ from pando.torch.weights import Weights
 
 # Calls of further kinds run in PyTorch.
 MOST_PROGRAMS = 8
-SEEN_ONCE = "its types were seen once; a program is made when they come again"
+SEEN_ONCE = "its kind was seen once; a program is made when it comes again"
+MOST_SEEN = 32
 
 
 def _autocast() -> tuple[Any, ...]:
     """What torch.autocast says at the moment."""
+    if hasattr(torch, "get_autocast_dtype"):    # since PyTorch 2.4, which warns of the others
+        return (torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda"),
+                torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
     return (torch.is_autocast_enabled(), torch.get_autocast_gpu_dtype(),
             torch.is_autocast_cpu_enabled(), torch.get_autocast_cpu_dtype())
 
@@ -40,13 +44,15 @@ class Programs:
     def find(self, call: Call, guard: Callable[[], Any] = lambda: None) -> Any:
         """The program for a call, made if it is new; None if PyTorch shall run the call. `guard` says what the program
         depends on beside the call and the module."""
+        if call.fault:
+            return self._refuse("a call", call.fault)
         weights = self._weights
         if weights is None or not weights.are_current():
             weights = self._begin()
             if weights is None:
                 return None
         try:
-            key = call.key, weights.mode(), _autocast(), guard()
+            key = call.key, weights.state(), torch.get_float32_matmul_precision(), _autocast(), guard()
         except Unsupported as error:
             return self._refuse(call.description(), str(error), error)
         program = self.made.get(key)
@@ -72,6 +78,10 @@ class Programs:
             self.counts[self._reasons[key]] += 1
             return None
         if self.made and key not in self._seen:
+            if len(self._seen) >= MOST_SEEN:
+                return self._refuse(call.description(), f"{MOST_SEEN} kinds of calls were seen once; give batches the same "
+                                    "types, and change at every call neither attributes of the model nor options of the "
+                                    "optimizer but the rate")
             self._seen.add(key)
             self.counts[SEEN_ONCE] += 1
             return None
@@ -79,11 +89,14 @@ class Programs:
             self._reasons[key] = f"there are {MOST_PROGRAMS} programs already; give batches the same types"
             return self._refuse(call.description(), self._reasons[key])
         try:
-            self.made[key] = self._make(weights, call)
+            program = self._make(weights, call)
         except Unsupported as error:
             self._reasons[key] = str(error)
             return self._refuse(call.description(), str(error), error)
-        return self.made[key]
+        # The program writes attributes that the key still has.
+        weights.watch_state()
+        self.made[call.key, weights.state(), *key[2:]] = program
+        return program
 
     def _refuse(self, what: str, reason: str, error: Exception | None = None) -> None:
         self.counts[reason] += 1
@@ -91,6 +104,12 @@ class Programs:
             raise error or Unsupported(reason)
         if self.counts[reason] == 1:
             self._untold = f"{self._who}: {what} runs in PyTorch and is not compiled: {reason}"
+
+    def fall_back(self, program: Any, call: Call, error: Unsupported) -> None:
+        """PyTorch shall run a call that a program was found for, since tensors are no longer those that the program takes."""
+        self.counts[program] -= 1
+        self._weights = None    # the next call looks at all of them again
+        self._refuse(call.description(), str(error), error)
 
     def tell(self) -> None:
         """Says what the last call was refused for, once. It is called after PyTorch has run the call: an error of the model

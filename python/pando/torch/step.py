@@ -6,25 +6,26 @@ from typing import Any, Callable, Iterable, Iterator
 
 import torch
 
-from pando.torch import check as checks
+from pando.torch.batches import grouped
 from pando.torch.calls import Call
+from pando.torch.check import agree, first_losses
 from pando.torch.eager import Clipping, EagerStep, Objective
 from pando.torch.programs import Programs
 from pando.torch.training import TrainingProgram
 from pando.torch.unsupported import Unsupported
 from pando.torch.weights import Weights
 
-WHO = "pando.torch.compile_step"
+WHO = "compile_step"
 
 
 class CompiledStep:
     """A training step. A call changes the module's own parameters and buffers and the optimizer's own state."""
 
-    def __init__(self, eager: EagerStep, check: str, precision: str, strict: bool) -> None:
+    def __init__(self, eager: EagerStep, check: str, precision: str | None, strict: bool) -> None:
         self._eager, self._check, self._precision = eager, check, precision
-        self._programs = Programs(WHO, eager.objective.model, self._make, strict)
-        # The calls since the last update, and all updates.
-        self._position = self._updates = 0
+        self._programs = Programs(WHO, eager.objective.modules(), self._make, strict)
+        # The calls since the last update, and all calls, on which random numbers depend.
+        self._position = self._calls = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         """Trains with a batch, and returns its loss: a tensor of one number without gradient."""
@@ -32,17 +33,12 @@ class CompiledStep:
 
     def run(self, loader: Iterable[Any], steps_per_execution: int = 1) -> Iterator[torch.Tensor]:
         """Trains with each batch of a loader, and yields the losses. Up to that many batches of the same types run without
-        coming back to Python in between; a learning rate that changes meanwhile counts from the next execution on."""
+        coming back to Python in between: they all are trained before the first of their losses is yielded, and a learning rate
+        that changes meanwhile counts from the next execution on."""
         if steps_per_execution < 1:
             raise ValueError(f"run: steps_per_execution is {steps_per_execution} but must be at least 1")
-        waiting: list[Call] = []
-        for batch in loader:
-            call = _call_of(batch)
-            if waiting and (call.key != waiting[0].key or len(waiting) == steps_per_execution):
-                yield from self._train_all(waiting)
-                waiting = []
-            waiting.append(call)
-        yield from self._train_all(waiting)
+        for calls in grouped(loader, steps_per_execution):
+            yield from self._train_all(calls)
 
     def explain(self) -> str:
         """The programs that were made: what they take, and the kernels that they run."""
@@ -58,8 +54,8 @@ class CompiledStep:
     def _make(self, weights: Weights, call: Call) -> TrainingProgram:
         program = TrainingProgram(weights, self._eager, call, self._is_last(), self._precision)
         if self._check == "first":
-            losses = checks.first_losses(self._eager.objective, weights, call, self._precision)
-            if losses is not None and not checks.agree(*losses):
+            losses = first_losses(self._eager.objective, weights, call, self._precision)
+            if losses is not None and not agree(*losses, self._precision):
                 found, wanted = losses
                 raise Unsupported(f"the loss of its first batch is {found.item():.6g}, and {wanted.item():.6g} in PyTorch; "
                                   "please report the model")
@@ -71,13 +67,22 @@ class CompiledStep:
         return self._programs.find(call, lambda: (self._eager.guard(), self._is_last()))
 
     def _train(self, call: Call) -> torch.Tensor:
-        program = self._find(call)
-        if program is None:
+        return self._train_by(self._find(call), call)
+
+    def _train_by(self, program: TrainingProgram | None, call: Call) -> torch.Tensor:
+        """The loss by a program, or by PyTorch where it is None or does not fit any more."""
+        loss = None
+        if program is not None:
+            if self._position == 0 and self._eager.accumulate > 1:
+                self._eager.forget_gradients()
+            try:
+                loss = program.run(call, self._calls)
+            except Unsupported as error:
+                self._programs.fall_back(program, call, error)
+        if loss is None:
             loss = self._eager(call, self._position)
             self._programs.tell()
-        else:
-            loss = program.run(call, self._updates)
-        self._updates += self._is_last()
+        self._calls += 1
         self._position = (self._position + 1) % self._eager.accumulate
         return loss
 
@@ -86,25 +91,23 @@ class CompiledStep:
         while len(calls) > 1 and self._eager.accumulate == 1:
             program = self._find(calls[0])
             if program is not None:
-                self._programs.counts[program] += len(calls) - 1
-                first, self._updates = self._updates, self._updates + len(calls)
-                yield from program.run_rows(calls, first)
-                return
-            yield self._train(calls.pop(0))
+                try:
+                    losses = program.run_rows(calls, self._calls)
+                except Unsupported as error:
+                    self._programs.fall_back(program, calls[0], error)
+                else:
+                    self._programs.counts[program] += len(calls) - 1
+                    self._calls += len(calls)
+                    yield from losses
+                    return
+            yield self._train_by(None, calls.pop(0))
         for call in calls:
             yield self._train(call)
 
 
-def _call_of(batch: Any) -> Call:
-    """The call that a batch of a loader is: the arguments are its parts."""
-    if isinstance(batch, dict):
-        return Call((), batch)
-    return Call(tuple(batch) if isinstance(batch, (tuple, list)) else (batch,), {})
-
-
 def compile_step(model: torch.nn.Module, loss: Callable[..., torch.Tensor] | None, optimizer: torch.optim.Optimizer, *,
                  targets: int | None = None, accumulate: int = 1, clip_norm: float | None = None,
-                 clip_value: float | None = None, check: str = "first", precision: str = "float32",
+                 clip_value: float | None = None, check: str = "first", precision: str | None = None,
                  strict: bool = False) -> CompiledStep:
     """Training of a module with a batch: forward pass, ``loss(model(*inputs), *targets)``, gradients and update as one
     program. The weights stay PyTorch's, in their memory.
@@ -115,7 +118,8 @@ def compile_step(model: torch.nn.Module, loss: Callable[..., torch.Tensor] | Non
     - ``clip_norm``, ``clip_value``: limits on the gradients of an update, as ``torch.nn.utils.clip_grad_norm_`` and
       ``clip_grad_value_`` have them.
     - ``check``: "first" compares the loss of the first batch of each program with PyTorch's; "never" does not.
-    - ``precision``: "float32", or "mixed_bfloat16" or "tf32" for the factors of products.
+    - ``precision``: "float32", or "mixed_bfloat16" or "tf32" for the factors of products; unless given, what
+      ``torch.set_float32_matmul_precision`` says.
     - ``strict``: raises an error where a batch would run in PyTorch, instead of a warning.
 
     >>> import torch

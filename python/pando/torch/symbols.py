@@ -51,8 +51,6 @@ def constant(like, values, dtype=None):
 
 def full(like, shape, value, dtype):
     """A tensor of one value; numbers that an integer type lacks are refused."""
-    if dtype == "bfloat16":
-        return op("cast", full(like, shape, value, "float32"), dtype=dtype)
     if dtype in ("int32", "int64", "uint8"):
         limits = np.iinfo(dtype)
         if value != int(value) or not limits.min <= value <= limits.max:
@@ -87,7 +85,6 @@ def cast(x, dtype):
         return x
     if dtype == "bool":
         x = op("cast", x, dtype="int32") if x.dtype == "uint8" else x
-        x = op("cast", x, dtype="float32") if x.dtype == "bfloat16" else x
         return op("not_equal", x, full(x, [], 0, x.dtype))
     if dtype == "uint8" and x.dtype != "bool":
         return _wrapped(x if x.dtype in ("int32", "int64") else op("cast", x, dtype="int32"), dtype)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of PyTorch's functions: functional graphs of ATen ops. All that differs between versions of PyTorch is here."""
+"""Traces of PyTorch's functions: functional graphs of ATen ops. What differs between versions of PyTorch is here and in
+unfused.py."""
 import contextlib
 import operator
 import os
@@ -12,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from pando.torch.aten import TABLE, name_of
 from pando.torch.symbols import dtype_name
+from pando.torch.unfused import unfused
 from pando.torch.unsupported import Unsupported, refuse
 
 try:
@@ -21,15 +23,18 @@ except ImportError:  # before PyTorch 2.0
 
 # A loop of Python that was unrolled into more nodes than this takes minutes to compile.
 MOST_NODES = 20000
-OWN_FILES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, __file__))
+# While a module is traced, functions of PyTorch are replaced.
+LOCK = threading.RLock()
+OWN_FILES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, os.path.dirname(__file__)))
 
 
 class swapped:  # noqa: N801, used as a function
     """While it lasts, modules have the tensors `new` in place of `old`, tied ones too, and so do the lists that recurrent
-    modules keep of their weights."""
+    modules keep of their weights. At the end, `new` has the values of tensors that took the place of buffers meanwhile."""
 
     def __init__(self, model, old, new):
         self.model, self.new, self.undo = model, {id(a): b for a, b in zip(old, new)}, []
+        self.storages = [_storage_of(tensor) for tensor in new]
 
     def __enter__(self):
         for module in self.model.modules():
@@ -45,9 +50,38 @@ class swapped:  # noqa: N801, used as a function
             self.undo.append((tensors, key, tensor))
             tensors[key] = self.new[id(tensor)]
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        found = [(key, self.new[id(tensor)], _found(tensors, key)) for tensors, key, tensor in self.undo]
         for tensors, key, tensor in reversed(self.undo):
             tensors[key] = tensor
+        if kind is None:
+            if [_storage_of(tensor) for tensor in self.new.values()] != self.storages:
+                raise Unsupported("the model sets the data of a parameter or buffer; let it call copy_ instead")
+            for key, tensor, other in found:
+                if other is not tensor:
+                    _take_over(key, tensor, other)
+
+
+def _found(tensors, key):
+    """The tensor at a place where one was put; None if it was removed."""
+    return tensors[key] if isinstance(tensors, list) else tensors.get(key)
+
+
+def _take_over(key, tensor, other):
+    """What was assigned becomes the value of the tensor that was there."""
+    if other is None or isinstance(other, torch.nn.Parameter) or isinstance(tensor, torch.nn.Parameter) or other.requires_grad:
+        raise Unsupported(f"the model assigns to '{key}' what is no buffer; assign a tensor without gradient to a buffer")
+    if (other.dtype, other.shape) != (tensor.dtype, tensor.shape):
+        raise Unsupported(f"the model assigns {other.dtype} {list(other.shape)} to the buffer '{key}', which is {tensor.dtype} "
+                          f"{list(tensor.shape)}")
+    with torch.no_grad():
+        tensor.copy_(other)
+
+
+def _storage_of(tensor):
+    """What tells storages apart, those of fake tensors, too."""
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    return storage._cdata
 
 
 def traced(function, *examples):
@@ -55,7 +89,7 @@ def traced(function, *examples):
     in the examples, which are only looked at: all tensors are fake while it is traced. Raises Unsupported."""
     _check_examples(pytree.tree_flatten(examples)[0])
     try:
-        with _noted(_Notes()), unfused():
+        with LOCK, _noted(_Notes()), unfused():
             first = make_fx(lambda *inputs: function(*inputs), tracing_mode="fake")(*examples)    # 1.13: no bound methods
         _check_size(first.graph)
         made = _functional(first, pytree.tree_flatten(examples)[0])
@@ -85,74 +119,6 @@ def _functional(first, flat):
     with torch.no_grad(), _noted(notes):
         return make_fx(functionalize(run, remove="mutations_and_views"), decompositions(), tracing_mode="fake",
                        **options)(*flat)
-
-
-# ---- differences between versions
-@contextlib.contextmanager
-def unfused():
-    """While a module is traced, ops that only one library or processor has are what they are made of, and dropout is one op."""
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
-        with contextlib.suppress(ImportError):
-            from torch.nn.attention import SDPBackend, sdpa_kernel
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
-        replaced = [(torch._VF, "dropout", _dropout), (torch._VF, "feature_dropout", _feature_dropout),
-                    (torch._VF, "dropout_", _in_place(_dropout)), (torch._VF, "feature_dropout_", _in_place(_feature_dropout))]
-        if torch.__version__ < "2":    # functionalize leaves these as they are
-            replaced += [(torch.Tensor, "bernoulli_", _bernoulli_), (torch.Tensor, "uniform_", _uniform_),
-                         (torch.Tensor, "normal_", _normal_)]
-        for owner, name, function in replaced:
-            setattr(owner, name, function)
-            stack.callback(delattr, owner, name)
-        losses = torch._C._nn
-        stack.callback(setattr, losses, "cross_entropy_loss", losses.cross_entropy_loss)
-        losses.cross_entropy_loss = _cross_entropy_of(losses.cross_entropy_loss)
-        yield
-
-
-def _cross_entropy_of(pytorch):
-    """PyTorch's cross entropy; with label smoothing its own code (1.13) makes tensors that are not fake."""
-    def cross_entropy(x, target, weight, reduction, ignored, smoothing):
-        if smoothing == 0 or target.is_floating_point():
-            return pytorch(x, target, weight, reduction, ignored, smoothing)
-        axis = 1 if x.dim() > 1 else 0
-        logarithms = torch.log_softmax(x, axis)
-        weights = torch.ones_like(x.select(axis, 0)) if weight is None else torch.nn.functional.embedding(
-            target.clamp(min=0), weight[:, None]).squeeze(-1)
-        weights = torch.where(target != ignored, weights, torch.zeros_like(weights))
-        weighted = logarithms if weight is None else logarithms * weight.reshape([-1] + [1] * (x.dim() - 1 - axis))
-        smooth = torch.where(target != ignored, -weighted.sum(axis), torch.zeros_like(weights))
-        if reduction:
-            smooth = smooth.sum() if reduction == 2 else smooth.sum() / weights.sum()
-        plain = torch._C._nn.nll_loss_nd(logarithms, target, weight, reduction, ignored)
-        return plain * (1 - smoothing) + smooth * (smoothing / x.shape[axis])
-    return cross_entropy
-
-
-def _dropout(x, p=0.5, train=True):
-    return torch.ops.aten.native_dropout(x, p, True)[0] if train and p else x
-
-
-def _feature_dropout(x, p=0.5, train=True):
-    """Whole channels are dropped."""
-    return x * _dropout(x.new_ones([*x.shape[:2], *[1] * (x.dim() - 2)]), p, train) if train and p else x
-
-
-def _in_place(function):
-    return lambda x, p=0.5, train=True: x.copy_(function(x, p, train)) if train and p else x
-
-
-def _bernoulli_(self, p=0.5, *, generator=None):
-    probabilities = p.expand_as(self) if isinstance(p, torch.Tensor) else torch.full_like(self, p)
-    return self.copy_(torch.bernoulli(probabilities, generator=generator))
-
-
-def _uniform_(self, low=0.0, high=1.0, *, generator=None):
-    return self.copy_(torch.rand(self.shape, generator=generator) * (high - low) + low)
-
-
-def _normal_(self, mean=0.0, std=1.0, *, generator=None):
-    return self.copy_(torch.randn(self.shape, generator=generator) * std + mean)
 
 
 def decompositions():

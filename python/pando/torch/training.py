@@ -7,9 +7,12 @@ from typing import Any, Sequence
 import numpy as np
 import torch
 
-from pando.torch import symbols, tracing
+import pando.torch.python_state as python_state
+import pando.torch.symbols as symbols
+import pando.torch.tracing as tracing
 from pando.torch.calls import Call
 from pando.torch.eager import EagerStep
+from pando.torch.optimizer_states import States
 from pando.torch.optimizers import Rules, clip_norm, clip_value, rates_of
 from pando.torch.program import Program
 from pando.torch.unsupported import Unsupported
@@ -20,34 +23,37 @@ class TrainingProgram:
     """A step for calls of one kind. `is_last` says whether the update is part of it: the calls before it, if gradients are
     accumulated, only add their gradients to those that the parameters keep in `grad`."""
 
-    def __init__(self, weights: Weights, eager: EagerStep, call: Call, is_last: bool, precision: str) -> None:
+    def __init__(self, weights: Weights, eager: EagerStep, call: Call, is_last: bool, precision: str | None) -> None:
         self.checked = False
         self._weights, self._eager, self._is_last, self._precision = weights, eager, is_last, precision
         self._rules = Rules(eager.optimizer)
         _check_parameters(eager.optimizer, weights)
         tensors = [tensor for _, tensor in weights.named()]
-        self._graph, self._trained = _traced(weights, eager, call, tensors)
+        self._graph, self._written, self._trained = _traced(weights, eager, call, tensors)
+        weights.written |= self._written.names()
         self._types = call.description()
         self._compile(call.tensors)
 
-    def run(self, call: Call, update: int) -> torch.Tensor:
-        """Trains with a batch, and returns the loss."""
+    def run(self, call: Call, number: int) -> torch.Tensor:
+        """Trains with a batch, and returns the loss. Random numbers depend on the number."""
         self._ready(call)
         self._rates[:] = rates_of(self._eager.optimizer)
-        loss, = self._program.run(call.tensors, self._scalars, update)
+        loss, *others = self._program.run(call.tensors, self._scalars, number)
+        self._written.write(others)
         if self._is_last:
             self._states.advance()
         return loss
 
-    def run_rows(self, calls: Sequence[Call], first_update: int) -> list[torch.Tensor]:
+    def run_rows(self, calls: Sequence[Call], first_number: int) -> list[torch.Tensor]:
         """Trains with several batches, one after the other, and returns the losses. Each is an update."""
         self._ready(calls[0])
         self._rates[:] = rates_of(self._eager.optimizer)
         numbers = self._earlier + np.arange(len(calls))[:, None]
-        losses = self._program.run_rows([call.tensors for call in calls],
-                                        [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_update)
+        found = self._program.run_rows([call.tensors for call in calls],
+                                       [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_number)
         self._states.advance(len(calls))
-        return [loss for loss, in losses]
+        self._written.write(found[-1][1:])
+        return [loss for loss, *_ in found]
 
     def description(self) -> str:
         """What it takes and how large it is."""
@@ -79,7 +85,7 @@ class TrainingProgram:
         self._parameters = [list(weights.parameters.values())[i] for i in self._trained]
         names = [list(weights.parameters)[i] for i in self._trained]
         variables = weights.variables()
-        self._states = self._rules.states(self._parameters)
+        self._states = States(self._rules, self._parameters)
         self._classes, earlier = self._states.numbers()
         self._slots = []
         if self._is_last:
@@ -100,14 +106,13 @@ class TrainingProgram:
     def _finish(self, outputs: list[Any], assigned: dict[int, Any], scalars: list[Any],
                 held: list[Any]) -> tuple[list[Any], dict[int, Any]]:
         """The update, as symbols: it follows what the forward pass itself has assigned."""
-        loss, *gradients = outputs
+        count = 1 + len(self._trained)
+        gradients, outputs = outputs[1:count], [outputs[0], *outputs[count:]]
         kept = [held[i] for i in self._gradients]
         if kept:
-            share = 1 / self._eager.accumulate
-            gradients = [symbols.op("add", before, symbols.op("multiply", new, symbols.full(new, [], share, new.dtype)))
-                         for before, new in zip(kept, gradients)]
+            gradients = [symbols.op("add", before, new) for before, new in zip(kept, gradients)]
         if not self._is_last:
-            return [loss], {**assigned, **dict(zip(self._gradients, gradients))}
+            return outputs, {**assigned, **dict(zip(self._gradients, gradients))}
         clipping = self._eager.clipping
         if clipping.value is not None:
             gradients = clip_value(gradients, clipping.value)
@@ -122,13 +127,23 @@ class TrainingProgram:
             assigned.update(zip(slots, new))
         for place in self._gradients:
             assigned[place] = symbols.full(held[place], held[place].shape, 0, "float32")
-        return [loss], assigned
+        return outputs, assigned
 
 
 def _traced(weights: Weights, eager: EagerStep, call: Call,
-            tensors: list[torch.Tensor]) -> tuple[torch.fx.GraphModule, list[int]]:
-    """The graph of the loss and the gradients, and the positions of the parameters that have one."""
-    wanted = [i for i, p in enumerate(weights.parameters.values()) if p.requires_grad]
+            tensors: list[torch.Tensor]) -> tuple[torch.fx.GraphModule, python_state.Written, list[int]]:
+    """The graph of the loss, the gradients and what forward() writes to attributes; these; and the positions of the parameters
+    that have a gradient. The model may have others than the optimizer, such as the discriminator beside the generator that is
+    trained."""
+    updated = {id(p) for group in eager.optimizer.param_groups for p in group["params"]}
+    parameters = list(weights.parameters.values())
+    wanted = [i for i, p in enumerate(parameters) if p.requires_grad and id(p) in updated]
+    if not wanted:
+        raise Unsupported("the optimizer has no parameter that requires a gradient")
+    if any(tensor.requires_grad for tensor in call.tensors):
+        raise Unsupported("an argument requires a gradient, which a program does not give it; use its detach()")
+    if any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
+        raise Unsupported("a parameter has a hook that runs after its gradient was added up")
     trained: list[int] = []
 
     def joint(held: list[torch.Tensor], fed: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -137,11 +152,22 @@ def _traced(weights: Weights, eager: EagerStep, call: Call,
             loss, _ = eager.objective(args, kwargs)
             if not loss.requires_grad:
                 raise Unsupported("the loss depends on no parameter that requires a gradient")
-            found = torch.autograd.grad(loss.reshape(()), [held[i] for i in wanted], allow_unused=True)
+            share = loss / eager.accumulate if eager.accumulate > 1 else loss
+            found = torch.autograd.grad(share.reshape(()), [held[i] for i in wanted], allow_unused=True)
         trained[:] = [i for i, gradient in zip(wanted, found) if gradient is not None]
-        return [loss.detach().reshape(()), *(gradient for gradient in found if gradient is not None)]
+        gradients = [_hooked(parameters[i], gradient) for i, gradient in zip(wanted, found) if gradient is not None]
+        return [loss.detach().reshape(()), *gradients]
 
-    return tracing.traced(joint, tensors, call.tensors), trained
+    graph, written = python_state.traced(weights.model, joint, tensors, call.tensors)
+    return graph, written, trained
+
+
+def _hooked(parameter: torch.nn.Parameter, gradient: torch.Tensor) -> torch.Tensor:
+    """What the hooks of the parameter make of its gradient: the parameter itself is not in the trace."""
+    for hook in list((parameter._backward_hooks or {}).values()):
+        changed = hook(gradient)
+        gradient = gradient if changed is None else changed
+    return gradient
 
 
 def _gradients_of(parameters: list[torch.nn.Parameter]) -> list[torch.Tensor]:

@@ -2,13 +2,24 @@
 """The tensors of a module: PyTorch owns their memory, and programs read and change it where it is."""
 from __future__ import annotations
 
+import itertools
 from typing import Any, Iterable, NamedTuple
 
 import torch
 
 from pando import _core
+import pando.torch.python_state as python_state
 from pando.torch.symbols import dtype_name
 from pando.torch.unsupported import Unsupported
+
+
+# What a program depends on at a parameter: whether it is trained, and the tables of its hooks, which are None at first.
+_OF_PARAMETERS = ("requires_grad", "_backward_hooks", "_post_accumulate_grad_hooks")
+_MOST_STATES = 100
+
+
+# Kernels of GPUs read this many bytes at once.
+_GPU_ALIGNMENT = 16
 
 
 class Variable(NamedTuple):
@@ -35,6 +46,8 @@ def check_memory(name: str, tensor: torch.Tensor) -> None:
         raise Unsupported(f"'{name}': {error}") from None
     if not tensor.is_contiguous():
         raise Unsupported(f"'{name}' is not contiguous; set its data to data.contiguous()")
+    if tensor.is_cuda and tensor.data_ptr() % _GPU_ALIGNMENT:
+        raise Unsupported(f"'{name}' begins in the middle of a piece of memory of the GPU; set its data to data.clone()")
 
 
 def check_apart(tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
@@ -49,6 +62,8 @@ class Weights:
     """The parameters and buffers of a module, each once, and whether they are still the same."""
 
     def __init__(self, model: torch.nn.Module) -> None:
+        if any(isinstance(module, torch.jit.ScriptModule) for module in model.modules()):
+            raise Unsupported("the model has a ScriptModule, whose Python is not there to be traced; give it the module itself")
         self.model = model
         self.parameters = dict(model.named_parameters())
         self.buffers = dict(model.named_buffers())
@@ -59,11 +74,17 @@ class Weights:
         if len(devices) > 1:
             raise Unsupported(f"the model is on several devices: {', '.join(sorted(map(str, devices)))}")
         self.device = devices.pop() if devices else torch.device("cpu")
+        if self.device.type not in ("cpu", "cuda") or self.device.index:
+            raise Unsupported(f"the model is on {self.device}; programs run on the CPU and on the first GPU")
+        self._first = next((tensor for _, tensor in self.named()), None)
         self._modules = list(model.modules())
         tables = [table for module in self._modules for table in (module._parameters, module._buffers, module._modules)]
         self._watch = _core.steps.Watch([(table, key, value) for table in tables for key, value in table.items()], tables, [], [])
+        # The attributes that programs write, which do not matter to them.
+        self.written: set[tuple[int, str]] = set()
         self._numbers: dict[Any, int] = {}
-        self._watch_modes()
+        self._count = itertools.count()
+        self.watch_state()
 
     def named(self) -> list[tuple[str, torch.Tensor]]:
         """The parameters, then the buffers, with their names."""
@@ -75,18 +96,27 @@ class Weights:
                 *(Variable(name, tensor, "statistic") for name, tensor in self.buffers.items())]
 
     def are_current(self) -> bool:
-        """Whether the module still has these tensors and modules, and no other."""
-        return self._watch.is_same()
+        """Whether the module still has these tensors and modules, and no other, on the same device."""
+        return self._watch.is_same() and (self._first is None or self._first.device == self.device)
 
-    def mode(self) -> int:
-        """A number for what may change without another tensor: which modules train, and which parameters are trained."""
-        if not self._modes.is_same():
-            self._watch_modes()
-        return self._mode
+    def state(self) -> int:
+        """A number for what may change without another tensor: attributes of modules, hooks, and which parameters are
+        trained."""
+        if not self._state.is_same():
+            self.watch_state()
+        return self._number
 
-    def _watch_modes(self) -> None:
-        training = [(vars(module), "training", module.training) for module in self._modules]
-        trained = [(parameter, "requires_grad", parameter.requires_grad) for parameter in self.parameters.values()]
-        key = tuple([flag for *_, flag in training]), tuple([flag for *_, flag in trained])
-        self._mode = self._numbers.setdefault(key, len(self._numbers))
-        self._modes = _core.steps.Watch(training, [], trained, [])
+    def watch_state(self) -> None:
+        """Looks again, as attributes are other ones or `written` has more."""
+        entries = [entry for module in self._modules for entry in python_state.entries_of(module, self.written)]
+        parameters = [(p, name, getattr(p, name)) for p in self.parameters.values() for name in _OF_PARAMETERS
+                      if hasattr(p, name)]
+        hooks = [*python_state.hooks_of(self._modules), *(table for _, _, table in parameters if isinstance(table, dict))]
+        key = (python_state.key_of(entries), tuple(map(tuple, hooks)),
+               tuple([flag for _, name, flag in parameters if name == "requires_grad"]))
+        if len(self._numbers) >= _MOST_STATES and key not in self._numbers:
+            self._numbers.clear()
+        self._number = self._numbers.setdefault(key, next(self._count))
+        entries += [(table, number, hook) for table in hooks for number, hook in table.items()]
+        tables = [*(vars(module) for module in self._modules), *hooks]
+        self._state = _core.steps.Watch(entries, tables, parameters, [])

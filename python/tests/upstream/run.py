@@ -4,7 +4,7 @@
 
 Usage: python/tests/upstream/run.py FOLDER [--list FILE] [--only TEXT] [--samples N] [--seconds N]
 
-FOLDER has a clone of each repository under its name, such as FOLDER/pytorch/examples. The lists beside this file name the
+FOLDER has a clone of each repository under its name, such as FOLDER/pytorch/examples. The list beside this file names the
 scripts; nothing of other projects is part of Pando. Data sets are cut to N samples, or to the number that the list has
 for a script that needs more. --only takes the scripts whose path has the text. Prints a row for each script; exit
 status 1 if one that the list says runs does not.
@@ -51,7 +51,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=300)
     options = parser.parse_args()
     ran = tried = wrong = 0
-    for path in options.list or [HERE / "keras.csv", HERE / "pytorch.csv"]:
+    for path in options.list or [HERE / "keras.csv"]:
         for entry in entries(path):
             if options.only not in entry["path"]:
                 continue

@@ -11,6 +11,7 @@
 
 #include "backends/cuda/executor.h"
 #include "backends/cuda/kernel.h"
+#include "backends/cuda/kernels/sequence.h"
 #include "backends/cuda/memory.h"
 #include "backends/cuda/nccl/nccl_sums.h"
 #include "backends/cuda/regions/use_regions.h"
@@ -81,6 +82,14 @@ const Gpu& take_gpu() {
 
 }  // namespace
 
+std::string why_no_kernel(const KernelCall& call) {
+  if (factory_of(*call.op) == nullptr) return "the op has no kernel";
+  // Their kernels would leave out the program and its operands.
+  const bool is_input_gradient =
+      call.op->id == Op::conv2d_input_gradient || call.op->id == Op::conv2d_max_pool_input_gradient;
+  return is_input_gradient && has_epilogue(call) ? "its kernel cannot end with an epilogue" : "";
+}
+
 CudaBackend::CudaBackend()
     : gpu_(take_gpu()), memory_(memory_of(gpu_.number)), link_(std::make_shared<NcclLink>(gpu_)) {}
 
@@ -109,9 +118,7 @@ const std::shared_ptr<Memory>& CudaBackend::staging() const { return pinned_memo
 // Half of what is free: programs that are made later need memory too.
 std::size_t CudaBackend::room_for_samples() const { return free_bytes(gpu_.number) / 2; }
 
-std::string CudaBackend::why_unsupported(const KernelCall& call) const {
-  return factory_of(*call.op) == nullptr ? "the op has no kernel" : "";
-}
+std::string CudaBackend::why_unsupported(const KernelCall& call) const { return why_no_kernel(call); }
 
 LoadedPlans CudaBackend::load(std::span<const Plan* const> plans, const BindVariable& bind) {
   use_gpu(gpu_.number);

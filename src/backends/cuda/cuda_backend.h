@@ -7,6 +7,9 @@
 
 namespace pando::cuda {
 
+// Why no GPU has a kernel for the call, in words that end an error message; empty if there is one.
+std::string why_no_kernel(const KernelCall& call);
+
 // On the GPU of this process that has the fewest of them. Throws Error with the remedy if there is no GPU that it can
 // use.
 class CudaBackend final : public Backend {

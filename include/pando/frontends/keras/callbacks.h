@@ -31,6 +31,9 @@ class PANDO_API Callback {
   // are the means of the epoch up to this batch. Called only if sees_batches().
   virtual void on_train_batch_end(Model& model, std::int64_t batch, const Logs& logs);
   virtual bool sees_batches() const { return false; }
+  // Called around the validation of each epoch, before on_epoch_end(). The logs are those of evaluate().
+  virtual void on_test_begin(Model& model);
+  virtual void on_test_end(Model& model, const Logs& logs);
   // Called before training with the names of the logs that on_epoch_end() will be given, unless a callback before it
   // may add others. Throws Error if a log that it reads is not among them, so that a mistyped name does not cost an
   // epoch.

@@ -59,7 +59,7 @@ PANDO_API Loss BinaryCrossentropy(const CrossentropyOptions& options = {});
 struct SparseCrossentropyOptions {
   bool from_logits = false;
 };
-// Cross-entropy of probabilities [batch, classes] and class numbers [batch].
+// Cross-entropy of probabilities [batch, classes] and class numbers [batch]. A target that is not a class is an error.
 PANDO_API Loss SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options = {});
 // The mean of (prediction - target)^2.
 PANDO_API Loss MeanSquaredError();

@@ -29,8 +29,9 @@ class PANDO_API Loss : public Module {
 struct CrossEntropyLossOptions {
   // A weight for each class.
   std::optional<Array> weight = {};
-  // Targets of this number do not count; if all have it, the mean is NaN. Any other target that is not a class makes
-  // the loss NaN. With a number outside int32, no target is ignored.
+  // Targets of this number do not count; if all have it, the mean is NaN. With a number outside int32, no target is
+  // ignored. Any other target that is not a class is an error if it is fed, and makes the loss NaN if the program
+  // computes it.
   std::int64_t ignore_index = -100;
   std::string reduction = "mean";
   double label_smoothing = 0.0;

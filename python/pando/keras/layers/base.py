@@ -20,6 +20,7 @@ from pando.core.keywords import accepts
 from pando.core.structure import flatten, pack
 from pando.keras import initializers, regularizers
 from pando.keras.arguments import common_arguments, input_shape_of, refuse
+from pando.keras.layers.arguments_of_calls import arguments_of_pando, key_of_call, named_arguments, names_of_call
 from pando.keras.layers.calls import FOLLOWS_MODEL, NeedsTrace, Weight, by_core, note_layer
 from pando.keras.layers.copies import reduced, remade, takes_name
 from pando.keras.layers.described import Described
@@ -259,8 +260,14 @@ class Layer(Described):
 
     # Calls -----------------------------------------------------------------------------------------------------------
 
+    def _without_training(self, args, kwargs):
+        """The arguments of a call but for ``training``, and that, which may be given by its place."""
+        if overrides(type(self), "call"):
+            return named_arguments(type(self), args, kwargs)
+        return arguments_of_pando(self, args, kwargs, _is_tensor)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        training = kwargs.pop("training", None)
+        args, kwargs, training = self._without_training(args, kwargs)
         structure = (args, kwargs)
         leaves = flatten(structure)
         tensors = [leaf for leaf in leaves if _is_tensor(leaf)]
@@ -285,7 +292,7 @@ class Layer(Described):
             else:
                 rest = iter(tensors)
                 args, kwargs = pack(given, [next(rest) if leaf is _SLOT else leaf for leaf in flatten(given)])
-            if "training" in _parameters_of(type(self)):
+            if "training" in names_of_call(type(self)):
                 kwargs["training"] = caller.training
             outputs = self.call(*args, **kwargs)
         # Without the tensors: they would keep the layer, which keeps this.
@@ -300,7 +307,7 @@ class Layer(Described):
 
     def _call_eagerly(self, structure, tensors, training):
         from pando.keras.eager import call_eagerly
-        return call_eagerly(self, structure, tensors, training)
+        return call_eagerly(self, structure, tensors, training, key_of_call(self, *structure, tensors))
 
 
 Layer.build = by_core(Layer.build)
@@ -317,16 +324,6 @@ class _Slot:
 
 
 _SLOT = _Slot()
-
-
-_parameters = {}
-
-
-def _parameters_of(cls):
-    """The names of the arguments of the class's ``call``."""
-    if cls not in _parameters:
-        _parameters[cls] = set(inspect.signature(cls.call).parameters)
-    return _parameters[cls]
 
 
 def _is_tensor(value):

@@ -27,6 +27,8 @@ for _pair in dict(special_erf="erf", special_erfc="erfc", special_erfinv="erfinv
 def polygamma(c, n, x):
     if n > 1:
         refuse(f"the polygamma function of order {n}; 0 and 1 are there")
+    if n and not is_float(x):
+        refuse("the trigamma function of integers, where PyTorch gives large numbers for infinity")
     return floating("trigamma" if n else "digamma", x)
 
 

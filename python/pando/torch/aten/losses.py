@@ -69,14 +69,15 @@ def cross_entropy(logits, labels, ignored):
 def nll_loss_backward(c, g, logp, labels, weight, reduction, ignored, count):
     each = slopes(c, g, logp, labels, weight, reduction, ignored, count)
     classes = rows_of_classes(logp).shape[-1]
-    made = negate(multiply(chosen(labels, classes), with_axis(each, rank(each))))
+    made = negate(where(chosen(labels, classes), with_axis(each, rank(each)), 0.0))
     return transpose(made, [0, rank(made) - 1, *range(1, rank(made) - 1)]) if rank(logp) > 2 else made
 
 
 def slopes(c, g, logp, labels, weight, reduction, ignored, count):
-    """The gradient of the loss of each label, before the label's sign."""
+    """The gradient of the loss of each label, before the label's sign. Labels that are left out have none even where all of
+    them are, and the mean is 0 / 0."""
     counts = label_weights(c, labels, weight, ignored, rows_of_classes(logp).shape[-1])
-    return multiply(counts, divide(g, count) if reduction == 1 else g)
+    return where(equal(labels, ignored), 0.0, multiply(counts, divide(g, count) if reduction == 1 else g))
 
 
 @aten("_log_softmax_backward_data")

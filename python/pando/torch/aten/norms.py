@@ -3,19 +3,11 @@
 import math
 
 from pando.torch.aten.table import Absent, aten
-from pando.torch.layout import mean, reshape, total, transpose
+from pando.torch.layout import channels_first, channels_last, mean, reshape, total
 from pando.torch.symbols import add, multiply, op, rank, square, subtract, vjp
 
 
 # ---- over the batch
-def channels_last(x):
-    return transpose(x, [0, *range(2, rank(x)), 1])
-
-
-def channels_first(x):
-    return transpose(x, [0, rank(x) - 1, *range(1, rank(x) - 1)])
-
-
 def by_channel(values, x):
     """One value for each channel, so that it broadcasts to x."""
     return reshape(values, [1, -1] + [1] * (rank(x) - 2))

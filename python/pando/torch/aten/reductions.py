@@ -2,7 +2,7 @@
 """Reductions over axes, and norms of vectors."""
 import math
 
-from pando.torch import layout
+import pando.torch.layout as layout
 from pando.torch.aten.table import aten
 from pando.torch.layout import axes_of, axis_of, in_reverse_order, largest, reshape, smallest, total, with_axis
 from pando.torch.symbols import (absolute, add, cast, computed, divide, equal, full, is_nan, multiply, not_equal, op, rank,

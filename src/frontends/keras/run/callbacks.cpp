@@ -25,6 +25,8 @@ void Callback::on_train_end(Model&) {}
 void Callback::on_epoch_begin(Model&, std::int64_t) {}
 void Callback::on_epoch_end(Model&, std::int64_t, Logs&) {}
 void Callback::on_train_batch_end(Model&, std::int64_t, const Logs&) {}
+void Callback::on_test_begin(Model&) {}
+void Callback::on_test_end(Model&, const Logs&) {}
 void Callback::check_logs(const std::vector<std::string>&) const {}
 std::optional<std::vector<std::string>> Callback::added_logs() const { return std::nullopt; }
 CallbackState Callback::save_state() const { return {}; }

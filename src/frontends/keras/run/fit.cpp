@@ -290,9 +290,11 @@ void Fit::after_execution(const RunLoop& loop, RunningMeans& means, std::int64_t
 
 bool Fit::validate(Logs& logs) {
   if (validation_ == nullptr) return true;
-  const std::optional<Logs> tested = validation_->test("val_", nullptr, [&] { return agree_to_stop(false); });
+  for_callbacks([&](Callback& callback) { callback.on_test_begin(model_); });
+  const std::optional<Logs> tested = validation_->test(nullptr, [&] { return agree_to_stop(false); });
   if (!tested) return false;
-  for (const auto& [name, value] : *tested) logs.set(name, value);
+  for_callbacks([&](Callback& callback) { callback.on_test_end(model_, *tested); });
+  for (const auto& [name, value] : *tested) logs.set("val_" + name, value);
   return true;
 }
 

@@ -272,7 +272,7 @@ void Job::apply_learning_rate() const {
   training().variables.set(rate_variable, Array::scalar(static_cast<float>(optimizer.learning_rate())));
 }
 
-std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const Function<bool()>& stopping) {
+std::optional<Logs> Job::test(ProgressBar* bar, const Function<bool()>& stopping) {
   RunningMeans means(step().names);
   bool stopped = false;
   begin();
@@ -286,12 +286,12 @@ std::optional<Logs> Job::test(const std::string& prefix, ProgressBar* bar, const
   steps_.clear();
   if (stopped) return std::nullopt;
   samples_.batches->end(done);
-  return means.logs(prefix);
+  return means.logs();
 }
 
 Logs Job::evaluate(const EvaluateOptions& options) {
   ProgressBar bar = make_bar(samples_.steps, options.verbose, options.output);
-  const std::optional<Logs> logs = test("", &bar);
+  const std::optional<Logs> logs = test(&bar);
   bar.finish();
   return *logs;
 }

@@ -40,7 +40,7 @@ class Job {
   // The means over the samples that are one batch, and with `goes_on` over those of the calls before.
   Logs run_on_batch(bool goes_on);
   // The means over all samples. Returns nothing if `stopping` ended it early.
-  std::optional<Logs> test(const std::string& prefix, ProgressBar* bar, const Function<bool()>& stopping = {});
+  std::optional<Logs> test(ProgressBar* bar, const Function<bool()>& stopping = {});
 
   Model& model() const { return model_; }
   const std::string& who() const { return use_.who; }

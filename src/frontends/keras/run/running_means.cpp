@@ -20,11 +20,11 @@ void RunningMeans::add(const RunLoop& loop, const Function<void()>& each) {
   }
 }
 
-Logs RunningMeans::logs(const std::string& prefix) const {
+Logs RunningMeans::logs() const {
   Logs logs;
   // Without samples, the mean is reported as 0.
   for (std::size_t i = 0; i < names_.size(); ++i)
-    logs.set(prefix + names_[i], sums_.count > 0 ? without_nan_sign(sums_.values[i] / sums_.count) : 0.0);
+    logs.set(names_[i], sums_.count > 0 ? without_nan_sign(sums_.values[i] / sums_.count) : 0.0);
   return logs;
 }
 

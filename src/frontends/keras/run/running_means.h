@@ -22,7 +22,7 @@ class RunningMeans {
   }
   // Adds the batches of the last execution, one by one; `each` (if any) is called after each.
   void add(const RunLoop& loop, const Function<void()>& each = {});
-  Logs logs(const std::string& prefix = "") const;
+  Logs logs() const;
   const RunningSums& sums() const { return sums_; }
   // The mean loss of the last batch; 0 if it had no samples.
   double last_loss() const { return last_loss_; }

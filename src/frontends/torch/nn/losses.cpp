@@ -28,12 +28,24 @@ void check_same_shape(Value input, Value target) {
   if (input.shape() != target.shape()) throw Error("input and target must have the same shape");
 }
 
-void check_labels(Value input, Value target) {
+// A number that an int32 label cannot have need not be looked for.
+std::optional<std::int64_t> label_in_range(std::int64_t ignore_index) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  return ignore_index >= Limits::min() && ignore_index <= Limits::max() ? std::optional(ignore_index) : std::nullopt;
+}
+
+// With the classes of `input` on axis 1. `loss` is the name of the class.
+void check_labels(const LayerCall& call, std::string_view loss, Value input, Value target, std::int64_t ignore_index) {
   const Shape& shape = input.shape();
   Shape wanted = {shape[0]};
   for (int axis = 2; axis < shape.rank(); ++axis) wanted.append(shape[axis]);
   if (target.shape() != wanted)
     throw Error(fmt::format("the target must have a class for each sample: {}", to_string(wanted)));
+  call.trace().expect_classes({.targets = target,
+                               .count = shape[1],
+                               .ignored = label_in_range(ignore_index),
+                               .loss = std::string(loss),
+                               .name = call.graph().scope()});
 }
 
 // Labels that can be looked up, which of them count (no value means all), and their weights (no value means equal).
@@ -49,12 +61,6 @@ Value class_weights(const LayerCall& call, Value logits) {
     throw Error(
         fmt::format("the weight has shape {} but there are {} classes", to_string(weight.shape()), classes_of(logits)));
   return ops::cast(weight, logits.dtype());
-}
-
-// A number that an int32 label cannot have need not be looked for.
-std::optional<std::int64_t> label_in_range(std::int64_t ignore_index) {
-  using Limits = std::numeric_limits<std::int32_t>;
-  return ignore_index >= Limits::min() && ignore_index <= Limits::max() ? std::optional(ignore_index) : std::nullopt;
 }
 
 Value is_counted(Value classes, std::int64_t ignored) {
@@ -91,7 +97,8 @@ Value weighted(const Trace& trace, Value losses, Value weights, const std::strin
 Value picked(Value log_probabilities, Value labels) {
   const Value chosen = ops::one_hot(labels, classes_of(log_probabilities), log_probabilities.dtype());
   const Value zero = ops::scalar(chosen, 0.0);
-  // The log-probabilities of other classes may be -inf. A label that is not a class chooses nothing, and 0 / 0 is NaN.
+  // The log-probabilities of other classes may be -inf. A label that a program computes and that is not a class chooses
+  // nothing, and 0 / 0 is NaN.
   const Value own = ops::select(ops::not_equal(chosen, zero), log_probabilities, zero);
   return -ops::reduce_sum(own, {.axes = {-1}}) / ops::reduce_sum(chosen, {.axes = {-1}});
 }
@@ -138,7 +145,7 @@ Value cross_entropy(const LayerCall& call, Value input, Value target, const Cros
     check_same_shape(input, target);
     return dense_cross_entropy(call.trace(), logits, classes_last(target), weight, options);
   }
-  check_labels(input, target);
+  check_labels(call, "CrossEntropyLoss", input, target, options.ignore_index);
   if (!weight && options.label_smoothing == 0) return sparse_cross_entropy(call.trace(), logits, target, options);
   const Labels labels = labels_of(logits, target, weight, options.ignore_index);
   if (options.label_smoothing != 0) return smoothed(call.trace(), logits, labels, weight, options);
@@ -148,7 +155,7 @@ Value cross_entropy(const LayerCall& call, Value input, Value target, const Cros
 
 Value negative_log_likelihood(const LayerCall& call, Value input, Value target, const NLLLossOptions& options) {
   const Value log_probabilities = classes_last(input);
-  check_labels(input, target);
+  check_labels(call, "NLLLoss", input, target, options.ignore_index);
   const Labels labels =
       labels_of(log_probabilities, target, class_weights(call, log_probabilities), options.ignore_index);
   return weighted(call.trace(), picked(log_probabilities, labels.classes), labels.weights, options.reduction);

@@ -66,7 +66,12 @@ void begin_node(const std::string& name, int stage) { tracing_for("begin_node").
 void end_forward() { tracing_for("end_forward").end_forward(); }
 
 void assign_statistic(const torch::nn::Parameter& buffer, const Tensor& value) {
-  tracing_for("assign_statistic").trace().assign_statistic(buffer.state().stored, value.value());
+  Trace& trace = tracing_for("assign_statistic").trace();
+  // Where the value is made, which may not be where the nodes before this call are.
+  const Node& maker = trace.graph().node(value.value().id());
+  const Graph::Scope scope(trace.graph(), maker);
+  const Graph::StageScope stage(trace.graph(), maker.stage);
+  trace.assign_statistic(buffer.state().stored, value.value());
 }
 
 Tensor identity_loss(const Tensor& x, const std::string& reduction) {
