@@ -83,8 +83,9 @@ def programs():
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("optimizer", [lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
-                                       lambda p: torch.optim.Adagrad(p, lr=0.1, initial_accumulator_value=1)], ids=["SGD", "Adagrad"])
+@pytest.mark.parametrize("optimizer", [
+    lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+    lambda p: torch.optim.Adagrad(p, lr=0.1, initial_accumulator_value=1)], ids=["SGD", "Adagrad"])
 def test_training_is_that_of_pytorch(name, optimizer):
     make, shape = MODELS[name]
     model, data = make(), batches(shape)
@@ -151,12 +152,19 @@ def test_pytorch_makes_the_mask_of_a_program():
     assert programs() == [1]
 
 
-@pytest.mark.parametrize("backward", [torch.ops.pando.max_pool2d_backward, torch.ops.pando.adaptive_max_pool2d_backward])
-def test_gradient_of_pooling_needs_its_input_alone(backward):
-    x, g = torch.randn(2, 3, 6, 6, requires_grad=True), torch.randn(2, 3, 3, 3)
-    wanted, = torch.autograd.grad(F.max_pool2d(x, 2), x, g)
-    geometry = [[3, 3]] if "adaptive" in str(backward) else [[2, 2], [2, 2], [0, 0], [1, 1], False]
-    assert torch.equal(backward(g, x.detach(), *geometry), wanted)
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_gradient_of_pooling_needs_its_input_alone(axes, adaptive):
+    name, geometry = f"max_pool{axes}d", [[2] * axes, [2] * axes, [0] * axes, [1] * axes, False]
+    if adaptive:
+        name, geometry = f"adaptive_{name}", [[3] * axes]
+    pool, x = getattr(F, name), torch.randn(2, 3, *[6] * axes, requires_grad=True)
+    g = torch.randn(2, 3, *[3] * axes)
+    wanted, = torch.autograd.grad(pool(x, geometry[0]), x, g)
+    assert torch.equal(getattr(torch.ops.pando, f"{name}_gradient")(g, x.detach(), *geometry), wanted)
+    found, = torch.autograd.grad((compiled(lambda x: pool(x * 2, geometry[0]) * g)(x)).sum(), x)
+    assert torch.allclose(found, 2 * wanted)
+    assert programs() == [1, 1]
 
 
 def test_checkpoint_makes_the_same_mask_again():

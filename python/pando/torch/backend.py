@@ -41,7 +41,7 @@ def pando(module: GraphModule, examples: Sequence[Any], *, options: dict[str, An
     precision = _precision(**(options or {}))
     fix_sizes(examples)
     compiler = _Compiler(precision)
-    with tracing.unfused(), _kept_buffers():
+    with tracing.LOCK, tracing.unfused(), _kept_buffers():
         return aot_autograd(fw_compiler=functools.partial(compiler.compile, FORWARD),
                             bw_compiler=functools.partial(compiler.compile, BACKWARD),
                             inference_compiler=functools.partial(compiler.compile, INFERENCE),

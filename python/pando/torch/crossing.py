@@ -11,13 +11,13 @@ import torch
 
 from pando import _core
 import pando.torch.symbols as symbols
-from pando.torch.aten import Absent, aten
-from pando.torch.aten.images import adaptive_max_pool_backward, max_pool_backward
+from pando.torch.aten import TABLE, Absent, aten
 from pando.torch.aten.random import dropped
 
 Tensor = torch.Tensor
 _library = torch.library.Library("pando", "DEF")
 _mask_lock = threading.Lock()
+_PLACES = "list of places of max pooling"
 
 
 def _defined(schema: str) -> Any:
@@ -70,26 +70,30 @@ def _mask_step(shape: torch.Size, rate: float, stream: int, device: str) -> Any:
     return step
 
 
-# ---- pooling
-@_defined("max_pool2d_backward(Tensor g, Tensor x, int[] kernel, int[] stride, int[] padding, int[] dilation, bool ceil_mode) "
-          "-> Tensor")
-def max_pool2d_backward(g: Tensor, x: Tensor, *geometry: Any) -> Tensor:
-    """The gradient of max pooling, from its input alone."""
-    places = torch.ops.aten.max_pool2d_with_indices(x, *geometry)[1]
-    return torch.ops.aten.max_pool2d_with_indices_backward(g, x, *geometry, places)
+# ---- max pooling
+def _define_pooling(axes: int) -> None:
+    """Gradients of max pooling from its input alone, without the list of places where it found the largest."""
+    plain, adaptive = f"max_pool{axes}d_with_indices", f"adaptive_max_pool{axes}d"
+
+    @_defined(f"max_pool{axes}d_gradient(Tensor g, Tensor x, int[] kernel, int[] stride, int[] padding, int[] dilation, "
+              "bool ceil_mode) -> Tensor")
+    def gradient(g: Tensor, x: Tensor, *geometry: Any) -> Tensor:
+        places = getattr(torch.ops.aten, plain)(x, *geometry)[1]
+        return getattr(torch.ops.aten, f"{plain}_backward")(g, x, *geometry, places)
+
+    @aten(f"max_pool{axes}d_gradient")
+    def lowered(c: Any, g: Any, x: Any, *geometry: Any) -> Any:
+        return TABLE[f"{plain}_backward"](c, g, x, *geometry, Absent(_PLACES))
+
+    @_defined(f"{adaptive}_gradient(Tensor g, Tensor x, int[] size) -> Tensor")
+    def adaptive_gradient(g: Tensor, x: Tensor, size: list[int]) -> Tensor:
+        places = getattr(torch.ops.aten, adaptive)(x, size)[1]
+        return getattr(torch.ops.aten, f"{adaptive}_backward")(g, x, places)
+
+    @aten(f"{adaptive}_gradient")
+    def lowered_adaptive(c: Any, g: Any, x: Any, size: Any) -> Any:
+        return TABLE[f"{adaptive}_backward"](c, g, x, Absent(_PLACES, size=list(size)))
 
 
-@aten("max_pool2d_backward")
-def lowered_max_pool2d_backward(c: Any, g: Any, x: Any, *geometry: Any) -> Any:
-    return max_pool_backward(c, g, x, *geometry, Absent("list of places of max pooling"))
-
-
-@_defined("adaptive_max_pool2d_backward(Tensor g, Tensor x, int[] size) -> Tensor")
-def adaptive_max_pool2d_backward(g: Tensor, x: Tensor, size: list[int]) -> Tensor:
-    """The gradient of adaptive max pooling, from its input alone."""
-    return torch.ops.aten.adaptive_max_pool2d_backward(g, x, torch.ops.aten.adaptive_max_pool2d(x, size)[1])
-
-
-@aten("adaptive_max_pool2d_backward")
-def lowered_adaptive_max_pool2d_backward(c: Any, g: Any, x: Any, size: Any) -> Any:
-    return adaptive_max_pool_backward(c, g, x, Absent("list of places of max pooling", size=list(size)))
+for _axes in (2, 3):
+    _define_pooling(_axes)

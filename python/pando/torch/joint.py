@@ -9,12 +9,16 @@ import torch
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import Graph, GraphModule, Node
 
-import pando.torch.crossing as crossing  # noqa: F401, the ops of torch.ops.pando
+from pando.torch import crossing  # noqa: F401, the ops of torch.ops.pando
 from pando.torch.program import has_backend
 
 _aten = torch.ops.aten
-_POOLS = {_aten.max_pool2d_with_indices_backward.default: torch.ops.pando.max_pool2d_backward.default,
-          _aten.adaptive_max_pool2d_backward.default: torch.ops.pando.adaptive_max_pool2d_backward.default}
+_pando = torch.ops.pando
+# Gradients of max pooling, and the same from its input alone.
+_POOLS = {_aten.max_pool2d_with_indices_backward.default: _pando.max_pool2d_gradient.default,
+          _aten.max_pool3d_with_indices_backward.default: _pando.max_pool3d_gradient.default}
+_ADAPTIVE_POOLS = {_aten.adaptive_max_pool2d_backward.default: (2, _pando.adaptive_max_pool2d_gradient.default),
+                   _aten.adaptive_max_pool3d_backward.default: (3, _pando.adaptive_max_pool3d_gradient.default)}
 
 
 def cut(joint: GraphModule, inputs: Any, *, num_fwd_outputs: int, **options: Any) -> tuple[GraphModule, GraphModule]:
@@ -33,11 +37,11 @@ def rewrite(graph: Graph) -> None:
             continue
         if node.target is _aten.native_dropout.default:
             _rewrite_dropout(node, keys)
-        elif node.target is _aten.max_pool2d_with_indices_backward.default:
+        elif node.target in _POOLS:
             _replace(node, _POOLS[node.target], node.args[:7])
-        elif node.target is _aten.adaptive_max_pool2d_backward.default:
-            size = list(node.args[0].meta["val"].shape[-2:])
-            _replace(node, _POOLS[node.target], (*node.args[:2], size))
+        elif node.target in _ADAPTIVE_POOLS:
+            axes, target = _ADAPTIVE_POOLS[node.target]
+            _replace(node, target, (*node.args[:2], list(node.args[0].meta["val"].shape[-axes:])))
         elif node.target is _aten.native_batch_norm_backward.default and not node.args[7]:
             # In evaluation the gradient depends on the running statistics alone.
             node.args = (*node.args[:5], None, None, *node.args[7:])
@@ -61,10 +65,10 @@ def _rewrite_dropout(node: Node, keys: dict[torch.device, Node]) -> None:
     if device not in keys:
         keys[device] = _key(node.graph, x.meta["val"])
     # Each dropout of a graph has a number of its own.
-    stream = sum(other.target is torch.ops.pando.dropout_by_key.default for other in node.graph.nodes) + 1
+    stream = sum(other.target is _pando.dropout_by_key.default for other in node.graph.nodes) + 1
     for of in [*([results[0]] if 0 in results else []), *backward]:
         source = x if of.target is operator.getitem else of.args[0]
-        _replace(of, torch.ops.pando.dropout_by_key.default, (source, keys[device], rate, stream))
+        _replace(of, _pando.dropout_by_key.default, (source, keys[device], rate, stream))
     for unused in [*([results[1]] if 1 in results else []), node]:
         node.graph.erase_node(unused)
 
@@ -73,7 +77,7 @@ def _key(graph: Graph, like: torch.Tensor) -> Node:
     """A key at the begin of a graph, whose nodes are traced with tensors such as `like`."""
     last = [node for node in graph.nodes if node.op == "placeholder"][-1]
     with graph.inserting_after(last):
-        key = graph.call_function(torch.ops.pando.random_key.default, (), {"device": like.device})
+        key = graph.call_function(_pando.random_key.default, (), {"device": like.device})
     key.meta.update(val=like.new_empty([2], dtype=torch.int64), partitioner_tag="is_forward")
     return key
 
