@@ -46,6 +46,30 @@ ops::ReduceOptions reduce_options(Reader& reader) {
   return {.axes = reader.get("axes", Integers()), .keep_dims = reader.get("keep_dims", false)};
 }
 
+// One of several words, as the value that stands for it.
+template <class Choice>
+Choice read_choice(Reader& reader, const char* name, const char* otherwise,
+                   const std::vector<std::pair<std::string_view, Choice>>& choices) {
+  const auto text = reader.get<std::string>(name, otherwise);
+  std::string known;
+  for (const auto& [word, choice] : choices) {
+    if (text == word) return choice;
+    known += (known.empty() ? "'" : ", '") + std::string(word) + "'";
+  }
+  throw py::value_error("the " + std::string(name) + " is '" + text + "' but must be one of " + known);
+}
+
+ops::ScatterOptions scatter_options(Reader& reader) {
+  using ops::ScatterMode;
+  return {.axis = reader.get("axis", std::int64_t{-1}),
+          .mode = read_choice<ScatterMode>(reader, "mode", "set",
+                                           {{"set", ScatterMode::set},
+                                            {"add", ScatterMode::add},
+                                            {"multiply", ScatterMode::multiply},
+                                            {"maximum", ScatterMode::maximum},
+                                            {"minimum", ScatterMode::minimum}})};
+}
+
 // A size of -1 reaches to the end of the axis.
 Value slice_to_end(Value x, const Integers& starts, Integers sizes) {
   for (std::size_t i = 0; i < sizes.size() && i < starts.size() && static_cast<int>(i) < x.shape().rank(); ++i)
@@ -219,6 +243,16 @@ void add_shapes(OpTable& table) {
                                 };
                               }});
   table.emplace("gather", plain(ops::gather));
+  table.emplace("take_along", Op{2, [](Reader& reader) -> Build {
+                                   return [axis = reader.get("axis", std::int64_t{-1})](const Values& v) {
+                                     return ops::take_along(v[0], v[1], axis);
+                                   };
+                                 }});
+  table.emplace("scatter", Op{3, [](Reader& reader) -> Build {
+                                return [options = scatter_options(reader)](const Values& v) {
+                                  return ops::scatter(v[0], v[1], v[2], options);
+                                };
+                              }});
   table.emplace("one_hot", Op{1, [](Reader& reader) -> Build {
                                 return [depth = reader.get("depth", std::int64_t{0}),
                                         dtype = reader.get("dtype", DType::float32)](const Values& v) {

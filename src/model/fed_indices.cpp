@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "graph/op_definition.h"
-#include "ops/index_range.h"
 #include "ops/op_list.h"
 
 namespace pando {
@@ -42,9 +41,9 @@ bool is_row(T value, std::int64_t rows) {
 template <class T>
 void check_as(const FedIndices& indices, const std::byte* values, std::int64_t count) {
   const T *first = reinterpret_cast<const T*>(values), *last = first + count;
-  const T* outside = std::find_if(first, last, [&](T value) { return !is_row(value, indices.rows); });
+  const T* outside = std::find_if(first, last, [&](T value) { return !is_row(value, indices.range.size); });
   if (outside != last)
-    throw Error(index_out_of_range(indices.op, indices.name, fmt::format("{}", *outside), indices.rows));
+    throw Error(index_out_of_range(indices.op, indices.name, fmt::format("{}", *outside), indices.range));
 }
 
 }  // namespace
@@ -64,8 +63,10 @@ void FedIndices::check(const std::byte* values, std::int64_t count) const {
 std::vector<FedIndices> find_fed_indices(const Graph& step, const std::vector<std::string>& columns) {
   std::vector<FedIndices> found;
   for (const Node& node : step.nodes()) {
-    if (node.op->id != Op::gather) continue;
-    FedIndices indices{.rows = step.type(node.inputs[0]).shape[0], .op = std::string(node.op->name), .name = node.name};
+    if (node.inputs.empty()) continue;
+    const auto range = index_range(*node.op, node.attributes, step.type(node.inputs[0]).shape);
+    if (!range) continue;
+    FedIndices indices{.range = *range, .op = std::string(node.op->name), .name = node.name};
     indices.column = column_of(step, node.inputs[1], columns, indices.dtype);
     if (indices.column < columns.size()) found.push_back(std::move(indices));
   }

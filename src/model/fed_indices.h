@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// FedIndices: a column of the samples that chooses rows of a table as it is, such as the words that an Embedding looks
+// FedIndices: a column of the samples whose values are indices as they are, such as the words that an Embedding looks
 // up. The host checks it before it is fed, so that no device meets an index out of range.
 #pragma once
 #include <pando/graph/graph.h>
+
+#include "ops/index_range.h"
 
 namespace pando {
 
 struct FedIndices {
   std::size_t column = 0;
   DType dtype = DType::int32;
-  std::int64_t rows = 0;
+  IndexRange range = {};
   // The op and its node, for messages.
   std::string op = {}, name = {};
 
-  // Throws Error naming the first of the values that is not the number of a row.
+  // Throws Error naming the first of the values that is not an index of the range.
   void check(const std::byte* values, std::int64_t count) const;
 };
 

@@ -5,12 +5,30 @@
 
 namespace pando {
 
+namespace {
+
+std::string described(const IndexRange& range) {
+  if (range.axis) return fmt::format("axis {} of size {}", *range.axis, range.size);
+  return fmt::format("a table of {} row{}", range.size, range.size == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::optional<IndexRange> index_range(const OpDefinition& op, const Attributes& attributes, const Shape& x) {
+  if (!op.checks_indices) return std::nullopt;
+  if (attributes.find("axis") == nullptr) return IndexRange{.size = x[0]};
+  const std::int64_t axis = attributes.integer("axis");
+  return IndexRange{.size = x[static_cast<int>(axis)], .axis = axis};
+}
+
 std::string index_out_of_range(std::string_view op, const std::string& name, const std::string& index,
-                               std::int64_t rows) {
+                               const IndexRange& range) {
   const std::string who = name.empty() ? std::string(op) : fmt::format("{} '{}'", op, name);
-  if (rows == 0) return fmt::format("{}: index {} is out of range; the table has no rows", who, index);
-  return fmt::format("{}: index {} is out of range for a table of {} row{}; indices must be 0{}", who, index, rows,
-                     rows == 1 ? "" : "s", rows == 1 ? "" : fmt::format(" to {}", rows - 1));
+  if (range.size == 0)
+    return fmt::format("{}: index {} is out of range; {}", who, index,
+                       range.axis ? fmt::format("axis {} is empty", *range.axis) : "the table has no rows");
+  return fmt::format("{}: index {} is out of range for {}; indices must be 0{}", who, index, described(range),
+                     range.size == 1 ? "" : fmt::format(" to {}", range.size - 1));
 }
 
 }  // namespace pando
