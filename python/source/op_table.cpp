@@ -70,6 +70,17 @@ ops::ScatterOptions scatter_options(Reader& reader) {
                                             {"minimum", ScatterMode::minimum}})};
 }
 
+ops::CumulativeOptions cumulative_options(Reader& reader) {
+  using ops::CumulativeMode;
+  return {.axis = reader.get("axis", std::int64_t{-1}),
+          .mode = read_choice<CumulativeMode>(reader, "mode", "add",
+                                              {{"add", CumulativeMode::add},
+                                               {"multiply", CumulativeMode::multiply},
+                                               {"maximum", CumulativeMode::maximum},
+                                               {"minimum", CumulativeMode::minimum}}),
+          .reverse = reader.get("reverse", false)};
+}
+
 // A size of -1 reaches to the end of the axis.
 Value slice_to_end(Value x, const Integers& starts, Integers sizes) {
   for (std::size_t i = 0; i < sizes.size() && i < starts.size() && static_cast<int>(i) < x.shape().rank(); ++i)
@@ -253,6 +264,11 @@ void add_shapes(OpTable& table) {
                                   return ops::scatter(v[0], v[1], v[2], options);
                                 };
                               }});
+  table.emplace("cumulative", Op{1, [](Reader& reader) -> Build {
+                                   return [options = cumulative_options(reader)](const Values& v) {
+                                     return ops::cumulative(v[0], options);
+                                   };
+                                 }});
   table.emplace("one_hot", Op{1, [](Reader& reader) -> Build {
                                 return [depth = reader.get("depth", std::int64_t{0}),
                                         dtype = reader.get("dtype", DType::float32)](const Values& v) {

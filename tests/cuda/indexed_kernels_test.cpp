@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts and elements chosen along an axis, run on the host: few threads do what the blocks of a GPU do.
+// Sorts, elements chosen along an axis and running totals, run on the host: few threads do what the blocks of a GPU do.
 #include "tests/cuda/emulation.h"
 // After the emulation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "backends/cuda/kernels/cumulative.cuh"
 #include "backends/cuda/kernels/indexed.cuh"
 #include "backends/cuda/kernels/sorting.cuh"
 #include "ops/scalar.h"
@@ -117,6 +118,28 @@ TEST(CudaIndexed, LeavesIndicesOutOfRangeOut) {
   EXPECT_EQ(taken, (std::vector<std::int32_t>{0, 0, 6, 0}));
   EXPECT_EQ(added, (std::vector<std::int32_t>{5, 9, 7}));
   EXPECT_EQ(set, (std::vector<std::int32_t>{5, 3, 7}));
+}
+
+TEST(CudaCumulative, BlocksAndThreadsComputeTheSameTotals) {
+  for (const Shape& shape : {Shape{2, 1, 3}, Shape{2, 31, 3}, Shape{1, 32, 1}, Shape{3, 100, 2}, Shape{1, 131, 1}})
+    for (bool reverse : {false, true}) {
+      const RunningAxis axis(shape, {{"axis", std::int64_t{1}}, {"reverse", reverse}});
+      const std::vector<std::int32_t> x = numbers_below(shape.elements(), 100);
+      std::vector<std::int32_t> by_threads = x, by_blocks = x, expected = x;
+      using Add = scalar::add<std::int32_t>;
+      emulate(blocks, {threads, 1},
+              [&] { run_in_threads<std::int32_t, std::int32_t, Add>(x.data(), by_threads.data(), axis); });
+      emulate(blocks, {threads, 1},
+              [&] { run_in_blocks<std::int32_t, std::int32_t, Add>(x.data(), by_blocks.data(), axis); });
+      for (std::int64_t n = 0; n < shape.elements(); ++n) {
+        const std::int64_t i = reverse ? shape.elements() - 1 - n : n, place = i / axis.inner % axis.size;
+        const std::int64_t before = reverse ? i + axis.inner : i - axis.inner;
+        if (place != (reverse ? axis.size - 1 : 0))
+          expected[static_cast<std::size_t>(i)] += expected[static_cast<std::size_t>(before)];
+      }
+      EXPECT_EQ(by_threads, expected) << to_string(shape);
+      EXPECT_EQ(by_blocks, expected) << to_string(shape);
+    }
 }
 
 }  // namespace

@@ -309,6 +309,18 @@ TEST_F(Refusals, IndexedOps) {
                        "scatter: unknown mode 'ad'; did you mean 'add'?");
 }
 
+TEST_F(Refusals, CumulativeOps) {
+  PANDO_EXPECT_REFUSAL(ops::cumulative(of(DType::uint8, {3})),
+                       "cumulative: input 0 is uint8[3] but must be float32 or float64 or int32 or int64; cast it");
+  PANDO_EXPECT_REFUSAL(ops::cumulative(f32({})),
+                       "cumulative: input 0 has the shape [] but must have at least 1 axis, one of them to run along; "
+                       "reshape it");
+  PANDO_EXPECT_REFUSAL(ops::cumulative(f32({3}), {.axis = 1}),
+                       "cumulative: axis 1 is out of range for the shape [3]; it must be in [-1, 0]");
+  PANDO_EXPECT_REFUSAL(graph.add(find_op("cumulative"), {f32({3})}, {{"mode", std::string("maximun")}}),
+                       "cumulative: unknown mode 'maximun'; did you mean 'maximum'?");
+}
+
 TEST_F(Refusals, RandomOps) {
   const Value counter = i32({2});
   PANDO_EXPECT_REFUSAL(ops::dropout(f32({4}), counter, 1), "dropout: 'rate' is 1 but must be at least 0 and below 1");

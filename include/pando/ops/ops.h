@@ -139,6 +139,15 @@ PANDO_API Value scatter(Value x, Value indices, Value updates, const ScatterOpti
 // `x` summed over the axes along which `shape` was broadcast to x's shape.
 PANDO_API Value sum_to(Value x, const Shape& shape);
 
+// running totals along an axis: of the elements up to each, or from each on
+enum class CumulativeMode { add, multiply, maximum, minimum };
+struct CumulativeOptions {
+  std::int64_t axis = -1;
+  CumulativeMode mode = CumulativeMode::add;
+  bool reverse = false;
+};
+PANDO_API Value cumulative(Value x, const CumulativeOptions& options = {});
+
 // random numbers: `counter` is an int32 or int64 value [2], the update and the number of the first sample of the batch;
 // `stream` tells random ops of one graph apart. Samples lie along axis 0.
 struct RandomOptions {
