@@ -81,6 +81,10 @@ ops::CumulativeOptions cumulative_options(Reader& reader) {
           .reverse = reader.get("reverse", false)};
 }
 
+ops::SortOptions sort_options(Reader& reader) {
+  return {.axis = reader.get("axis", std::int64_t{-1}), .descending = reader.get("descending", false)};
+}
+
 // A size of -1 reaches to the end of the axis.
 Value slice_to_end(Value x, const Integers& starts, Integers sizes) {
   for (std::size_t i = 0; i < sizes.size() && i < starts.size() && static_cast<int>(i) < x.shape().rank(); ++i)
@@ -269,6 +273,17 @@ void add_shapes(OpTable& table) {
                                      return ops::cumulative(v[0], options);
                                    };
                                  }});
+  // One sort makes both, if both are asked for.
+  table.emplace("sort", Op{1, [](Reader& reader) -> Build {
+                             return [options = sort_options(reader)](const Values& v) {
+                               return ops::sort(v[0], options).values;
+                             };
+                           }});
+  table.emplace("argsort", Op{1, [](Reader& reader) -> Build {
+                                return [options = sort_options(reader)](const Values& v) {
+                                  return ops::sort(v[0], options).indices;
+                                };
+                              }});
   table.emplace("one_hot", Op{1, [](Reader& reader) -> Build {
                                 return [depth = reader.get("depth", std::int64_t{0}),
                                         dtype = reader.get("dtype", DType::float32)](const Values& v) {

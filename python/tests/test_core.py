@@ -59,7 +59,7 @@ def test_an_op_gives_the_same_eagerly_and_as_a_program(name):
 def test_every_op_of_the_table_has_a_case_or_runs_as_a_program_only():
     only_programs = {"conv2d", "depthwise_conv2d", "conv2d_transpose", "max_pool", "average_pool", "global_max_pool",
                      "global_average_pool", "layer_norm", "dropout", "relu_gradient", "gelu_derivative",
-                     "gelu_tanh_derivative", "silu_derivative", "take_along", "scatter", "cumulative"}
+                     "gelu_tanh_derivative", "silu_derivative", "take_along", "scatter", "cumulative", "sort", "argsort"}
     assert set(_core.op_names()) - set(CASES) == only_programs
 
 
@@ -72,7 +72,9 @@ INDICES = np.array([[1, 0, 1], [0, 0, 1]], np.int32)
     ("scatter", [SIGNED, INDICES[:, 1:], POSITIVE[:, 1:]], {}, [[1.5, 2.0, 2.0], [0.9, 3.1, 3.1]]),
     ("scatter", [SIGNED, INDICES, POSITIVE], {"axis": 0, "mode": "add"}, [[-0.6, 2.9, 2.0], [0.3, -0.9, 8.2]]),
     ("cumulative", [SIGNED], {}, np.cumsum(SIGNED, 1)),
-    ("cumulative", [SIGNED], {"axis": 0, "mode": "minimum", "reverse": True}, [[-1.3, -0.9, 2.0], [0.0, -0.9, 3.1]])])
+    ("cumulative", [SIGNED], {"axis": 0, "mode": "minimum", "reverse": True}, [[-1.3, -0.9, 2.0], [0.0, -0.9, 3.1]]),
+    ("sort", [SIGNED], {}, np.sort(SIGNED)), ("sort", [SIGNED], {"descending": True}, -np.sort(-SIGNED)),
+    ("argsort", [SIGNED], {"axis": 0}, np.argsort(SIGNED, 0))])
 def test_an_op_of_programs_alone_computes_as_numpy_does(name, arrays, attributes, expected):
     np.testing.assert_allclose(run_traced(name, arrays, attributes), expected, rtol=2e-6)
 

@@ -63,6 +63,7 @@ std::vector<Entry> loss_entries();
 std::vector<Entry> shape_entries();
 std::vector<Entry> indexed_entries();
 std::vector<Entry> cumulative_entries();
+std::vector<Entry> sort_entries();
 std::vector<Entry> norm_entries();
 std::vector<Entry> random_entries();
 std::vector<Entry> update_entries();

@@ -309,7 +309,7 @@ TEST_F(Refusals, IndexedOps) {
                        "scatter: unknown mode 'ad'; did you mean 'add'?");
 }
 
-TEST_F(Refusals, CumulativeOps) {
+TEST_F(Refusals, CumulativeOpsAndSorts) {
   PANDO_EXPECT_REFUSAL(ops::cumulative(of(DType::uint8, {3})),
                        "cumulative: input 0 is uint8[3] but must be float32 or float64 or int32 or int64; cast it");
   PANDO_EXPECT_REFUSAL(ops::cumulative(f32({})),
@@ -319,6 +319,17 @@ TEST_F(Refusals, CumulativeOps) {
                        "cumulative: axis 1 is out of range for the shape [3]; it must be in [-1, 0]");
   PANDO_EXPECT_REFUSAL(graph.add(find_op("cumulative"), {f32({3})}, {{"mode", std::string("maximun")}}),
                        "cumulative: unknown mode 'maximun'; did you mean 'maximum'?");
+  PANDO_EXPECT_REFUSAL(ops::sort(of(DType::bfloat16, {3})),
+                       "sort: input 0 is bfloat16[3] but must be float32 or float64 or int32 or int64 or uint8 or "
+                       "bool; cast it");
+  PANDO_EXPECT_REFUSAL(ops::sort(f32({})),
+                       "sort: input 0 has the shape [] but must have at least 1 axis, the last one of them to sort "
+                       "along; reshape it");
+  PANDO_EXPECT_REFUSAL(ops::sort(f32({3}), {.axis = 1}),
+                       "sort: axis 1 is out of range for the shape [3]; it must be in [-1, 0]");
+  PANDO_EXPECT_REFUSAL(ops::sort(f32({huge})),
+                       "sort: the rows of [1099511627776] have 1099511627776 elements but may have at most 2147483647; "
+                       "sort parts of them");
 }
 
 TEST_F(Refusals, RandomOps) {

@@ -148,6 +148,18 @@ struct CumulativeOptions {
 };
 PANDO_API Value cumulative(Value x, const CumulativeOptions& options = {});
 
+// order along an axis: equal elements keep theirs, and NaN is larger than any number
+struct SortOptions {
+  std::int64_t axis = -1;
+  bool descending = false;
+};
+struct Sorted {
+  Value values;
+  // int32: the places along the axis that the values come from.
+  Value indices;
+};
+PANDO_API Sorted sort(Value x, const SortOptions& options = {});
+
 // random numbers: `counter` is an int32 or int64 value [2], the update and the number of the first sample of the batch;
 // `stream` tells random ops of one graph apart. Samples lie along axis 0.
 struct RandomOptions {
