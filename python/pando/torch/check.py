@@ -15,15 +15,15 @@ import pando.torch.tracing as tracing
 from pando.torch.aten import TABLE, name_of
 from pando.torch.calls import Call
 from pando.torch.eager import Objective
-from pando.torch.program import Program
+from pando.torch.program import Program, precision_or_pytorchs
 from pando.torch.weights import Weights
 
-RELATIVE, ABSOLUTE = 1e-3, 1e-5
+RELATIVE, RELATIVE_OF_ROUNDED, ABSOLUTE = 1e-3, 3e-2, 1e-5
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 
 
 def first_losses(objective: Objective, weights: Weights, call: Call,
-                 precision: str) -> tuple[torch.Tensor, torch.Tensor] | None:
+                 precision: str | None) -> tuple[torch.Tensor, torch.Tensor] | None:
     """The loss that a program computes, and PyTorch's; None where numbers are drawn, which differ."""
     tensors = [tensor for _, tensor in weights.named()]
 
@@ -33,21 +33,24 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
             return [objective(args, kwargs)[0].detach()]
 
     devices = [weights.device] if weights.device.type == "cuda" else []
-    with tracing.LOCK, _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
+    with tracing.LOCK, _without_dropout(), torch.random.fork_rng(devices):
         graph, _ = python_state.traced(weights.model, loss, tensors, call.tensors)
         if _draws(graph):
             return None
         with python_state.Kept(weights.model):
-            wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
+            # The model may take gradients itself.
+            copies = [tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in tensors]
+            wanted, = loss(copies, call.tensors)
         program = Program("the check of the first batch", graph, weights.variables(), call.tensors, [],
                           lambda outputs, assigned, scalars, held: (outputs, {}), precision, weights.device)
         found, *_ = program.run(call.tensors, [], 0)
     return found, wanted
 
 
-def agree(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+def agree(found: torch.Tensor, wanted: torch.Tensor, precision: str | None) -> bool:
     """Whether a loss is that of PyTorch, but for rounding."""
-    return torch.allclose(found.float(), wanted.float(), RELATIVE, ABSOLUTE, equal_nan=True)
+    relative = RELATIVE if precision_or_pytorchs(precision) == "float32" else RELATIVE_OF_ROUNDED
+    return torch.allclose(found.float(), wanted.float(), relative, ABSOLUTE, equal_nan=True)
 
 
 def _draws(graph: torch.fx.GraphModule) -> bool:

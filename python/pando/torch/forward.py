@@ -21,7 +21,7 @@ WHO = "compile_forward"
 class ForwardProgram:
     """The forward pass for calls of one kind."""
 
-    def __init__(self, weights: Weights, call: Call, precision: str) -> None:
+    def __init__(self, weights: Weights, call: Call, precision: str | None) -> None:
         self._types = call.description()
         tensors = [tensor for _, tensor in weights.named()]
 
@@ -61,7 +61,7 @@ class ForwardProgram:
 class CompiledForward:
     """The forward pass of a module, with the weights that the module has at the time of a call."""
 
-    def __init__(self, model: torch.nn.Module, precision: str, strict: bool) -> None:
+    def __init__(self, model: torch.nn.Module, precision: str | None, strict: bool) -> None:
         self._model, self._calls = model, 0
         self._programs = Programs(WHO, model, lambda weights, call: ForwardProgram(weights, call, precision), strict)
 
@@ -86,7 +86,7 @@ class CompiledForward:
         return self._programs.report()
 
 
-def compile_forward(model: torch.nn.Module, *, precision: str = "float32", strict: bool = False) -> CompiledForward:
+def compile_forward(model: torch.nn.Module, *, precision: str | None = None, strict: bool = False) -> CompiledForward:
     """The forward pass of a module as one program: for evaluation, and for use. It has no gradients. ``precision`` and
     ``strict`` are those of ``compile_step``.
 

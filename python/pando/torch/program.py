@@ -20,11 +20,20 @@ Symbols = list[Any]
 Finish = Callable[[Symbols, dict[int, Any], Symbols, Symbols], tuple[Symbols, dict[int, Any]]]
 
 
+# What torch.set_float32_matmul_precision() says, in Pando's words.
+PRECISIONS = {"highest": "float32", "high": "tf32", "medium": "mixed_bfloat16"}
+
+
+def precision_or_pytorchs(precision: str | None) -> str:
+    """The precision of products that is asked for; without one, what PyTorch is told to use."""
+    return precision or PRECISIONS[torch.get_float32_matmul_precision()]
+
+
 class Program:
     """The placeholders of the graph are the first variables, then the tensors that a call feeds."""
 
     def __init__(self, name: str, graph: torch.fx.GraphModule, variables: Sequence[Variable], fed: Sequence[torch.Tensor],
-                 scalars: Sequence[str], finish: Finish, precision: str, device: torch.device) -> None:
+                 scalars: Sequence[str], finish: Finish, precision: str | None, device: torch.device) -> None:
         self.graph, self.device, self._variables = graph, device, variables
         self._tensors = [v.tensor for v in variables]
         # Where the variables are, and those that a run changes.
@@ -49,7 +58,7 @@ class Program:
         begin = time.perf_counter()
         self._core = _core.steps.Step(name, [*map(type_of, fed), *((scalar, ()) for scalar in scalars)],
                                       [(v.name, kind, v.role) for v, kind in zip(variables, self._kinds)], body,
-                                      "cuda" if device.type == "cuda" else "", precision)
+                                      "cuda" if device.type == "cuda" else "", precision_or_pytorchs(precision))
         self.types = [(getattr(torch, dtype), shape) for dtype, shape in self._core.outputs()]
         self.bind()
         self.seconds = time.perf_counter() - begin

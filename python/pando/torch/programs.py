@@ -52,7 +52,7 @@ class Programs:
             if weights is None:
                 return None
         try:
-            key = call.key, weights.state(), _autocast(), guard()
+            key = call.key, weights.state(), torch.get_float32_matmul_precision(), _autocast(), guard()
         except Unsupported as error:
             return self._refuse(call.description(), str(error), error)
         program = self.made.get(key)

@@ -21,7 +21,7 @@ WHO = "compile_step"
 class CompiledStep:
     """A training step. A call changes the module's own parameters and buffers and the optimizer's own state."""
 
-    def __init__(self, eager: EagerStep, check: str, precision: str, strict: bool) -> None:
+    def __init__(self, eager: EagerStep, check: str, precision: str | None, strict: bool) -> None:
         self._eager, self._check, self._precision = eager, check, precision
         self._programs = Programs(WHO, eager.objective.modules(), self._make, strict)
         # The calls since the last update, and all calls, on which random numbers depend.
@@ -55,7 +55,7 @@ class CompiledStep:
         program = TrainingProgram(weights, self._eager, call, self._is_last(), self._precision)
         if self._check == "first":
             losses = first_losses(self._eager.objective, weights, call, self._precision)
-            if losses is not None and not agree(*losses):
+            if losses is not None and not agree(*losses, self._precision):
                 found, wanted = losses
                 raise Unsupported(f"the loss of its first batch is {found.item():.6g}, and {wanted.item():.6g} in PyTorch; "
                                   "please report the model")
@@ -107,7 +107,7 @@ class CompiledStep:
 
 def compile_step(model: torch.nn.Module, loss: Callable[..., torch.Tensor] | None, optimizer: torch.optim.Optimizer, *,
                  targets: int | None = None, accumulate: int = 1, clip_norm: float | None = None,
-                 clip_value: float | None = None, check: str = "first", precision: str = "float32",
+                 clip_value: float | None = None, check: str = "first", precision: str | None = None,
                  strict: bool = False) -> CompiledStep:
     """Training of a module with a batch: forward pass, ``loss(model(*inputs), *targets)``, gradients and update as one
     program. The weights stay PyTorch's, in their memory.
@@ -118,7 +118,8 @@ def compile_step(model: torch.nn.Module, loss: Callable[..., torch.Tensor] | Non
     - ``clip_norm``, ``clip_value``: limits on the gradients of an update, as ``torch.nn.utils.clip_grad_norm_`` and
       ``clip_grad_value_`` have them.
     - ``check``: "first" compares the loss of the first batch of each program with PyTorch's; "never" does not.
-    - ``precision``: "float32", or "mixed_bfloat16" or "tf32" for the factors of products.
+    - ``precision``: "float32", or "mixed_bfloat16" or "tf32" for the factors of products; unless given, what
+      ``torch.set_float32_matmul_precision`` says.
     - ``strict``: raises an error where a batch would run in PyTorch, instead of a warning.
 
     >>> import torch

@@ -23,7 +23,7 @@ class TrainingProgram:
     """A step for calls of one kind. `is_last` says whether the update is part of it: the calls before it, if gradients are
     accumulated, only add their gradients to those that the parameters keep in `grad`."""
 
-    def __init__(self, weights: Weights, eager: EagerStep, call: Call, is_last: bool, precision: str) -> None:
+    def __init__(self, weights: Weights, eager: EagerStep, call: Call, is_last: bool, precision: str | None) -> None:
         self.checked = False
         self._weights, self._eager, self._is_last, self._precision = weights, eager, is_last, precision
         self._rules = Rules(eager.optimizer)

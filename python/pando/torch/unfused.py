@@ -10,6 +10,7 @@ def unfused():
     """While a module is traced, ops that only one library or processor has are what they are made of, and dropout is one op."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
+        stack.enter_context(torch.backends.cudnn.flags(enabled=False))
         with contextlib.suppress(ImportError):
             from torch.nn.attention import SDPBackend, sdpa_kernel
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))

@@ -18,6 +18,10 @@ _OF_PARAMETERS = ("requires_grad", "_backward_hooks", "_post_accumulate_grad_hoo
 _MOST_STATES = 100
 
 
+# Kernels of GPUs read this many bytes at once.
+_GPU_ALIGNMENT = 16
+
+
 class Variable(NamedTuple):
     """A tensor that a program reads and may change. The role is "weight", "statistic" or "slot"."""
     name: str
@@ -42,6 +46,8 @@ def check_memory(name: str, tensor: torch.Tensor) -> None:
         raise Unsupported(f"'{name}': {error}") from None
     if not tensor.is_contiguous():
         raise Unsupported(f"'{name}' is not contiguous; set its data to data.contiguous()")
+    if tensor.is_cuda and tensor.data_ptr() % _GPU_ALIGNMENT:
+        raise Unsupported(f"'{name}' begins in the middle of a piece of memory of the GPU; set its data to data.clone()")
 
 
 def check_apart(tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
@@ -69,6 +75,8 @@ class Weights:
             raise Unsupported(f"the model is on several devices: {', '.join(sorted(map(str, devices)))}")
         self.device = devices.pop() if devices else torch.device("cpu")
         self._first = next((tensor for _, tensor in self.named()), None)
+        if self.device.type not in ("cpu", "cuda") or self.device.index:
+            raise Unsupported(f"the model is on {self.device}; programs run on the CPU and on the first GPU")
         self._modules = list(model.modules())
         tables = [table for module in self._modules for table in (module._parameters, module._buffers, module._modules)]
         self._watch = _core.steps.Watch([(table, key, value) for table in tables for key, value in table.items()], tables, [], [])
