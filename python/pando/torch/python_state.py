@@ -20,6 +20,8 @@ from pando.torch.unsupported import Unsupported, refuse
 _PLAIN = (numbers.Number, str, type(None), torch.dtype, torch.device)
 # What every module has, for PyTorch's own use.
 _OF_ALL = frozenset(vars(torch.nn.Module())) - {"training"}
+# What recurrent modules note about the places of their weights; swapped() has its own way with them.
+_PLACES = frozenset({"_flat_weights", "_flat_weight_refs"})
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _HOOKS_OF_ALL = [table for name in _HOOKS
                  if (table := getattr(torch.nn.modules.module, f"_global{name}", None)) is not None]
@@ -58,7 +60,7 @@ def entries_of(module: torch.nn.Module, written: set[tuple[int, str]]) -> list[t
     """The attributes on which a trace depends, but for those that programs write."""
     attributes = vars(module)
     return [(attributes, name, value) for name, value in attributes.items()
-            if name not in _OF_ALL and (id(attributes), name) not in written and not isinstance(value, torch.Tensor)]
+            if name not in _OF_ALL | _PLACES and (id(attributes), name) not in written and not isinstance(value, torch.Tensor)]
 
 
 def key_of(entries: Iterable[tuple[dict[str, Any], str, Any]]) -> tuple[Any, ...]:
@@ -114,7 +116,7 @@ class Kept:
         found = []
         for module, before in self._attributes:
             now = vars(module)
-            for name in [*now, *(name for name in before if name not in now)]:
+            for name in [*(now.keys() - _PLACES), *(before.keys() - now.keys() - _PLACES)]:
                 value, old = now.get(name, _MISSING), before.get(name, _MISSING)
                 if value is not old and not (_is_plain(value) and _is_plain(old) and _known(value) == _known(old)):
                     found.append(_Change(module, name, value))

@@ -74,9 +74,9 @@ class Weights:
         if len(devices) > 1:
             raise Unsupported(f"the model is on several devices: {', '.join(sorted(map(str, devices)))}")
         self.device = devices.pop() if devices else torch.device("cpu")
-        self._first = next((tensor for _, tensor in self.named()), None)
         if self.device.type not in ("cpu", "cuda") or self.device.index:
             raise Unsupported(f"the model is on {self.device}; programs run on the CPU and on the first GPU")
+        self._first = next((tensor for _, tensor in self.named()), None)
         self._modules = list(model.modules())
         tables = [table for module in self._modules for table in (module._parameters, module._buffers, module._modules)]
         self._watch = _core.steps.Watch([(table, key, value) for table in tables for key, value in table.items()], tables, [], [])
