@@ -48,6 +48,7 @@ def _information():
     numpy_before = re.search(r"^PANDO_NUMPY_BEFORE:\w+=(\d+)", cache, re.MULTILINE)[1]
     return f"pando-{version}.dist-info", {
         "METADATA": METADATA.format(version=version, numpy_before=numpy_before, readme=(ROOT / "README.md").read_text()),
+        "entry_points.txt": (ROOT / "python/packaging/entry_points.txt").read_text(),
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: pando {version}\nRoot-Is-Purelib: false\nTag: {_tag()}\n"}
 
 

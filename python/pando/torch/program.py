@@ -2,6 +2,7 @@
 """A traced graph as one compiled program, whose variables are PyTorch's tensors, in their own memory."""
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any, Callable, Sequence
 
@@ -27,6 +28,12 @@ PRECISIONS = {"highest": "float32", "high": "tf32", "medium": "mixed_bfloat16"}
 def precision_or_pytorchs(precision: str | None) -> str:
     """The precision of products that is asked for; without one, what PyTorch is told to use."""
     return precision or PRECISIONS[torch.get_float32_matmul_precision()]
+
+
+@functools.lru_cache(maxsize=None)
+def has_backend(kind: str) -> bool:
+    """Whether programs run on devices that PyTorch calls so, "cpu" or "cuda"."""
+    return any(device["backend"] == kind for device in _core.devices())
 
 
 class Program:

@@ -25,7 +25,7 @@ except ImportError:  # before PyTorch 2.0
 MOST_NODES = 20000
 # While a module is traced, functions of PyTorch are replaced.
 LOCK = threading.RLock()
-_OWN_FILES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, os.path.dirname(__file__)))
+OWN_FILES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (torch.__file__, os.path.dirname(__file__)))
 
 
 class swapped:  # noqa: N801, used as a function
@@ -207,7 +207,7 @@ def _line_of_caller():
     frame = sys._getframe(3)
     while frame is not None and frame.f_code is not traced.__code__:
         path = frame.f_code.co_filename
-        if not path.startswith(_OWN_FILES) and not path.startswith("<"):
+        if not path.startswith(OWN_FILES) and not path.startswith("<"):
             return f"{path}, line {frame.f_lineno}"
         frame = frame.f_back
     return None

@@ -7,13 +7,13 @@ from pando.torch.symbols import add, cast, full, less, minimum, multiply, op, ra
 from pando.torch.unsupported import refuse
 
 
-def dropped(c, x, rate, stream):
+def dropped(x, rate, counter, stream, seed):
     """x without a part of its elements, and the others divided by what is left of 1."""
     if rate == 0:
         return x
     if rate == 1:
         return full(x, x.shape, 0, x.dtype)
-    made = op("dropout", x if rank(x) else reshape(x, [1]), c.counter, rate=rate, stream=stream, seed=c.seed)
+    made = op("dropout", x if rank(x) else reshape(x, [1]), counter, rate=rate, stream=stream, seed=seed)
     return made if rank(x) else reshape(made, [])
 
 
@@ -22,13 +22,13 @@ def native_dropout(c, x, rate, train):
     if not train:
         return x, c.full(x.shape, True, "bool")
     stream = c.stream()
-    return dropped(c, x, rate, stream), Absent("mask of dropout", rate=rate, stream=stream)
+    return dropped(x, rate, c.counter, stream, c.seed), Absent("mask of dropout", rate=rate, stream=stream)
 
 
 @aten("native_dropout_backward", takes_absent=True)
 def native_dropout_backward(c, g, mask, scale):
     if isinstance(mask, Absent):
-        return dropped(c, g, mask.kept["rate"], mask.kept["stream"])
+        return dropped(g, mask.kept["rate"], c.counter, mask.kept["stream"], c.seed)
     return multiply(multiply(g, cast(mask, "float32")), scale)
 
 

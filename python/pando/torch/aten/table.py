@@ -17,8 +17,11 @@ def aten(*names, takes_absent=False):
 
 
 def name_of(target):
-    """The name in the table: that of the op without its overload. A view's copy is the view."""
-    name = target._schema.name.split("::")[1]
+    """The name in the table: that of the op without its overload. A view's copy is the view. Ops of other libraries may have
+    the name of one of PyTorch's and keep their library's."""
+    library, name = target._schema.name.split("::")
+    if library not in ("aten", "prims", "pando"):
+        return target._schema.name
     return name[:-5] if name.endswith("_copy") and name not in ("_to_copy", "index_copy") else name
 
 
