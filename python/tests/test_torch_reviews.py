@@ -282,3 +282,5 @@ def test_a_compiled_model_is_copied_and_pickled():
         wanted = copy.deepcopy(other)
         again, eager = compile_step(other, F.cross_entropy, sgd(other), strict=True), eager_step(wanted, sgd(wanted))
         assert [again(*b).item() for b in batches(3)] == pytest.approx([eager(*b) for b in batches(3)], rel=1e-5)
+    with pytest.raises(TypeError, match="a step is neither copied nor saved; copy the model and the optimizer"):
+        copy.deepcopy(step)
