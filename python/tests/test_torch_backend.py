@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile(model, backend="pando") beside the same model in PyTorch."""
 import copy
+import gc
 import warnings
 
 import pytest
@@ -78,7 +79,7 @@ def batches(shape, count=3, size=8):
 
 def programs():
     """How many programs each graph has."""
-    return [sum(not part.reason for part in record.parts) for record in backend._records]
+    return [sum(not part.reason for part in record.parts) for record in backend.records()]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -112,7 +113,7 @@ def test_evaluation_is_that_of_pytorch(name):
     model, x = make().eval(), torch.randn(8, *shape)
     with torch.no_grad():
         assert torch.allclose(compiled(model)(x), model(x), atol=1e-5)
-    assert [record.kind for record in backend._records] == ["forward pass without gradients"]
+    assert [record.kind for record in backend.records()] == ["forward pass without gradients"]
     x.requires_grad_()
     wanted, = torch.autograd.grad(model(x).square().sum(), x)
     found, = torch.autograd.grad(compiled(model)(x).square().sum(), x)
@@ -177,6 +178,38 @@ def test_a_mask_that_is_seen_is_that_of_pytorch():
     assert "random numbers are those of PyTorch's generator" in backend.report()
 
 
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_sizes_that_depend_on_values_stay_in_pytorch():
+    def model(x):
+        return torch.exp(x * 2 + 1) - 1, torch.exp(x[torch.nonzero(x > 0)[:, 0]]) * 2
+    for x in (torch.tensor([1.0, -1.0, 2.0]), torch.tensor([-1.0, -1.0, 2.0])):
+        for found, wanted in zip(compiled(model)(x), model(x)):
+            assert torch.allclose(found, wanted)
+    assert programs() == [1]
+    assert "aten.index.Tensor: a size depends on the values of tensors" in backend.report()
+
+
+def test_compiling_draws_no_number():
+    def model(x):
+        return torch.rand(3) + torch.exp(torch.tanh(x) * 2) + torch.rand(3)
+    results = []
+    for call in (model, compiled(model)):
+        torch.manual_seed(5)
+        results += [call(torch.ones(3)), torch.rand(2)]
+    assert torch.allclose(results[0], results[2])
+    assert torch.equal(results[1], results[3])
+
+
+def test_a_graph_goes_with_its_model():
+    call = compiled(mlp())
+    call(torch.randn(3, 4, 4))
+    assert len(backend.records()) >= 1
+    torch._dynamo.reset_code_caches()
+    del call
+    gc.collect()
+    assert not backend.records()
+
+
 def test_numbers_are_those_of_pytorchs_generator():
     def model(x):
         return torch.exp(x + torch.rand(5) * torch.randn(5)) * torch.bernoulli(torch.full((5,), 0.5))
@@ -193,7 +226,7 @@ def test_sizes_are_compiled_apart(dynamic):
     for size in (3, 5, 3, 1, 7):
         x = torch.randn(size, 4)
         assert torch.allclose(call(x), model(x), atol=1e-5)
-    forward = [record for record in backend._records if record.kind == "forward pass"]
+    forward = [record for record in backend.records() if record.kind == "forward pass"]
     assert [part.calls for record in forward for part in record.parts] == [2, 1, 1, 1]
 
 
@@ -275,7 +308,7 @@ def test_weights_are_not_copied():
     model, x = mlp(), torch.randn(3, 4, 4)
     call = compiled(model)
     call(x)
-    part, = backend._records[0].parts
+    part, = backend.records()[0].parts
     fed = []
     run = part._program._core.run
     part._program._core = type("Watched", (), {"run": lambda _, inputs, *rest: (fed.extend(inputs), run(inputs, *rest))})()
@@ -286,7 +319,7 @@ def test_weights_are_not_copied():
 def test_options():
     model, x = mlp(), torch.randn(3, 4, 4)
     assert torch.allclose(compiled(model, options={"precision": "mixed_bfloat16"})(x), model(x), atol=0.1)
-    assert backend._records[0].parts[0]._precision == "mixed_bfloat16"
+    assert backend.records()[0].parts[0]._precision == "mixed_bfloat16"
     for options, text in (({"precision": "half"}, "must be one of float32"), ({"speed": 1}, "'speed'")):
         torch._dynamo.reset()
         with pytest.raises(Exception, match=text):

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import re
 import warnings
+import weakref
 from typing import Any, Callable, Sequence
 
 import torch
@@ -30,7 +31,8 @@ from pando.torch.parts import Part, Record  # noqa: E402
 
 FORWARD, BACKWARD, INFERENCE = "forward pass", "backward pass", "forward pass without gradients"
 PRECISIONS = ("float32", "mixed_bfloat16", "tf32")
-_records: list[Record] = []
+# The compiled graphs keep them.
+_records: list[weakref.ref[Record]] = []
 _told: list[bool] = []
 
 
@@ -48,8 +50,14 @@ def pando(module: GraphModule, examples: Sequence[Any], *, options: dict[str, An
 
 def report() -> str:
     """What became of the graphs: programs, and ops that PyTorch runs, with the reasons and the lines of the model."""
-    lines = [line for record in _records for line in record.description()]
+    lines = [line for record in records() for line in record.description()]
     return "\n".join(lines) or 'no graph yet: call a model of torch.compile(model, backend="pando")'
+
+
+def records() -> list[Record]:
+    """The same as data, for each graph that has not gone with its model."""
+    _records[:] = [reference for reference in _records if reference() is not None]
+    return [record for record in (reference() for reference in _records) if record is not None]
 
 
 def reset() -> None:
@@ -88,12 +96,12 @@ class _Compiler:
             for node in module.graph.nodes:
                 if node.op == "call_module" and node.target.startswith(PREFIX):
                     record.parts.append(Part(module.get_submodule(node.target), device, self._precision))
-                    module.set_submodule(node.target, record.parts[-1])
+                    setattr(module, node.target, record.parts[-1])
                 elif "stays" in node.meta and node.target is not torch.ops.pando.random_key.default:
                     record.stays[node.meta["stays"]] += 1
             keep_layouts(module, {FORWARD: self._outputs, BACKWARD: 0}.get(kind))
             module.recompile()
-        _records.append(record)
+        _records.append(weakref.ref(record))
         return _boxed(module, record)
 
 
@@ -114,7 +122,7 @@ def _boxed(module: GraphModule, record: Record) -> Callable[[list[Any]], Any]:
 def _tell(record: Record) -> None:
     """Says once if nothing at all has been compiled, after PyTorch has run it: an error of the model itself comes first."""
     reasons = [part.reason for part in record.parts if part.reason] + list(record.stays)
-    if not reasons or any(not part.reason for one in _records for part in one.parts):
+    if not reasons or any(not part.reason for one in records() for part in one.parts):
         return
     _told.append(True)
     warnings.warn(f'torch.compile(backend="pando"): PyTorch runs all of the {record.kind}{record.line and f" of {record.line}"}, '

@@ -36,6 +36,11 @@ def _is_number(value: int | torch.SymInt) -> bool:
     return isinstance(value, int) or value.node.maybe_as_int() is not None
 
 
+def has_fixed_size(value: torch.Tensor) -> bool:
+    """Whether the sizes of a tensor of a graph are numbers. Those of nonzero's result, for one, are not."""
+    return all(map(_is_number, value.shape))
+
+
 def keep_layouts(module: GraphModule, outputs: int | None) -> None:
     """Programs return tensors in the order of their axes. A tensor that PyTorch has in another order gets it where that is
     seen: by its user, as one of the first `outputs`, or of all, and by ops that read memory as it is."""
@@ -53,7 +58,8 @@ def keep_layouts(module: GraphModule, outputs: int | None) -> None:
 
 def _laid_out(x: Any, user: Node) -> Any:
     value = x.meta.get("val") if isinstance(x, Node) else None
-    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.is_contiguous():
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or not has_fixed_size(value) or \
+            value.is_contiguous():
         return x
     with user.graph.inserting_before(user):
         made = user.graph.call_function(with_strides, (x, value.stride()))

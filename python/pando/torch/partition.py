@@ -12,6 +12,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from pando import _core
 from pando.torch.aten import Absent, name_of
+from pando.torch.fixed_sizes import has_fixed_size
 from pando.torch.lowering import Lowering, type_of
 from pando.torch.program import has_backend
 from pando.torch.tracing import MOST_NODES
@@ -103,6 +104,8 @@ class _Probe:
         if torch.Tag.nondeterministic_seeded in node.target.tags:
             raise Unsupported("its random numbers are those of PyTorch's generator")
         for value in _tensors_of(node):
+            if not has_fixed_size(value):
+                raise Unsupported("a size depends on the values of tensors")
             checked_type_of(value)
             if value.device != self._device:
                 raise Unsupported(f"a tensor is on {value.device}, and the others are on {self._device}")
@@ -111,6 +114,8 @@ class _Probe:
         def zeros(value: Any) -> Any:
             if not isinstance(value, torch.Tensor):
                 return value
+            if not has_fixed_size(value):
+                return Absent("tensor whose size depends on values")
             try:
                 dtype, shape = type_of(value)
                 return lowering.full(shape, 0, dtype)

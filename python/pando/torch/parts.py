@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.fx import GraphModule
@@ -23,28 +24,30 @@ class Part(torch.nn.Module):
         super().__init__()
         self._module, self._device, self._precision = module, device, precision
         self._program: Program | None = None
-        self._one = not isinstance(module.graph.output_node().args[0], (tuple, list))
+        output, = (node for node in module.graph.nodes if node.op == "output")
+        self._one = not isinstance(output.args[0], (tuple, list))
         self._lock = threading.Lock()
         self._inputs = 0
         self.reason, self.calls = "", 0
 
     def forward(self, *fed: Tensor) -> Any:
-        self.calls += 1
-        if self._program is None:
-            if not self.reason:
-                self._compile(fed)
-            if self.reason:
-                return self._module(*fed)
         # A program works in memory of its own, so it serves one thread at a time.
         with self._lock:
-            outputs = self._program.run(fed, [], self.calls)
-        return outputs[0] if self._one else outputs
+            self.calls += 1
+            if self._program is None and not self.reason:
+                self._compile(fed)
+            if self._program is not None:
+                outputs = self._program.run(fed, [], self.calls)
+                return outputs[0] if self._one else outputs
+        return self._module(*fed)
 
     def _compile(self, fed: tuple[Tensor, ...]) -> None:
         self._inputs = len(fed)
         try:
-            self._program = Program("a part of a graph", self._module, [], fed, [],
-                                    lambda outputs, assigned, scalars, held: (outputs, assigned), self._precision, self._device)
+            with torch.random.fork_rng([]):    # a program draws a seed, which is of no use here
+                self._program = Program("a part of a graph", self._module, [], fed, [],
+                                        lambda outputs, assigned, scalars, held: (outputs, assigned), self._precision,
+                                        self._device)
         except (Unsupported, _core.Error) as error:
             self.reason = str(error)
 
@@ -55,7 +58,8 @@ class Part(torch.nn.Module):
         return f"{self.calls:,} calls with {self._inputs} tensors: {self._program.description()}"
 
 
-class Record(NamedTuple):
+@dataclasses.dataclass(eq=False)
+class Record:
     """What became of a graph: of the forward pass, of the backward pass, or of a forward pass without gradients. `stays`
     counts the reasons why ops stay in PyTorch."""
     kind: str
