@@ -58,6 +58,45 @@ BatchNormOutput batch_norm_output(Reader& reader) {
   throw py::value_error("the output is '" + text + "' but must be 'y', 'mean' or 'variance'");
 }
 
+// One of several words, as the value that stands for it.
+template <class Choice>
+Choice read_choice(Reader& reader, const char* name, const char* otherwise,
+                   const std::vector<std::pair<std::string_view, Choice>>& choices) {
+  const auto text = reader.get<std::string>(name, otherwise);
+  std::string known;
+  for (const auto& [word, choice] : choices) {
+    if (text == word) return choice;
+    known += (known.empty() ? "'" : ", '") + std::string(word) + "'";
+  }
+  throw py::value_error("the " + std::string(name) + " is '" + text + "' but must be one of " + known);
+}
+
+ops::ScatterOptions scatter_options(Reader& reader) {
+  using ops::ScatterMode;
+  return {.axis = reader.get("axis", std::int64_t{-1}),
+          .mode = read_choice<ScatterMode>(reader, "mode", "set",
+                                           {{"set", ScatterMode::set},
+                                            {"add", ScatterMode::add},
+                                            {"multiply", ScatterMode::multiply},
+                                            {"maximum", ScatterMode::maximum},
+                                            {"minimum", ScatterMode::minimum}})};
+}
+
+ops::CumulativeOptions cumulative_options(Reader& reader) {
+  using ops::CumulativeMode;
+  return {.axis = reader.get("axis", std::int64_t{-1}),
+          .mode = read_choice<CumulativeMode>(reader, "mode", "add",
+                                              {{"add", CumulativeMode::add},
+                                               {"multiply", CumulativeMode::multiply},
+                                               {"maximum", CumulativeMode::maximum},
+                                               {"minimum", CumulativeMode::minimum}}),
+          .reverse = reader.get("reverse", false)};
+}
+
+ops::SortOptions sort_options(Reader& reader) {
+  return {.axis = reader.get("axis", std::int64_t{-1}), .descending = reader.get("descending", false)};
+}
+
 // A size of -1 reaches to the end of the axis.
 Value slice_to_end(Value x, const Integers& starts, Integers sizes) {
   for (std::size_t i = 0; i < sizes.size() && i < starts.size() && static_cast<int>(i) < x.shape().rank(); ++i)
@@ -239,6 +278,32 @@ void add_shapes(OpTable& table) {
                             };
                           }});
   table.emplace("gather", plain(ops::gather));
+  table.emplace("take_along", Op{2, [](Reader& reader) -> Build {
+                                   return [axis = reader.get("axis", std::int64_t{-1})](const Values& v) {
+                                     return ops::take_along(v[0], v[1], axis);
+                                   };
+                                 }});
+  table.emplace("scatter", Op{3, [](Reader& reader) -> Build {
+                                return [options = scatter_options(reader)](const Values& v) {
+                                  return ops::scatter(v[0], v[1], v[2], options);
+                                };
+                              }});
+  table.emplace("cumulative", Op{1, [](Reader& reader) -> Build {
+                                   return [options = cumulative_options(reader)](const Values& v) {
+                                     return ops::cumulative(v[0], options);
+                                   };
+                                 }});
+  // One sort makes both, if both are asked for.
+  table.emplace("sort", Op{1, [](Reader& reader) -> Build {
+                             return [options = sort_options(reader)](const Values& v) {
+                               return ops::sort(v[0], options).values;
+                             };
+                           }});
+  table.emplace("argsort", Op{1, [](Reader& reader) -> Build {
+                                return [options = sort_options(reader)](const Values& v) {
+                                  return ops::sort(v[0], options).indices;
+                                };
+                              }});
   table.emplace("one_hot", Op{1, [](Reader& reader) -> Build {
                                 return [depth = reader.get("depth", std::int64_t{0}),
                                         dtype = reader.get("dtype", DType::float32)](const Values& v) {

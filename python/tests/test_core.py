@@ -58,8 +58,25 @@ def test_every_op_of_the_table_has_a_case_or_runs_as_a_program_only():
                      "layer_norm", "batch_norm", "dropout", "random_uniform", "random_normal", "relu_gradient",
                      "gelu_derivative", "gelu_tanh_derivative", "silu_derivative", "expm1", "log1p", "asin", "acos",
                      "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "erfinv", "lgamma", "digamma",
-                     "trigamma", "shift_left", "shift_right"}
+                     "trigamma", "shift_left", "shift_right",
+                     "take_along", "scatter", "cumulative", "sort", "argsort"}
     assert set(_core.op_names()) - set(CASES) == only_programs
+
+
+INDICES = np.array([[1, 0, 1], [0, 0, 1]], np.int32)
+
+
+@pytest.mark.parametrize("name, arrays, attributes, expected", [
+    ("take_along", [SIGNED, INDICES], {"axis": 0}, np.take_along_axis(SIGNED, INDICES, 0)),
+    ("take_along", [SIGNED, INDICES], {}, np.take_along_axis(SIGNED, INDICES, 1)),
+    ("scatter", [SIGNED, INDICES[:, 1:], POSITIVE[:, 1:]], {}, [[1.5, 2.0, 2.0], [0.9, 3.1, 3.1]]),
+    ("scatter", [SIGNED, INDICES, POSITIVE], {"axis": 0, "mode": "add"}, [[-0.6, 2.9, 2.0], [0.3, -0.9, 8.2]]),
+    ("cumulative", [SIGNED], {}, np.cumsum(SIGNED, 1)),
+    ("cumulative", [SIGNED], {"axis": 0, "mode": "minimum", "reverse": True}, [[-1.3, -0.9, 2.0], [0.0, -0.9, 3.1]]),
+    ("sort", [SIGNED], {}, np.sort(SIGNED)), ("sort", [SIGNED], {"descending": True}, -np.sort(-SIGNED)),
+    ("argsort", [SIGNED], {"axis": 0}, np.argsort(SIGNED, 0))])
+def test_an_op_of_programs_alone_computes_as_numpy_does(name, arrays, attributes, expected):
+    np.testing.assert_allclose(run_traced(name, arrays, attributes), expected, rtol=2e-6)
 
 
 def test_numbers_do_not_change_the_type_of_a_tensor():

@@ -247,3 +247,22 @@ def test_an_argument_in_the_memory_of_a_weight():
         found = step(models[0].weight.data, models[0].weight.data.t())
         assert found.item() == pytest.approx(eager(models[1].weight.data, models[1].weight.data.t()), rel=1e-5)
     assert torch.allclose(models[0].weight, models[1].weight, 1e-5)
+
+
+@pytest.mark.parametrize("norm, dim", [(nn.utils.weight_norm, 0), (nn.utils.weight_norm, 1), (nn.utils.weight_norm, None),
+                                       (nn.utils.spectral_norm, 0), (nn.utils.parametrizations.spectral_norm, 0)])
+def test_weights_that_are_computed_from_others(norm, dim):
+    _, _, step = assert_equal_to_eager(lambda: nn.Sequential(nn.Flatten(), norm(nn.Linear(16, 12), dim=dim), nn.Tanh(),
+                                                             nn.Linear(12, 4)))
+    assert "program 1: 6 calls" in step.report()
+
+
+def test_a_parametrization_that_is_added():
+    class Halved(nn.Module):
+        def forward(self, x):
+            return x * 0.5
+
+    def change(model, _, i):
+        if i == 3:
+            nn.utils.parametrize.register_parametrization(model[1], "weight", Halved())
+    assert_equal_to_eager(change=change)

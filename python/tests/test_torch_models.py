@@ -59,11 +59,14 @@ def test_language_model_of_lstm():
     referee.assert_trains_as_eager(models.LanguageModel(), models.words_loss, adam, sequences())
 
 
-def test_gpt():
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_gpt(is_fused):
+    if is_fused and not hasattr(F, "scaled_dot_product_attention"):
+        pytest.skip("PyTorch before 2.0 has no function for attention")
     batches = sequences()
     for _, targets in batches:
         targets[:, :3] = -1
-    referee.assert_trains_as_eager(models.Trained(models.GPT()), None, adam, batches)
+    referee.assert_trains_as_eager(models.Trained(models.GPT(is_fused=is_fused)), None, adam, batches)
 
 
 def test_discriminator_and_generator_take_turns():

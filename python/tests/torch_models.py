@@ -109,24 +109,31 @@ def words_loss(scores, targets):
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads):
+    """By PyTorch's own function, if it has it (2.0) and unless the mask is to be made here."""
+
+    def __init__(self, width, heads, longest, is_fused):
         super().__init__()
+        self.is_fused = is_fused and hasattr(F, "scaled_dot_product_attention")
+        self.register_buffer("earlier", torch.tril(torch.ones(longest, longest)).view(1, 1, longest, longest))
         self.heads, self.all, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
 
     def forward(self, x):
         n, length, width = x.shape
         q, k, v = (part.view(n, length, self.heads, width // self.heads).transpose(1, 2)
                    for part in self.all(x).split(width, dim=2))
-        scores = q @ k.transpose(-2, -1) / math.sqrt(k.size(-1))
-        later = torch.ones(length, length, device=x.device).tril() == 0
-        scores = F.softmax(scores.masked_fill(later, float("-inf")), -1)
-        return self.out((scores @ v).transpose(1, 2).contiguous().view(n, length, width))
+        if self.is_fused:
+            found = F.scaled_dot_product_attention(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=True)
+        else:
+            scores = q @ k.transpose(-2, -1) / math.sqrt(k.size(-1))
+            found = F.softmax(scores.masked_fill(self.earlier[:, :, :length, :length] == 0, float("-inf")), -1) @ v
+        return self.out(found.transpose(1, 2).contiguous().view(n, length, width))
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, longest, is_fused):
         super().__init__()
-        self.first, self.attention, self.second = nn.LayerNorm(width), Attention(width, heads), nn.LayerNorm(width)
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = Attention(width, heads, longest, is_fused)
         self.wide = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
 
     def forward(self, x):
@@ -137,11 +144,11 @@ class Block(nn.Module):
 class GPT(nn.Module):
     """As nanoGPT's: the module returns the scores and, for targets, the loss, in which -1 leaves a place out."""
 
-    def __init__(self, words=30, length=12, width=16, heads=2, blocks=2):
+    def __init__(self, words=30, length=12, width=16, heads=2, blocks=2, is_fused=True):
         super().__init__()
         self.parts = nn.ModuleDict({
             "words": nn.Embedding(words, width), "places": nn.Embedding(length, width),
-            "blocks": nn.ModuleList([Block(width, heads) for _ in range(blocks)]), "norm": nn.LayerNorm(width)})
+            "blocks": nn.ModuleList([Block(width, heads, length, is_fused) for _ in range(blocks)]), "norm": nn.LayerNorm(width)})
         self.head = nn.Linear(width, words, bias=False)
         self.parts.words.weight = self.head.weight
 

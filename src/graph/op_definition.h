@@ -77,6 +77,9 @@ struct OpDefinition {
   bool is_view = false, is_strided = false;
   // This many of the first inputs may be strided.
   int strided_inputs = 0;
+  // Input 1 numbers places along an axis of input 0: that of the attribute "axis", or the first one if there is no such
+  // attribute. An index out of range ends the run with an error.
+  bool checks_indices = false;
   // f(max(a, b)) = max(f(a), f(b)): pooling may move before it.
   bool monotone = false;
   // The number of floating-point operations, unless it is about one per element.

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "graph/op_definition.h"
-#include "ops/index_range.h"
 #include "ops/op_list.h"
 
 namespace pando {
@@ -49,27 +48,30 @@ bool is_ignored(T value, std::optional<std::int64_t> ignored) {
 template <class T>
 void check_as(const FedIndices& indices, const std::byte* values, std::int64_t count) {
   const T *first = reinterpret_cast<const T*>(values), *last = first + count;
-  const T* outside = std::find_if(
-      first, last, [&](T value) { return !is_below(value, indices.count) && !is_ignored(value, indices.ignored); });
+  const T* outside = std::find_if(first, last, [&](T value) {
+    return !is_below(value, indices.range.size) && !is_ignored(value, indices.ignored);
+  });
   if (outside == last) return;
   const std::string value = fmt::format("{}", *outside);
   throw Error(indices.choice == FedIndices::Choice::rows
-                  ? index_out_of_range(indices.op, indices.name, value, indices.count)
-                  : not_a_class(indices.op, indices.name, value, indices.count, indices.ignored));
+                  ? index_out_of_range(indices.op, indices.name, value, indices.range)
+                  : not_a_class(indices.op, indices.name, value, indices.range.size, indices.ignored));
 }
 
-// What a gather or a loss chooses from by its second input.
-FedIndices choice_of(const Graph& graph, const Node& node) {
+// What an op chooses from by its second input; nothing if it does not.
+std::optional<FedIndices> choice_of(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2) return std::nullopt;
   FedIndices made{.op = std::string(node.op->name), .name = node.name};
   const Shape& chosen_from = graph.type(node.inputs[0]).shape;
-  if (node.op->id == Op::gather) {
-    made.count = chosen_from[0];
-  } else {
-    made.choice = FedIndices::Choice::classes;
-    made.count = chosen_from[chosen_from.rank() - 1];
-    const Integers& ignored = node.attributes.integers("ignored");
-    if (!ignored.empty()) made.ignored = ignored.front();
+  if (const auto range = index_range(*node.op, node.attributes, chosen_from)) {
+    made.range = *range;
+    return made;
   }
+  if (node.op->id != Op::sparse_softmax_cross_entropy) return std::nullopt;
+  made.choice = FedIndices::Choice::classes;
+  made.range.size = chosen_from[chosen_from.rank() - 1];
+  const Integers& ignored = node.attributes.integers("ignored");
+  if (!ignored.empty()) made.ignored = ignored.front();
   return made;
 }
 
@@ -94,21 +96,21 @@ std::vector<FedIndices> find_fed_indices(const Trace& step, const std::vector<st
     // What a loss says by its own name, its op need not say again.
     const auto is_said = [&](const FedIndices& other) {
       return other.column == indices.column && other.choice == FedIndices::Choice::classes &&
-             other.choice == indices.choice && other.count == indices.count && other.ignored == indices.ignored;
+             other.choice == indices.choice && other.range.size == indices.range.size &&
+             other.ignored == indices.ignored;
     };
     if (indices.column < columns.size() && std::none_of(found.begin(), found.end(), is_said))
       found.push_back(std::move(indices));
   };
   for (const Trace::Classes& classes : step.expected_classes())
     add({.choice = FedIndices::Choice::classes,
-         .count = classes.count,
+         .range = {.size = classes.count},
          .ignored = classes.ignored,
          .op = classes.loss,
          .name = classes.name},
         classes.targets.id());
   for (const Node& node : step.graph().nodes())
-    if (node.op->id == Op::gather || node.op->id == Op::sparse_softmax_cross_entropy)
-      add(choice_of(step.graph(), node), node.inputs[1]);
+    if (std::optional<FedIndices> choice = choice_of(step.graph(), node)) add(std::move(*choice), node.inputs[1]);
   return found;
 }
 

@@ -5,6 +5,8 @@
 #pragma once
 #include <pando/model/trace.h>
 
+#include "ops/index_range.h"
+
 namespace pando {
 
 struct FedIndices {
@@ -12,14 +14,14 @@ struct FedIndices {
 
   std::size_t column = 0;
   DType dtype = DType::int32;
-  // Of how many rows or classes; `ignored` chooses none of them.
   Choice choice = Choice::rows;
-  std::int64_t count = 0;
+  // Of indices, their range; of classes, how many there are. `ignored` chooses none of them.
+  IndexRange range = {};
   std::optional<std::int64_t> ignored = {};
   // The op, or the loss, and its node, for messages.
   std::string op = {}, name = {};
 
-  // Throws Error naming the first of the values that is not the number of a row or of a class.
+  // Throws Error naming the first of the values that is not an index of the range, or not the number of a class.
   void check(const std::byte* values, std::int64_t value_count) const;
 };
 

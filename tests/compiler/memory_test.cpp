@@ -56,5 +56,21 @@ TEST(PlanMemory, AChainNeedsTwoBuffersWhateverItsLength) {
   EXPECT_EQ(compile(chain(3), {.disabled_passes = {"fuse_elementwise", "plan_memory"}}).arena_bytes, 6 * one);
 }
 
+// What scatter changes is not copied, unless it is read again.
+TEST(PlanMemory, AScatterTakesTheMemoryOfWhatItChanges) {
+  const auto arena_of = [](bool is_read_again) {
+    Graph graph;
+    const Value x = ops::broadcast(ops::input(graph, "x", DType::float32, {64}), {64, 64});
+    const Value indices = ops::input(graph, "indices", DType::int32, {3, 64});
+    const Value y = ops::scatter(x, indices, ops::input(graph, "updates", DType::float32, {3, 64}), {.axis = 0});
+    graph.add_output("y", y);
+    if (is_read_again) graph.add_output("x", x);
+    return compile(graph).arena_bytes;
+  };
+  const std::size_t one = 64 * 64 * sizeof(float);
+  EXPECT_EQ(arena_of(false), one);
+  EXPECT_EQ(arena_of(true), 2 * one);
+}
+
 }  // namespace
 }  // namespace pando

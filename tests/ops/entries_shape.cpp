@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::int64_t outside = -1;
 
-Integers list(const Shape& shape) { return {shape.begin(), shape.end()}; }
-
 Case reshaped(const Shape& x, const Shape& to) {
   return {.inputs = {{x}},
           .reference = [=](const Tensors& in) -> Tensors {

@@ -5,9 +5,9 @@ namespace pando::test {
 
 std::vector<Entry> op_table() {
   std::vector<Entry> table;
-  for (const auto& family :
-       {elementwise_entries(), fused_entries(), matmul_entries(), conv_entries(), pool_entries(), reduce_entries(),
-        loss_entries(), shape_entries(), random_entries(), norm_entries(), update_entries()})
+  for (const auto& family : {elementwise_entries(), fused_entries(), matmul_entries(), conv_entries(), pool_entries(),
+                             reduce_entries(), loss_entries(), shape_entries(), indexed_entries(), cumulative_entries(),
+                             sort_entries(), random_entries(), norm_entries(), update_entries()})
     table.insert(table.end(), family.begin(), family.end());
   return table;
 }

@@ -324,6 +324,57 @@ TEST_F(Refusals, DataMovement) {
   PANDO_EXPECT_REFUSAL(ops::one_hot(i32({2}), -3), "one_hot: 'depth' is -3 but must be at least 0");
 }
 
+TEST_F(Refusals, IndexedOps) {
+  PANDO_EXPECT_REFUSAL(ops::take_along(f32({5, 3}), f32({2, 3}), 0),
+                       "take_along: input 1 is float32[2, 3] but must be int32; cast it");
+  PANDO_EXPECT_REFUSAL(ops::take_along(f32({}), i32({})),
+                       "take_along: input 0 has the shape [] but must have at least 1 axis, one of them to choose "
+                       "along; reshape it");
+  PANDO_EXPECT_REFUSAL(ops::take_along(f32({5, 3}), i32({2, 3}), 2),
+                       "take_along: axis 2 is out of range for the shape [5, 3]; it must be in [-2, 1]");
+  PANDO_EXPECT_REFUSAL(ops::take_along(f32({5, 3}), i32({2}), 0),
+                       "take_along: the indices [2] do not have the 2 axes of [5, 3]; reshape them");
+  PANDO_EXPECT_REFUSAL(ops::take_along(f32({5, 3}), i32({2, 2}), 0),
+                       "take_along: the indices [2, 2] do not go with [5, 3] along axis 0: before it and behind it, "
+                       "their sizes must be those of x, or all 1; broadcast or slice them");
+  PANDO_EXPECT_REFUSAL(ops::take_along(f32({5, 3}), i32({huge, 1}), 0),
+                       "take_along: there are 1099511627776 indices along axis 0 but may be at most 2147483647; use "
+                       "several parts");
+  PANDO_EXPECT_REFUSAL(ops::scatter(f32({5, 3}), i32({2, 1}), f32({2, 1}), {.axis = 0}),
+                       "scatter: input 2 has the shape [2, 1] but must have [2, 3], one update for each index; "
+                       "reshape it or give another");
+  PANDO_EXPECT_REFUSAL(ops::scatter(f32({5}), i32({2}), i32({2})),
+                       "scatter: inputs 0 and 2 are float32[5] and int32[2]; cast one of them");
+  PANDO_EXPECT_REFUSAL(
+      ops::scatter(of(DType::uint8, {5}), i32({2}), of(DType::uint8, {2}), {.mode = ops::ScatterMode::add}),
+      "scatter: input 0 is uint8[5] but must be float32 or float64 or int32 or int64; cast it");
+  PANDO_EXPECT_REFUSAL(graph.add(find_op("scatter"), {f32({5}), i32({2}), f32({2})}, {{"mode", std::string("ad")}}),
+                       "scatter: unknown mode 'ad'; did you mean 'add'?");
+}
+
+TEST_F(Refusals, CumulativeOpsAndSorts) {
+  PANDO_EXPECT_REFUSAL(ops::cumulative(of(DType::uint8, {3})),
+                       "cumulative: input 0 is uint8[3] but must be float32 or float64 or int32 or int64; cast it");
+  PANDO_EXPECT_REFUSAL(ops::cumulative(f32({})),
+                       "cumulative: input 0 has the shape [] but must have at least 1 axis, one of them to run along; "
+                       "reshape it");
+  PANDO_EXPECT_REFUSAL(ops::cumulative(f32({3}), {.axis = 1}),
+                       "cumulative: axis 1 is out of range for the shape [3]; it must be in [-1, 0]");
+  PANDO_EXPECT_REFUSAL(graph.add(find_op("cumulative"), {f32({3})}, {{"mode", std::string("maximun")}}),
+                       "cumulative: unknown mode 'maximun'; did you mean 'maximum'?");
+  PANDO_EXPECT_REFUSAL(ops::sort(of(DType::bfloat16, {3})),
+                       "sort: input 0 is bfloat16[3] but must be float32 or float64 or int32 or int64 or uint8 or "
+                       "bool; cast it");
+  PANDO_EXPECT_REFUSAL(ops::sort(f32({})),
+                       "sort: input 0 has the shape [] but must have at least 1 axis, the last one of them to sort "
+                       "along; reshape it");
+  PANDO_EXPECT_REFUSAL(ops::sort(f32({3}), {.axis = 1}),
+                       "sort: axis 1 is out of range for the shape [3]; it must be in [-1, 0]");
+  PANDO_EXPECT_REFUSAL(ops::sort(f32({huge})),
+                       "sort: the rows of [1099511627776] have 1099511627776 elements but may have at most 2147483647; "
+                       "sort parts of them");
+}
+
 TEST_F(Refusals, RandomOps) {
   const Value counter = i32({2});
   PANDO_EXPECT_REFUSAL(ops::dropout(f32({4}), counter, 1), "dropout: 'rate' is 1 but must be at least 0 and below 1");

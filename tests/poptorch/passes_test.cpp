@@ -34,7 +34,7 @@ struct Product {
     poptorch::BeginBlock(1);
     poptorch::begin_node("second", poptorch::begin_call("second"));
     const Tensor loss = mean(inner * b);
-    poptorch::assign_statistic(seen, Tensor(seen) + 1.0);
+    poptorch::assign_statistic(seen, Tensor(seen) + mean(x));
     poptorch::end_forward();
     poptorch::begin_node("second", 1);
     const Tensor of_b = mean(inner) * 2.0, of_inner = b * 2.0;

@@ -147,11 +147,44 @@ PANDO_API Value broadcast(Value x, const Shape& shape);
 PANDO_API Value concat(const std::vector<Value>& values, std::int64_t axis);
 PANDO_API Value slice(Value x, const Integers& starts, const Integers& sizes);
 PANDO_API Value pad(Value x, const Integers& before, const Integers& after, double value = 0.0);
-// Rows of `table` chosen by int32 indices; an index out of range gives a row of NaN (zeros for integers).
+// Rows of `table` chosen by int32 indices; an index out of range ends the run with an error.
 PANDO_API Value gather(Value table, Value indices);
 PANDO_API Value one_hot(Value indices, std::int64_t depth, DType dtype = DType::float32);
+// Elements chosen along one axis by int32 indices of as many axes as x. Along each other axis, the indices have the
+// size of x, or 1 and are repeated. The result has the shape of x with the size of the indices along the axis.
+PANDO_API Value take_along(Value x, Value indices, std::int64_t axis = -1);
+// What an update does to the element that it meets.
+enum class ScatterMode { set, add, multiply, maximum, minimum };
+struct ScatterOptions {
+  std::int64_t axis = -1;
+  ScatterMode mode = ScatterMode::set;
+};
+// x with updates where take_along() would read: the updates have the shape of its result. Those of one element are
+// applied in the order in which they lie along the axis, so that the last one stays if they are set.
+PANDO_API Value scatter(Value x, Value indices, Value updates, const ScatterOptions& options = {});
 // `x` summed over the axes along which `shape` was broadcast to x's shape.
 PANDO_API Value sum_to(Value x, const Shape& shape);
+
+// running totals along an axis: of the elements up to each, or from each on
+enum class CumulativeMode { add, multiply, maximum, minimum };
+struct CumulativeOptions {
+  std::int64_t axis = -1;
+  CumulativeMode mode = CumulativeMode::add;
+  bool reverse = false;
+};
+PANDO_API Value cumulative(Value x, const CumulativeOptions& options = {});
+
+// order along an axis: equal elements keep theirs, and NaN is larger than any number
+struct SortOptions {
+  std::int64_t axis = -1;
+  bool descending = false;
+};
+struct Sorted {
+  Value values;
+  // int32: the places along the axis that the values come from.
+  Value indices;
+};
+PANDO_API Sorted sort(Value x, const SortOptions& options = {});
 
 // random numbers: `counter` is an int32 or int64 value [2], the update and the number of the first sample of the batch;
 // `stream` tells random ops of one graph apart. Samples lie along axis 0.

@@ -10,6 +10,8 @@ functions with gradients of their own mean what they mean in PyTorch. What diffe
   generator when the model is compiled, so ``torch.manual_seed`` repeats a run.
 - A call may have fewer samples than the first one. The losses of torch.nn, ``identity_loss`` and batch norm then leave out
   what fills up the last micro-batch; a model that adds samples up in another way is refused.
+- A buffer whose new value depends on no input of forward(), such as the ``num_batches_tracked`` of batch norm, changes once
+  an update, however many micro-batches it has.
 - What the optimizer keeps is part of the model, and not in ``optimizer.state``: ``save`` and ``load`` write and read it.
 """
 from __future__ import annotations

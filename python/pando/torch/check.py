@@ -33,12 +33,14 @@ def first_losses(objective: Objective, weights: Weights, call: Call,
             return [objective(args, kwargs)[0].detach()]
 
     devices = [weights.device] if weights.device.type == "cuda" else []
-    with tracing.LOCK, _without_dropout(), torch.no_grad(), torch.random.fork_rng(devices):
+    with tracing.LOCK, _without_dropout(), torch.random.fork_rng(devices):
         graph, _ = python_state.traced(weights.model, loss, tensors, call.tensors)
         if _draws(graph):
             return None
         with python_state.Kept(weights.model):
-            wanted, = loss([tensor.detach().clone() for tensor in tensors], call.tensors)
+            # The model may take gradients itself.
+            copies = [tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in tensors]
+            wanted, = loss(copies, call.tensors)
         program = Program("the check of the first batch", graph, weights.variables(), call.tensors, [],
                           lambda outputs, assigned, scalars, held: (outputs, {}), precision, weights.device)
         found, *_ = program.run(call.tensors, [], 0)

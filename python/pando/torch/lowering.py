@@ -145,6 +145,8 @@ class Lowering:
 
     def attribute(self, node):
         tensor = operator.attrgetter(node.target)(self.module).detach()
+        if tensor.dtype == torch.float64 and not tensor.dim():
+            return tensor.item()    # PyTorch computes with it as with a number
         type_of(tensor)
         if tensor.dtype == torch.bfloat16:
             return symbols.cast(self.constant(tensor.float().numpy()), "bfloat16")

@@ -48,6 +48,9 @@ class CompiledStep:
         """How many calls each program took, and how many PyTorch, and why."""
         return self._programs.report()
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{WHO}: a step is neither copied nor saved; copy the model and the optimizer, and make another step")
+
     def _is_last(self) -> bool:
         return self._position == self._eager.accumulate - 1
 

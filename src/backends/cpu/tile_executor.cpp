@@ -304,13 +304,15 @@ void TileExecutor::check_numerics(const Superstep& superstep) {
 
 std::string TileExecutor::index_failure(const Superstep& superstep) const {
   for (const KernelCall& call : superstep) {
-    if (call.op->id != Op::gather) continue;
-    const std::int64_t rows = call.inputs[0].type.shape[0], count = call.inputs[1].type.shape.elements();
+    const auto range = index_range(*call.op, call.attributes, call.inputs[0].type.shape);
+    if (!range) continue;
+    const std::int64_t count = call.inputs[1].type.shape.elements();
     const auto* indices =
         reinterpret_cast<const std::int32_t*>(buffers_[static_cast<std::size_t>(call.inputs[1].buffer)]);
     const auto* found =
-        std::find_if(indices, indices + count, [&](std::int32_t index) { return index < 0 || index >= rows; });
-    if (found != indices + count) return index_out_of_range(call.op->name, call.name, fmt::format("{}", *found), rows);
+        std::find_if(indices, indices + count, [&](std::int32_t index) { return index < 0 || index >= range->size; });
+    if (found != indices + count)
+      return index_out_of_range(call.op->name, call.name, fmt::format("{}", *found), *range);
   }
   throw InternalError("a kernel met an index out of range, which is not there");
 }

@@ -9,8 +9,6 @@
 #include "backends/cuda/devices.h"
 #include "backends/cuda/memory.h"
 #include "graph/op_definition.h"
-#include "ops/index_range.h"
-#include "ops/op_list.h"
 
 namespace pando::cuda {
 
@@ -30,8 +28,8 @@ Executor::Executor(const Plan& plan, PlanKernels kernels, std::shared_ptr<const 
   pinned_ = pinned_memory()->allocate(sizeof(LoopState) + sizeof(Counter), "the state of a device");
   for (const Buffer& buffer : plan_.buffers) places_.push_back(place_of(buffer, bind));
   write_state({});
-  has_gathers_ = std::any_of(kernels_.begin(), kernels_.end(),
-                             [&](const PlanKernel& kernel) { return gather_of(kernel) != nullptr; });
+  checks_indices_ = std::any_of(kernels_.begin(), kernels_.end(),
+                                [&](const PlanKernel& kernel) { return indices_of(kernel).has_value(); });
 }
 
 Place Executor::fixed(std::size_t bytes, const std::string& what) {
@@ -105,14 +103,18 @@ void Executor::enqueue(const PlanKernel& kernel, int step, std::size_t lane, boo
   if (recorded_part) kernel.kernel->launch_recorded(*recorded_part, operands, compute_.get());
   else kernel.kernel->launch(operands, compute_.get());
   if (plan_.check_numerics) enqueue_numerics(kernel, step);
-  if (const KernelCall* gather = gather_of(kernel))
-    check_indices(inputs[1], gather->inputs[1].type.shape.elements(), gather->inputs[0].type.shape[0],
+  if (const std::optional<IndexRange> range = indices_of(kernel))
+    check_indices(inputs[1], call_of(kernel).inputs[1].type.shape.elements(), range->size,
                   static_cast<std::size_t>(&kernel - kernels_.data()), state(), compute_.get());
 }
 
-const KernelCall* Executor::gather_of(const PlanKernel& kernel) const {
-  const KernelCall& call = plan_.supersteps[kernel.superstep][kernel.call];
-  return call.op->id == Op::gather ? &call : nullptr;
+const KernelCall& Executor::call_of(const PlanKernel& kernel) const {
+  return plan_.supersteps[kernel.superstep][kernel.call];
+}
+
+std::optional<IndexRange> Executor::indices_of(const PlanKernel& kernel) const {
+  const KernelCall& call = call_of(kernel);
+  return index_range(*call.op, call.attributes, call.inputs[0].type.shape);
 }
 
 void Executor::enqueue_numerics(const PlanKernel& kernel, int step) {
@@ -150,16 +152,16 @@ std::vector<std::size_t> Executor::enqueue_kernels(int step, std::span<const std
 }
 
 void Executor::report_failures(std::int64_t update) {
-  if (!plan_.check_numerics && !has_gathers_) return;
+  if (!plan_.check_numerics && !checks_indices_) return;
   LoopState state;
   memory_->read(reinterpret_cast<std::byte*>(&state), state_, sizeof state);
   if (state.not_finite == LoopState::finite && state.bad_index == LoopState::in_range) return;
   write_state({.step = state.step, .update = state.update});
   if (state.bad_index != LoopState::in_range) {
-    const KernelCall& gather = *gather_of(kernels_[state.bad_index >> 32]);
+    const PlanKernel& kernel = kernels_[state.bad_index >> 32];
+    const KernelCall& call = call_of(kernel);
     const auto index = static_cast<std::int32_t>(state.bad_index & 0xffffffff);
-    throw Error(
-        index_out_of_range(gather.op->name, gather.name, fmt::format("{}", index), gather.inputs[0].type.shape[0]));
+    throw Error(index_out_of_range(call.op->name, call.name, fmt::format("{}", index), *indices_of(kernel)));
   }
   const KernelCall& call = plan_.supersteps[state.not_finite >> 32][state.not_finite >> 8 & 0xffffff];
   const std::size_t output = state.not_finite & 0xff;

@@ -13,6 +13,7 @@
 #include "backends/cuda/stream.h"
 #include "base/machine/expected_time.h"
 #include "base/thread.h"
+#include "ops/index_range.h"
 #include "runtime/backend.h"
 
 namespace pando::cuda {
@@ -62,8 +63,9 @@ class Executor final : public Executable {
   std::vector<Access> accesses_of(const PlanKernel& kernel, int step, std::size_t lane) const;
   // Runs all kernels one after the other and tells the recorder.
   void recorded_kernels(int step);
-  // The call of a gather; null for other kernels.
-  const KernelCall* gather_of(const PlanKernel& kernel) const;
+  const KernelCall& call_of(const PlanKernel& kernel) const;
+  // The range of the indices that the kernel takes; empty if it takes none that are checked.
+  std::optional<IndexRange> indices_of(const PlanKernel& kernel) const;
   // Throws Error if a step met an index out of range, or made a NaN and numerics are checked; `update` is the last one.
   void report_failures(std::int64_t update);
   void copy_in(const StepPorts& ports);
@@ -91,7 +93,7 @@ class Executor final : public Executable {
 
   Plan plan_;
   PlanKernels kernels_;
-  bool has_gathers_ = false;
+  bool checks_indices_ = false;
   std::shared_ptr<const WorkingMemory> working_;
   const int gpu_;
   std::shared_ptr<Memory> memory_;

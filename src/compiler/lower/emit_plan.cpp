@@ -111,11 +111,21 @@ class Emitter {
     return number;
   }
 
-  // An input that dies here and whose memory an elementwise result may take over, or -1.
+  // Whether a result may be written over what the node reads as its input i.
+  bool may_overwrite(const Node& node, std::size_t i) const {
+    if (node.op->elementwise) return true;
+    if (node.op->in_place == nullptr || node.op->in_place(node, 0) != static_cast<int>(i)) return false;
+    const ValueId root = root_of(graph_, node.inputs[i]);
+    return std::count_if(node.inputs.begin(), node.inputs.end(),
+                         [&](ValueId input) { return root_of(graph_, input) == root; }) == 1;
+  }
+
+  // An input that dies here and whose memory the result may take over, or -1.
   std::int32_t find_dying_input(const Node& node, std::int32_t superstep) const {
-    if (!share_memory_ || !node.op->elementwise || node.outputs.size() != 1) return -1;
-    for (ValueId input : node.inputs) {
-      const ValueId root = root_of(graph_, input);
+    if (!share_memory_ || node.outputs.size() != 1) return -1;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!may_overwrite(node, i)) continue;
+      const ValueId input = node.inputs[i], root = root_of(graph_, input);
       const auto buffer = buffer_of_.find(root);
       if (buffer == buffer_of_.end() || !storage_of_.contains(buffer->second)) continue;
       if (graph_.type(input) != node.outputs[0] || last_use_.at(root) != superstep) continue;

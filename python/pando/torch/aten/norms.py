@@ -4,7 +4,7 @@ import math
 
 from pando.torch.aten.table import Absent, aten
 from pando.torch.layout import channels_first, channels_last, mean, reshape, total
-from pando.torch.symbols import add, multiply, op, rank, square, subtract, vjp
+from pando.torch.symbols import add, divide, multiply, op, rank, square, subtract, vjp
 
 
 # ---- over the batch
@@ -132,3 +132,20 @@ def native_group_norm(c, x, w, b, n, channels, area, groups, eps):
     y = y if w is None else multiply(y, by_channel(w, x))
     y = y if b is None else add(y, by_channel(b, x))
     return y, reshape(middle, [n, groups]), reshape(factor, [n, groups])
+
+
+# ---- of weights
+def lengths(v, dim):
+    """The norm of the part of v at each place along an axis."""
+    return op("sqrt", total(square(v), [i for i in range(rank(v)) if i != dim % rank(v)], True))
+
+
+@aten("_weight_norm_interface")
+def weight_norm(c, v, g, dim=0):
+    norms = lengths(v, dim)
+    return multiply(v, divide(g, norms)), norms
+
+
+@aten("_weight_norm_interface_backward")
+def weight_norm_backward(c, cotangent, v, g, norms, dim):
+    return vjp(lambda v, g: multiply(v, divide(g, lengths(v, dim))), [v, g], cotangent)

@@ -3,7 +3,7 @@
 // owns each row of the table that is named, and adds to it in the order of the indices, so that sums have one order.
 #include <cstring>
 
-#include "backends/cuda/kernel.h"
+#include "backends/cuda/kernels/element.h"
 #include "backends/cuda/launch.h"
 #include "base/bfloat16.h"
 
@@ -87,17 +87,6 @@ __global__ void add_rows(const T* gradients, const std::int32_t* indices, T* out
     const std::int32_t row = indices[first];
     if (row < 0 || row >= rows || is_named(indices, 0, first, row)) continue;
     add_gradients(gradients, indices, first, count, columns, row, out, found);
-  }
-}
-
-// Calls visit(E) with an unsigned integer of that many bytes.
-template <class Visit>
-std::unique_ptr<Kernel> with_element(std::size_t bytes, Visit visit) {
-  switch (bytes) {
-    case 1: return visit(std::uint8_t{});
-    case 2: return visit(std::uint16_t{});
-    case 4: return visit(std::uint32_t{});
-    default: return visit(std::uint64_t{});
   }
 }
 
