@@ -40,6 +40,23 @@ def test_arguments_that_a_program_cannot_be_made_for_run_in_pytorch():
     assert "an argument has a set; programs take tensors, numbers and strings" in step.report()
 
 
+FACTOR = 1.0
+
+
+def test_a_number_around_the_loss_or_the_model():
+    class Doubling(Scaled):
+        def forward(self, x):
+            return super().forward(x) * FACTOR
+    power = 1
+
+    def change(model, _, i):
+        nonlocal power
+        global FACTOR
+        power, FACTOR = 1 + i // 3, 1.0 + i // 6
+    _, _, step = assert_equal_to_eager(Doubling, change, lambda out, y: F.cross_entropy(out, y) ** power, batches(9))
+    assert "program 3" in step.report()
+
+
 def test_options_that_change_at_every_call_are_told():
     model = mlp()
     optimizer = sgd(model)

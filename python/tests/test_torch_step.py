@@ -132,7 +132,7 @@ def test_a_state_of_the_optimizer_is_saved_and_loaded():
         step(*batch)
     # Back to the third batch, in the same objects and in new ones.
     model.load_state_dict(weights)
-    update.load_state_dict(states)
+    update.load_state_dict(copy.deepcopy(states))    # PyTorch 2 keeps these very tensors
     for batch in data[3:]:
         step(*batch)
     eager(wanted, other, data)
@@ -312,7 +312,7 @@ def test_a_failed_call_leaves_nothing_behind():
     model, update, wanted, other = twins(mlp)
     step = compile_step(model, F.cross_entropy, update, strict=True)
     data = flat()
-    with pytest.raises(Exception, match="shapes"):
+    with pytest.raises(Exception, match="shapes|same reduction dim"):
         step(torch.randn(8, 5), data[0][1])
     for batch in data:
         step(*batch)

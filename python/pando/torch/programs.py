@@ -31,8 +31,9 @@ class Programs:
     """`make(weights, call)` makes the program of a call, or raises Unsupported. With `strict` that reaches the caller;
     otherwise the call runs in PyTorch, which is told once."""
 
-    def __init__(self, who: str, model: torch.nn.Module, make: Callable[[Weights, Call], Any], strict: bool) -> None:
-        self._who, self._model, self._make, self._strict = who, model, make, strict
+    def __init__(self, who: str, model: torch.nn.Module, make: Callable[[Weights, Call], Any], strict: bool,
+                 loss: Any = None) -> None:
+        self._who, self._model, self._make, self._strict, self._loss = who, model, make, strict, loss
         self._weights: Weights | None = None
         self._untold = ""
         self.made: dict[Any, Any] = {}
@@ -68,7 +69,7 @@ class Programs:
         for kept in (self.made, self._seen, self._reasons):
             kept.clear()
         try:
-            self._weights = Weights(self._model)
+            self._weights = Weights(self._model, self._loss)
         except Unsupported as error:
             self._refuse("the model", str(error), error)
         return self._weights

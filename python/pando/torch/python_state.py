@@ -7,6 +7,7 @@ import collections
 import contextlib
 import numbers
 import random
+import types
 from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 import numpy as np
@@ -61,6 +62,26 @@ def entries_of(module: torch.nn.Module, written: set[tuple[int, str]]) -> list[t
     attributes = vars(module)
     return [(attributes, name, value) for name, value in attributes.items()
             if name not in _OF_ALL | _PLACES and (id(attributes), name) not in written and not isinstance(value, torch.Tensor)]
+
+
+def surroundings_of(functions: Iterable[Any]) -> tuple[list[tuple[dict[str, Any], str, Any]], list[tuple[Any, str, Any]]]:
+    """The plain values that functions read from around them: entries of their globals, and their cells as attributes."""
+    entries, cells = [], []
+    for function in functions:
+        function = getattr(function, "__func__", function)
+        if isinstance(function, types.FunctionType):
+            around = function.__globals__
+            entries += [(around, name, around[name]) for name in sorted(_names_in(function.__code__))
+                        if name in around and _is_plain(around[name])]
+            for cell in function.__closure__ or ():
+                with contextlib.suppress(ValueError):    # the cell is empty
+                    cells += [(cell, "cell_contents", cell.cell_contents)] * _is_plain(cell.cell_contents)
+    return entries, cells
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """The names that code uses, and the functions that it makes."""
+    return {*code.co_names, *(name for inner in code.co_consts if isinstance(inner, types.CodeType) for name in _names_in(inner))}
 
 
 def key_of(entries: Iterable[tuple[dict[str, Any], str, Any]]) -> tuple[Any, ...]:

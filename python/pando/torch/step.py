@@ -23,7 +23,7 @@ class CompiledStep:
 
     def __init__(self, eager: EagerStep, check: str, precision: str | None, strict: bool) -> None:
         self._eager, self._check, self._precision = eager, check, precision
-        self._programs = Programs(WHO, eager.objective.modules(), self._make, strict)
+        self._programs = Programs(WHO, eager.objective.modules(), self._make, strict, eager.objective.loss)
         # The calls since the last update, and all calls, on which random numbers depend.
         self._position = self._calls = 0
 

@@ -61,7 +61,7 @@ def check_apart(tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
 class Weights:
     """The parameters and buffers of a module, each once, and whether they are still the same."""
 
-    def __init__(self, model: torch.nn.Module) -> None:
+    def __init__(self, model: torch.nn.Module, loss: Any = None) -> None:
         if any(isinstance(module, torch.jit.ScriptModule) for module in model.modules()):
             raise Unsupported("the model has a ScriptModule, whose Python is not there to be traced; give it the module itself")
         self.model = model
@@ -80,6 +80,7 @@ class Weights:
         self._modules = list(model.modules())
         tables = [table for module in self._modules for table in (module._parameters, module._buffers, module._modules)]
         self._watch = _core.steps.Watch([(table, key, value) for table in tables for key, value in table.items()], tables, [], [])
+        self._functions = [*dict.fromkeys(type(module).forward for module in self._modules), loss]
         # The attributes that programs write, which do not matter to them.
         self.written: set[tuple[int, str]] = set()
         self._numbers: dict[Any, int] = {}
@@ -108,15 +109,16 @@ class Weights:
 
     def watch_state(self) -> None:
         """Looks again, as attributes are other ones or `written` has more."""
-        entries = [entry for module in self._modules for entry in python_state.entries_of(module, self.written)]
+        entries, cells = python_state.surroundings_of(self._functions)
+        entries += [entry for module in self._modules for entry in python_state.entries_of(module, self.written)]
         parameters = [(p, name, getattr(p, name)) for p in self.parameters.values() for name in _OF_PARAMETERS
                       if hasattr(p, name)]
         hooks = [*python_state.hooks_of(self._modules), *(table for _, _, table in parameters if isinstance(table, dict))]
-        key = (python_state.key_of(entries), tuple(map(tuple, hooks)),
+        key = (python_state.key_of([*entries, *cells]), tuple(map(tuple, hooks)),
                tuple([flag for _, name, flag in parameters if name == "requires_grad"]))
         if len(self._numbers) >= _MOST_STATES and key not in self._numbers:
             self._numbers.clear()
         self._number = self._numbers.setdefault(key, next(self._count))
         entries += [(table, number, hook) for table in hooks for number, hook in table.items()]
         tables = [*(vars(module) for module in self._modules), *hooks]
-        self._state = _core.steps.Watch(entries, tables, parameters, [])
+        self._state = _core.steps.Watch(entries, tables, [*parameters, *cells], [])
