@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What takes the place of some functions of PyTorch while it is traced."""
 import contextlib
+import warnings
 
 import torch
 
@@ -9,8 +10,10 @@ import torch
 def unfused():
     """While a module is traced, ops that only one library or processor has are what they are made of, and dropout is one op."""
     with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
-        stack.enter_context(torch.backends.cudnn.flags(enabled=False))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*TF32.*")    # of settings that stay what they are
+            stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
+            stack.enter_context(torch.backends.cudnn.flags(enabled=False))
         with contextlib.suppress(ImportError):
             from torch.nn.attention import SDPBackend, sdpa_kernel
             stack.enter_context(sdpa_kernel(SDPBackend.MATH))
