@@ -2,7 +2,6 @@
 // Computations: values, gradients and updates of what is done with modules outside of PopTorch; parameters that modules
 // share; values through which no gradient goes.
 #include <pando/frontends/torch/computation.h>
-#include <pando/frontends/torch/poptorch/model.h>
 
 #include "tests/message.h"
 #include "tests/torch/reference.h"
@@ -149,19 +148,6 @@ TEST(SharedParameters, AnEmbeddingIsTheWeightOfALinear) {
   float expected = 0;
   for (int i = 0; i < 3; ++i) expected += rows[3 + i] * rows[6 + i];
   EXPECT_NEAR(found.data<float>()[2], expected, 1e-5);
-}
-
-TEST(PartsKnownLate, AModelIsCompiledWithTheModulesOfThatTime) {
-  nn::Linear first(2, 1), second(2, 3);
-  nn::Linear* used = &first;
-  poptorch::PoplarExecutor model(
-      "Late",
-      [&] {
-        return nn::ModuleParts{.modules = {{"used", *used}}};
-      },
-      [&](const std::vector<Tensor>& in) { return std::vector{(*used)(in[0])}; }, 1, poptorch::Options(), std::nullopt);
-  used = &second;
-  EXPECT_EQ(model.run({ones({4, 2})})[0].shape(), (Shape{4, 3}));
 }
 
 }  // namespace
