@@ -14,6 +14,7 @@ struct UpdateState {
   bool scalar = false;
 };
 
+// The update of one parameter by an optimizer with these options. Copies are the same update.
 class PANDO_API Update {
  public:
   // The rate of the options is not used. Throws Error as the optimizer does for options that it refuses.

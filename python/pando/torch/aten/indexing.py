@@ -93,7 +93,18 @@ def gather(c, x, dim, index, sparse_grad=False):
         return broadcast(x, c.shape)
     if not size(index):
         return c.full(c.shape, 0, c.dtype)
-    return rows(reshape(x, [size(x)]), along(c, x, axis_of(dim, rank(x)), index))
+    axis = axis_of(dim, rank(x))
+    return op("take_along", cut(x, index.shape, axis), as_indices(index), axis=axis)
+
+
+def cut(x, shape, axis):
+    """The first elements of x along all axes but one, as many as the shape has."""
+    return op("slice", x, starts=[0] * rank(x), sizes=[x.shape[i] if i == axis else n for i, n in enumerate(shape)])
+
+
+def has_lines_of(x, index, axis):
+    """Whether the index has as many places as x along all axes but one."""
+    return all(n == m for i, (n, m) in enumerate(zip(index.shape, x.shape)) if i != axis)
 
 
 def added(c, x, places, source):
@@ -110,24 +121,26 @@ def scatter_add(c, x, dim, index, source):
         return x
     if not rank(x):
         return add(x, reshape(source, []))
-    source = op("slice", source, starts=[0] * rank(x), sizes=list(index.shape))
-    return added(c, x, along(c, x, axis_of(dim, rank(x)), index), source)
+    source, axis = op("slice", source, starts=[0] * rank(x), sizes=list(index.shape)), axis_of(dim, rank(x))
+    if has_lines_of(x, index, axis):
+        return op("scatter", x, as_indices(index), source, axis=axis, mode="add")
+    return added(c, x, along(c, x, axis, index), source)
 
 
 @aten("scatter")
 def scatter(c, x, dim, index, source, reduce=None):
-    """One element for each line along the axis; two of one line could name the same place."""
+    """Where several elements name one place, the last of them is there; PyTorch says that it may be any."""
     if reduce is not None:
         refuse("a reduction")
     source = operand(source, x, x.dtype)
     if not size(index) or not rank(x):
         return broadcast(reshape(source, []), []) if size(index) else x
     axis = axis_of(dim, rank(x))
-    if index.shape[axis] != 1 or any(n != m for i, (n, m) in enumerate(zip(index.shape, x.shape)) if i != axis):
-        refuse("several elements for one line, or lines without one")
+    if not has_lines_of(x, index, axis):
+        refuse("lines without an element")
     if rank(source):
         source = op("slice", source, starts=[0] * rank(x), sizes=list(index.shape))
-    return where(equal(counting(x, x.shape, axis), index), source, x, x.dtype)
+    return op("scatter", x, as_indices(index), broadcast(source, index.shape), axis=axis, mode="set")
 
 
 # ---- x[i, j, ...]

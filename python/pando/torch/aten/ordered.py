@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements in order along an axis, and running totals."""
-from pando.torch.aten.table import aten
+from pando.torch.aten.table import Absent, aten
 from pando.torch.layout import axis_of, part, reshape, without_axis
 from pando.torch.symbols import cast, is_float, is_nan, op, rank, size, where
 from pando.torch.unsupported import refuse
@@ -16,14 +16,20 @@ def ordered(x, dim, descending):
     return op("sort", x, axis=axis, descending=descending), cast(places, "int64")
 
 
+def unless_many_equal(x, places):
+    """The places, if few elements are equal. PyTorch names any of equal ones, and of numbers that are not floats many are."""
+    return places if is_float(x) else Absent(f"places of elements of {x.dtype}, where PyTorch chooses among equal ones")
+
+
 @aten("sort")
 def sort(c, x, dim=-1, descending=False, stable=None):
-    return ordered(x, dim, descending)
+    values, places = ordered(x, dim, descending)
+    return values, unless_many_equal(x, places) if x.dtype == "bool" and not stable else places
 
 
 @aten("argsort")
 def argsort(c, x, dim=-1, descending=False, stable=None):
-    return ordered(x, dim, descending)[1]
+    return sort(c, x, dim, descending, stable)[1]
 
 
 @aten("topk")
@@ -32,12 +38,13 @@ def topk(c, x, k, dim=-1, largest=True, is_sorted=True):
     if not rank(x):
         return values, places
     axis = axis_of(dim, rank(x))
-    return part(values, axis, 0, k), part(places, axis, 0, k)
+    return part(values, axis, 0, k), unless_many_equal(x, part(places, axis, 0, k))
 
 
 @aten("kthvalue")
 def kthvalue(c, x, k, dim=-1, keepdim=False):
-    return chosen(x, dim, keepdim, k - 1)
+    value, place = chosen(x, dim, keepdim, k - 1)
+    return value, unless_many_equal(x, place)
 
 
 def chosen(x, dim, keepdim, place):

@@ -58,6 +58,7 @@ struct PassInputs {
   // By what the gradients of the loss are to be multiplied; empty for 1.
   std::optional<Tensor> weight;
 };
+// What they compute from it.
 struct PassResults {
   std::vector<Tensor> outputs;
   // What training minimises, and its gradients; nothing for inference.
