@@ -126,9 +126,8 @@ def test_document_003_has_two_convolutions(run_python, tmp_path):
     assert run_python("-m", "pando", "-c", look, PANDO_TEST_SAMPLES="320").stdout.endswith("\n63394\n")
 
 
-def test_document_004(run_python, tmp_path):
-    folder = _core.dataset_folder("mnist")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "mnist").symlink_to(folder or tmp_path)
-    process = run_document("004", run_python, tmp_path, 4000, HOME=str(tmp_path), PANDO_DATA=str(tmp_path / "data"))
+@needs_mnist
+def test_document_004(run_python, few_digits, tmp_path):
+    pytest.importorskip("torchvision")
+    process = run_document("004", run_python, tmp_path, 4000, HOME=str(tmp_path), PANDO_DATA=few_digits)
     documents.check_004(process.stdout, process.stderr, whole=False)
