@@ -70,6 +70,7 @@ TEST_P(OpTable, ComputesWhatTheReferenceComputesOnAnyNumberOfTiles) {
 TEST_P(OpTable, FoldsConstantsToTheSameValues) {
   const Device& folding = device(tested_instruction_sets().back(), 2);
   for_trials({GetParam().dtypes.front()}, [&](const Trial& trial) {
+    if (!why_unsupported(trial, folding).empty()) return;
     const Tensors folded = run(trial, folding, true);
     if (computes_as_the_host(folding)) EXPECT_EQ(bit_difference(folded, run(trial, folding)), "");
     else expect_results(folded, trial);
