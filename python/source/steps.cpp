@@ -2,6 +2,8 @@
 // Steps over the memory of another framework's tensors.
 #include <pando/model/tensor_step.h>
 
+#include <array>
+
 #include "bind.h"
 
 namespace pando::python {
@@ -72,10 +74,10 @@ class Watch {
         std::vector<py::object> tensors)
       : entries_(std::move(entries)), attributes_(std::move(attributes)), tensors_(std::move(tensors)) {
     for (const py::dict& dict : whole) sizes_.emplace_back(dict, dict.size());
-    addresses_ = places();
+    for (const py::object& tensor : tensors_) layouts_.push_back(layout_of(tensor));
   }
 
-  // Whether everything is what it was: the same objects, and tensors at the same addresses.
+  // Whether everything is what it was: the same objects, and tensors that are laid out as they were.
   bool is_same() const {
     for (const auto& [dict, size] : sizes_)
       if (dict.size() != size) return false;
@@ -84,28 +86,35 @@ class Watch {
     for (const auto& [object, name, value] : attributes_)
       if (!value.is(object.attr(name))) return false;
     for (std::size_t i = 0; i < tensors_.size(); ++i)
-      if (place_of(tensors_[i]) != addresses_[i]) return false;
+      if (layout_of(tensors_[i]) != layouts_[i]) return false;
     return true;
   }
 
  private:
-  static std::uintptr_t place_of(const py::object& tensor) {
-    static const py::str& name = *new py::str("data_ptr");
-    PyObject* found = PyObject_CallMethodNoArgs(tensor.ptr(), name.ptr());
+  // Where the elements of a tensor are.
+  struct Layout {
+    std::uintptr_t address;
+    py::object shape, strides;
+
+    bool operator==(const Layout& other) const {
+      return address == other.address && shape.equal(other.shape) && strides.equal(other.strides);
+    }
+  };
+  static py::object call(const py::object& tensor, const py::str& method) {
+    PyObject* found = PyObject_CallMethodNoArgs(tensor.ptr(), method.ptr());
     if (found == nullptr) throw py::error_already_set();
-    return py::reinterpret_steal<py::int_>(found).cast<std::uintptr_t>();
+    return py::reinterpret_steal<py::object>(found);
   }
-  Addresses places() const {
-    Addresses found;
-    for (const py::object& tensor : tensors_) found.push_back(place_of(tensor));
-    return found;
+  static Layout layout_of(const py::object& tensor) {
+    static const auto& names = *new std::array{py::str("data_ptr"), py::str("size"), py::str("stride")};
+    return {call(tensor, names[0]).cast<std::uintptr_t>(), call(tensor, names[1]), call(tensor, names[2])};
   }
 
   std::vector<Entry> entries_;
   std::vector<std::pair<py::dict, std::size_t>> sizes_;
   std::vector<Attribute> attributes_;
   std::vector<py::object> tensors_;
-  Addresses addresses_;
+  std::vector<Layout> layouts_;
 };
 
 py::list kernels_of(const TensorStep& step) {
@@ -125,7 +134,7 @@ void bind_steps(py::module_& module) {
            py::arg("entries"), py::arg("whole"), py::arg("attributes"), py::arg("tensors"),
            "Entries are (dict, key, value), whole are dicts that get no other key, attributes are (object, name, "
            "value).")
-      .def("is_same", &Watch::is_same, "Whether values are the same objects, and tensors at the same addresses.");
+      .def("is_same", &Watch::is_same, "Whether values are the same objects, and tensors laid out as they were.");
   py::class_<TensorStep, EndsWithoutGil<TensorStep>>(
       part, "Step", "A function of inputs and variables as a program that changes the variables where they are.")
       .def(py::init(&make_tensor_step), py::arg("name"), py::arg("inputs"), py::arg("variables"), py::arg("function"),

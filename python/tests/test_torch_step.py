@@ -160,6 +160,24 @@ def test_what_is_written_to_a_weight_counts():
     assert_same(model, wanted)
 
 
+def test_a_weight_that_is_laid_out_anew_in_its_memory_is_noticed():
+    def square():
+        return nn.Sequential(nn.Linear(6, 6), nn.Linear(6, 4))
+    model, update, wanted, other = twins(square, sgd)
+    data = [(x.flatten(1)[:, :6], y) for x, y in flat()]
+    step = compile_step(model, F.cross_entropy, update)
+    for batch in data[:2]:
+        step(*batch)
+    model[0].weight.data = model[0].weight.data.t()
+    with pytest.warns(UserWarning, match="'0.weight' is not contiguous"):
+        for batch in data[2:]:
+            step(*batch)
+    eager(wanted, other, data[:2])
+    wanted[0].weight.data = wanted[0].weight.data.t()
+    eager(wanted, other, data[2:])
+    assert_same(model, wanted)
+
+
 def test_a_copy_of_the_model_does_not_follow_it():
     model, update, _, _ = twins(mlp)
     step = compile_step(model, F.cross_entropy, update, strict=True)
