@@ -54,13 +54,20 @@ void run_step(TensorStep& step, const Addresses& inputs, const Addresses& output
   step.run(pointers(inputs), pointers(outputs), update);
 }
 
-// Steps with the inputs and outputs of each row.
-void run_rows(TensorStep& step, const std::vector<Addresses>& inputs, const std::vector<Addresses>& outputs,
-              std::int64_t first_update) {
+// Steps with the inputs and outputs of each row. Returns how many ran: where one throws, the caller notes those before
+// it, and runs it again by itself, which throws the same.
+std::size_t run_rows(TensorStep& step, const std::vector<Addresses>& inputs, const std::vector<Addresses>& outputs,
+                     std::int64_t first_update) {
   if (inputs.size() != outputs.size()) throw py::value_error("each row needs inputs and outputs");
   const GilRelease unlocked;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    run_step(step, inputs[i], outputs[i], first_update + static_cast<std::int64_t>(i));
+  std::size_t done = 0;
+  try {
+    for (; done < inputs.size(); ++done)
+      run_step(step, inputs[done], outputs[done], first_update + static_cast<std::int64_t>(done));
+  } catch (const Error&) {
+    if (done == 0) throw;
+  }
+  return done;
 }
 
 // What a program depends on in Python: entries of dicts, sizes of dicts, attributes, and where tensors are. Reading
@@ -146,7 +153,7 @@ void bind_steps(py::module_& module) {
       .def("run", &run_step, py::arg("inputs"), py::arg("outputs"), py::arg("update"), WithoutGil(),
            "Runs one step on memory at these addresses; an output at 0 is not wanted.")
       .def("run_rows", &run_rows, py::arg("inputs"), py::arg("outputs"), py::arg("first_update"),
-           "Runs as many steps as there are rows of addresses.")
+           "Runs a step for each row of addresses, until one raises, and returns how many ran.")
       .def("kernels", &kernels_of, "The op, name, operations and bytes of each kernel.")
       .def(
           "working_bytes", [](const TensorStep& step) { return step.program().working_bytes(); },

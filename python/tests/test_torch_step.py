@@ -350,6 +350,23 @@ def test_an_index_out_of_range_is_an_error():
     assert torch.equal(model[0].weight, before)
 
 
+def test_an_error_in_a_loop_keeps_the_steps_before_it():
+    def make():
+        return nn.Sequential(nn.Embedding(5, 4), nn.Flatten(), nn.Linear(8, 4))
+    model, update, wanted, other = twins(make)
+    draw = torch.Generator().manual_seed(0)
+    data = [(torch.randint(0, 5, (8, 2), generator=draw), torch.randint(0, 4, (8,), generator=draw)) for _ in range(5)]
+    step = compile_step(model, F.cross_entropy, update, strict=True)
+    broken = [*data[:3], (data[3][0] + 9, data[3][1]), data[4]]
+    with pytest.raises(Exception, match="out of range"):
+        list(step.run(broken, steps_per_execution=5))
+    eager(wanted, other, data[:3])
+    assert_same(model, wanted)
+    step(*data[4])
+    eager(wanted, other, data[4:])
+    assert_same(model, wanted)
+
+
 def test_wrong_calls_say_what_is_wrong():
     model = mlp()
     with pytest.raises(TypeError, match="model is a function but must be a torch.nn.Module"):

@@ -107,16 +107,16 @@ class Program:
 
     def run_rows(self, rows: Sequence[Sequence[torch.Tensor]], scalars: Sequence[Sequence[int]],
                  first_update: int) -> list[list[torch.Tensor]]:
-        """The outputs of several steps, one after the other."""
+        """The outputs of several steps, one after the other; of fewer if a later one raises, which run() then does, too."""
         self.bind()
         ready = [self._ready(fed) for fed in rows]
         if self.device.type == "cuda":
             torch.cuda.current_stream(self.device).synchronize()
         pointers = torch.Tensor.data_ptr
-        self._core.run_rows([[*map(pointers, inputs), *given] for (inputs, _), given in zip(ready, scalars)],
-                            [list(map(pointers, outputs)) for _, outputs in ready], first_update)
+        done = self._core.run_rows([[*map(pointers, inputs), *given] for (inputs, _), given in zip(ready, scalars)],
+                                   [list(map(pointers, outputs)) for _, outputs in ready], first_update)
         self._tell()
-        return [outputs for _, outputs in ready]
+        return [outputs for _, outputs in ready[:done]]
 
     def _ready(self, fed: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         inputs = [tensor if tensor.is_contiguous() else tensor.contiguous() for tensor in fed]

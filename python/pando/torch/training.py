@@ -51,8 +51,10 @@ class TrainingProgram:
         numbers = self._earlier + np.arange(len(calls))[:, None]
         found = self._program.run_rows([call.tensors for call in calls],
                                        [[*_addresses(self._rates), *_addresses(row)] for row in numbers], first_number)
-        self._states.advance(len(calls))
+        self._states.advance(len(found))
         self._written.write(found[-1][1:])
+        if len(found) < len(calls):
+            self.run(calls[len(found)], first_number + len(found))
         return [loss for loss, *_ in found]
 
     def description(self) -> str:
