@@ -165,7 +165,7 @@ make_python_deb() {
     [ -n "$extension" ] || { say "no python3-pando: this build has no Python module"; return 0; }
     python=$(sed -E 's/.*cpython-3([0-9]+).*/\1/' <<<"${extension##*/}")
     make_deb python3-pando python python "Depends: $(shared_libraries "$extension"), python3 (>= 3.$python), python3 (<< 3.$((python + 1))), python3-numpy
-Recommends: ca-certificates
+Recommends: ca-certificates, python3-torch (>= 1.13), python3-torchvision
 Suggests: python3-tqdm, python3-matplotlib" \
         "neural networks on virtual IPUs (Python module)"
 }

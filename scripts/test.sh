@@ -63,7 +63,7 @@ scripts/install.sh git g++ clang libclang-rt-dev cmake ninja-build python3 libfm
     binutils pkg-config tmux
 scripts/install.sh --optional zlib1g-dev libcurl4-openssl-dev libjpeg62-turbo-dev libcairo2-dev libopenmpi-dev openmpi-bin ccache chromium \
     valgrind dpkg-dev lintian python3-numpy python3-dev pybind11-dev python3-pytest python3-tqdm python3-matplotlib \
-    jupyter-nbconvert python3-ipykernel
+    jupyter-nbconvert python3-ipykernel python3-torch python3-torchvision
 
 # A compiler cache, where there is one, makes the next clean clone quick, wherever it lies.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
