@@ -14,7 +14,7 @@ namespace pando {
 
 namespace {
 
-std::string input_name(std::size_t index) { return fmt::format("input{}", index); }
+std::string fed_name(std::size_t index) { return fmt::format("input{}", index); }
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void TensorStep::State::trace(const Body& body) {
   std::vector<Tensor> given, kept;
   std::vector<std::string> names;
   for (const Type& type : inputs) {
-    names.push_back(input_name(names.size()));
+    names.push_back(fed_name(names.size()));
     given.emplace_back(trace, ops::input(graph, names.back(), type.dtype, type.shape));
   }
   for (const auto& [variable, type, role] : variables)
@@ -82,7 +82,7 @@ void TensorStep::State::compile(const std::vector<HeldMemory>& memory) {
   input_of_feed.clear();
   for (const PortInfo& port : program->feeds())
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (port.name == input_name(i)) input_of_feed.push_back(i);
+      if (port.name == fed_name(i)) input_of_feed.push_back(i);
   fed.resize(input_of_feed.size());
 }
 
