@@ -17,7 +17,7 @@ def call_of(batch: Any) -> Call:
 
 
 def grouped(loader: Iterable[Any], most: int) -> Iterator[list[Call]]:
-    """Groups of calls of the same types, of at most so many. A loader may fill the memory of earlier batches again, while
+    """Groups of calls of the same types, of at most that many. A loader may fill the memory of earlier batches again, while
     they wait. So the first groups are small: when the memory of the first batch comes again, that batch has been trained and
     none that waits has been overwritten; and from then on, batches are copied."""
     waiting: list[Call] = []

@@ -95,7 +95,7 @@ def widths_of(x, axis, before, after):
 
 # ---- reductions
 def total(x, axes=None, keep=False):
-    """The sum; what is no float becomes int64 before."""
+    """The sum; what is not a float becomes int64 before."""
     x = x if is_float(x) else cast(x, "int64")
     axes = axes_of(axes, rank(x))
     return op("reduce_sum", x, axes=axes, keep_dims=keep) if axes else x

@@ -221,7 +221,7 @@ def _is_written(change: _Change) -> bool:
     if change.value is _MISSING:
         change.refuse("which it deletes")
     if not all(_is_plain(leaf) or isinstance(leaf, torch.Tensor) for leaf in pytree.tree_flatten(change.value)[0]):
-        change.refuse("to what is no tensor and no number")
+        change.refuse("to something that is not a tensor or a number")
     return True
 
 
