@@ -34,8 +34,7 @@ NO_FIXED_VALUES = {
         "nn.functional.fractional_max_pool3d", "nn.functional.multi_head_attention_forward", "nn.functional.rrelu",
         "nn.functional._scaled_dot_product_attention", "nn.functional.scaled_dot_product_attention"), _DRAWN),
     **dict.fromkeys(("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"), _UNWRITTEN),
-    "as_strided_scatter": "its gradient in PyTorch 1.13 is partly new memory",
-    "masked.prod": "its gradient in PyTorch is NaN where a factor is infinite, and in a program it is not"}
+    "as_strided_scatter": "its gradient in PyTorch 1.13 is partly new memory"}
 # These take minutes to trace.
 TOO_LONG = {}
 

@@ -54,7 +54,7 @@ def full(like, shape, value, dtype):
     if dtype in ("int32", "int64", "uint8"):
         limits = np.iinfo(dtype)
         if value != int(value) or not limits.min <= value <= limits.max:
-            refuse(f"{value} is no number of {dtype}")
+            refuse(f"{dtype} does not have the number {value}")
         value = int(value)
     return op("broadcast", constant(like, value, dtype), shape=[int(n) for n in shape])
 

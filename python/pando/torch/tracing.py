@@ -70,7 +70,7 @@ def _found(tensors, key):
 def _take_over(key, tensor, other):
     """What was assigned becomes the value of the tensor that was there."""
     if other is None or isinstance(other, torch.nn.Parameter) or isinstance(tensor, torch.nn.Parameter) or other.requires_grad:
-        raise Unsupported(f"the model assigns to '{key}' what is no buffer; assign a tensor without gradient to a buffer")
+        raise Unsupported(f"the model assigns to '{key}' something that is not a buffer; assign a tensor without gradient to a buffer")
     if (other.dtype, other.shape) != (tensor.dtype, tensor.shape):
         raise Unsupported(f"the model assigns {other.dtype} {list(other.shape)} to the buffer '{key}', which is {tensor.dtype} "
                           f"{list(tensor.shape)}")

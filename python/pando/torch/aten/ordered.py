@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements in order along an axis, and running totals."""
-from pando.torch.aten.table import Absent, aten
+from pando.torch.aten.table import Absent, aten, name_of
 from pando.torch.layout import axis_of, part, reshape, without_axis
 from pando.torch.symbols import cast, is_float, is_nan, op, rank, size, where
 from pando.torch.unsupported import refuse
@@ -79,4 +79,6 @@ def cumsum(c, x, dim, dtype=None):
 
 @aten("cumprod")
 def cumprod(c, x, dim, dtype=None):
+    if any(name_of(node.target) == "prod" for node in c.module.graph.nodes if hasattr(node.target, "_schema")):
+        refuse("the gradient of a product, which PyTorch divides by each factor, with NaN where one is infinite")
     return running(cast(x, c.dtype), dim, "multiply")
