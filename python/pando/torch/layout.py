@@ -9,7 +9,7 @@ from pando.torch.unsupported import refuse
 def axis_of(axis, count):
     """The axis counted from the front."""
     if not -count <= axis < max(count, 1):
-        refuse(f"there is no axis {axis} of {count}")
+        refuse(f"{count} axes do not include axis {axis}")
     return axis % count if count else 0
 
 
